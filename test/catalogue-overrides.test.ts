@@ -34,15 +34,19 @@ async function costOf(gateway: GatewayProcess, key: string, model: string): Prom
 
 type Cost = number | undefined
 
-async function comesTo(read: () => Promise<Cost>, wanted: Cost): Promise<void> {
+async function waitForCost(read: () => Promise<Cost>, expected: Cost): Promise<void> {
   let last = await read()
-  for (const deadline = Date.now() + 10_000; last !== wanted && Date.now() < deadline; await Bun.sleep(50)) {
+  for (
+    const deadline = Date.now() + 10_000;
+    last !== expected && Date.now() < deadline;
+    await Bun.sleep(50)
+  ) {
     last = await read()
   }
-  expect(last).toBe(wanted)
+  expect(last).toBe(expected)
 }
 
-// 87 tokens of the prompt and 41 of the answer: what the upstream counts.
+// The upstream counts 87 tokens of input and 41 of output.
 const tokens = 128
 
 describe.each(databaseKinds)('catalogue overrides (%s)', (kind) => {
@@ -67,14 +71,14 @@ describe.each(databaseKinds)('catalogue overrides (%s)', (kind) => {
       const key = await one.createKey()
       await addModel(one, 'acme/fast', '0.001')
       expect(await costOf(one, key, 'acme/fast')).toBe(tokens / 1000)
-      await comesTo(() => costOf(other, key, 'acme/fast'), tokens / 1000)
+      await waitForCost(() => costOf(other, key, 'acme/fast'), tokens / 1000)
       const pricing = { prompt: '0.002', completion: '0.002' }
       await other.manage('PUT', '/catalogue/models/acme/fast/endpoints/local', { pricing })
       expect(await costOf(other, key, 'acme/fast')).toBe(tokens / 500)
-      await comesTo(() => costOf(one, key, 'acme/fast'), tokens / 500)
+      await waitForCost(() => costOf(one, key, 'acme/fast'), tokens / 500)
       await one.manage('DELETE', '/catalogue/models/acme/fast/endpoints/local')
       await one.manage('DELETE', '/catalogue/models/acme/fast')
-      await comesTo(() => costOf(other, key, 'acme/fast'), undefined)
+      await waitForCost(() => costOf(other, key, 'acme/fast'), undefined)
     }, 60_000)
   }
 })

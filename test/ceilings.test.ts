@@ -83,8 +83,8 @@ describeOnEachDatabase(
     test.each(makers)('%s is enforced, and named in the error', async (kind, make) => {
       let refused: TestResponse | null = null
       for (let place = 0; place <= most && !refused; place++) {
-        const answer = await make(place)
-        if (answer.status >= 400) refused = answer
+        const response = await make(place)
+        if (response.status >= 400) refused = response
       }
       expect(refused?.status).toBe(409)
       expect(JSON.stringify(refused?.body)).toContain(`${most} ${recordCeilings[kind].noun}`)
@@ -94,8 +94,8 @@ describeOnEachDatabase(
     test('keys also limits the exchange of a code', async () => {
       await server().gateway.db.deleteFrom('auth_codes').execute()
       const { body } = await post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })
-      const answer = await server().call('POST', '/auth/keys', { key: null, body: { code: body.data.id } })
-      expect([answer.status, answer.body.error.metadata.reason]).toEqual([409, 'ceiling_reached'])
+      const response = await server().call('POST', '/auth/keys', { key: null, body: { code: body.data.id } })
+      expect([response.status, response.body.error.metadata.reason]).toEqual([409, 'ceiling_reached'])
     })
 
     test('another organization is not affected', async () => {

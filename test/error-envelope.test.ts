@@ -17,9 +17,9 @@ describeOnEachDatabase('what client libraries match errors by', (server) => {
     ],
     ['a model that does not exist', { model: 'acme/none', messages }, 'model', 'model_not_found'],
   ])('%s: the code is the status, the param names the field', async (_, body, param, word) => {
-    const { status, body: answer } = await chat(body)
+    const { status, body: response } = await chat(body)
     expect(status).toBe(400)
-    expect(answer.error).toMatchObject({
+    expect(response.error).toMatchObject({
       code: 400,
       type: 'invalid_request_error',
       param,

@@ -62,9 +62,9 @@ describeOnEachDatabase(
 
         if (operation.access !== 'public') {
           test('401 without a key', async () => {
-            const answer = await send(null)
-            expect(answer.status).toBe(401)
-            expect(detailsOf(answer.body).metadata.error_type).toBe('authentication')
+            const response = await send(null)
+            expect(response.status).toBe(401)
+            expect(detailsOf(response.body).metadata.error_type).toBe('authentication')
           })
           test.each(['unknown', 'disabled', 'expired'])('401 with a key that is %s', async (state) => {
             expect((await send(refused[state] ?? '')).status).toBe(401)
@@ -77,10 +77,10 @@ describeOnEachDatabase(
         test('the response matches its schema', async () => {
           const key = keyFor(operation, server().own)
           const { path, body } = await makeSample(server(), operation.id, server().own)
-          const answer = await server().call(operation.method, path, { key, body })
-          expect(answer.status).toBe(operation.status)
+          const response = await server().call(operation.method, path, { key, body })
+          expect(response.status).toBe(operation.status)
           if (isSchema(operation.response))
-            expect(answer.headers.get('content-type')).toStartWith('application/json')
+            expect(response.headers.get('content-type')).toStartWith('application/json')
         })
       })
     }
@@ -109,7 +109,7 @@ interface ErrorBody {
   metadata?: ErrorDetails['metadata']
 }
 
-/** One format has the message in the place of the object, and the rest of it beside it. */
+/** One format has the message instead of the object, and the other fields next to it. */
 function detailsOf({ error, metadata }: ErrorBody): ErrorDetails {
   return typeof error === 'string' ? { message: error, metadata: metadata ?? { error_type: '' } } : error
 }
@@ -117,9 +117,9 @@ function detailsOf({ error, metadata }: ErrorBody): ErrorDetails {
 function wrongKindTests(operation: Operation, server: () => TestServer, send: Send): void {
   if (operation.access === 'management' || operation.access === 'operator') {
     test('403 with an inference key', async () => {
-      const answer = await send(server().own.inferenceKey)
-      expect(answer.status).toBe(403)
-      expect(detailsOf(answer.body).metadata.error_type).toBe('permission_denied')
+      const response = await send(server().own.inferenceKey)
+      expect(response.status).toBe(403)
+      expect(detailsOf(response.body).metadata.error_type).toBe('permission_denied')
     })
   }
   if (operation.access === 'inference') {
@@ -138,25 +138,25 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
   if (operation.body) {
     const malformed = ['{', '[]', '"text"', '{"no_such_field":1}', ...(operation.optionalBody ? [] : [''])]
     test.each(malformed)('R12 400 for the body %j', async (body) => {
-      const answer = await send(keyFor(operation, server().own), { body })
-      expect(answer.status).toBe(400)
+      const response = await send(keyFor(operation, server().own), { body })
+      expect(response.status).toBe(400)
     })
     if (operation.inference) {
       test('R31 an unknown field is not rejected', async () => {
         const { body } = await makeSample(server(), operation.id, server().own)
-        const answer = await send(keyFor(operation, server().own), {
+        const response = await send(keyFor(operation, server().own), {
           body: { ...(body as object), no_such_field: 1 },
         })
-        expect(answer.status).toBe(operation.status)
+        expect(response.status).toBe(operation.status)
       })
     } else if (!madeFromRequests.has(operation.id)) {
       test('R12 an unknown field is named', async () => {
         const { body } = await makeSample(server(), operation.id, server().own)
-        const answer = await send(keyFor(operation, server().own), {
+        const response = await send(keyFor(operation, server().own), {
           body: { ...(body as object), no_such_field: 1 },
         })
-        expect(answer.status).toBe(400)
-        expect(detailsOf(answer.body).message).toStartWith('no_such_field')
+        expect(response.status).toBe(400)
+        expect(detailsOf(response.body).message).toStartWith('no_such_field')
       })
     }
   }
@@ -180,17 +180,17 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
 function foreignTests(operation: Operation, server: () => TestServer): void {
   // The catalogue belongs to everyone, and what only the operator may touch to the installation.
   const shared = /\{(author|model|publisher)\}/.test(operation.path) || operation.access === 'operator'
-  // What is public belongs to whoever has its address.
+  // Public operations need only the address.
   if (!operation.params || operation.access === 'public' || shared || madeFromRequests.has(operation.id))
     return
   test('S3 R37 404 for an object of another organization', async () => {
     const sample = await makeSample(server(), operation.id, server().foreign)
     expect(sample.owned).toBe(true)
-    const answer = await server().call(operation.method, sample.path, {
+    const response = await server().call(operation.method, sample.path, {
       body: sample.body,
       key: keyFor(operation, server().own),
     })
-    expect(answer.status).toBe(404)
+    expect(response.status).toBe(404)
     const own = await server().call(operation.method, sample.path, {
       body: sample.body,
       key: keyFor(operation, server().foreign),

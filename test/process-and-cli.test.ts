@@ -38,7 +38,7 @@ class Program {
       if (match) return match
       if (this.#process.exitCode !== null) break
     }
-    throw new Error(`never said ${pattern}: ${this.output}`)
+    throw new Error(`no output matched ${pattern}: ${this.output}`)
   }
 
   async url(): Promise<string> {
@@ -301,7 +301,7 @@ models:
     const program = start(folder(), { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key' })
     const url = await program.url()
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-    const answer = fetch(`${url}/api/v1/keys`, {
+    const pending = fetch(`${url}/api/v1/keys`, {
       method: 'POST',
       headers: { authorization: 'Bearer my-own-management-key', 'content-type': 'application/json' },
       body: readable,
@@ -313,7 +313,7 @@ models:
     await program.says(/draining/)
     await writer.write(new TextEncoder().encode('"late"}'))
     await writer.close()
-    expect((await answer).status).toBe(201)
+    expect((await pending).status).toBe(201)
     expect(await program.exit()).toBe(0)
   })
 })

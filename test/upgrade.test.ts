@@ -23,7 +23,7 @@ interface Expected {
   credits: { total_credits: number; total_usage: number }
   key: Record<string, number>
   generations: { id: string; cost: number; upstreamCost: number; outputTokens: number }[]
-  /** Of requests that nobody finished, with what had come of them, in nano-dollars. */
+  /** Of interrupted requests, for their checkpoints, in nano-dollars. */
   holds: { id: string; cost: number }[]
 }
 
@@ -34,7 +34,7 @@ interface Installation {
   stop: () => Promise<void>
 }
 
-/** What a release left behind, taken over by this version. */
+/** The data of a release, upgraded to this version. */
 async function takeOver(release: string, kind: DatabaseKind): Promise<Installation> {
   const folder = join(schemas, release)
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-upgrade-'))

@@ -167,13 +167,13 @@ describe('the journal of the ledger', () => {
     const [first, second] = [hold(), hold()]
     await run(engine, first, second)
     await engine.flush()
-    await run(engine, charge(first, 3n), { op: 'note', id: second.request.id, checkpoint: '{"kept":1}' })
+    await run(engine, charge(first, 3n), { op: 'note', id: second.request.id, checkpoint: '{"tokens":1}' })
     const left = crashed(path)
     expect(await takenUp(left)).toMatchObject({ records: [[first.request.id, 3n]], spent: [3n, 3n, 3n] })
     const db = openDb(left)
     const holds = await db.selectFrom('holds').select(['id', 'checkpoint']).execute()
     await closeDb(db)
-    expect(holds).toEqual([{ id: second.request.id, checkpoint: '{"kept":1}' }])
+    expect(holds).toEqual([{ id: second.request.id, checkpoint: '{"tokens":1}' }])
   })
 
   test('I2 what is settled and not flushed yet cannot be settled a second time', async () => {
@@ -218,10 +218,10 @@ describe('the journal of the ledger', () => {
   })
 
   test('R7 what an earlier segment left in a reused file is not part of the later one', async () => {
-    for (let piece = 0; piece < 4; piece++) {
-      const many = Array.from({ length: 8 - 2 * piece }, () => hold())
+    for (let segment = 0; segment < 4; segment++) {
+      const many = Array.from({ length: 8 - 2 * segment }, () => hold())
       await run(engine, ...many, ...many.map((admit) => charge(admit, 1n)))
-      if (piece < 3) await engine.flush()
+      if (segment < 3) await engine.flush()
     }
     const left = crashed(path)
     expect(await takenUp(left)).toMatchObject({ spent: [20n, 20n, 20n], held: [0n, 0n, 0n], holds: [] })
@@ -272,8 +272,8 @@ describe('the journal of the ledger', () => {
 
   /** A confirmed charge, and a segment whose predecessor lost its end to a power cut. */
   async function leaveCutPiece() {
-    const [told, lost, after] = [hold(), hold(), hold()]
-    await run(engine, told, charge(told, 7n))
+    const [confirmed, lost, after] = [hold(), hold(), hold()]
+    await run(engine, confirmed, charge(confirmed, 7n))
     await run(engine, lost)
     const left = crashed(path)
     await engine.flush()
@@ -281,7 +281,7 @@ describe('the journal of the ledger', () => {
     copyFileSync(listSegmentFiles(path)[0] ?? '', `${left}-ledger-9`)
     const whole = readFileSync(`${left}-ledger-1`)
     writeFileSync(`${left}-ledger-1`, whole.subarray(0, whole.indexOf(10) + 1))
-    return { left, records: [[told.request.id, 7n]] }
+    return { left, records: [[confirmed.request.id, 7n]] }
   }
 
   test('R7 a segment whose predecessor lost its end to a power cut is dropped', async () => {
@@ -476,7 +476,7 @@ describe('the journal of the ledger', () => {
       return { left, files }
     }
 
-    const refusal = (left: string) => engineOn(left).open().then(String, String)
+    const openError = (left: string) => engineOn(left).open().then(String, String)
 
     async function accept(left: string): Promise<string[]> {
       const db = openDb(left)
@@ -492,7 +492,7 @@ describe('the journal of the ledger', () => {
       for (const file of files) {
         const bytes = readFileSync(file)
         rmSync(file)
-        const line = await refusal(left)
+        const line = await openError(left)
         expect(line).toContain(basename(left))
         expect(line).toMatch(/is missing/)
         expect(line).toContain('accept-journal-loss')
@@ -508,7 +508,7 @@ describe('the journal of the ledger', () => {
         const bytes = readFileSync(file)
         for (const size of [0, bytes.length >> 1, bytes.length - 1]) {
           writeFileSync(file, bytes.subarray(0, size))
-          expect(await refusal(left)).toMatch(new RegExp(`${file} has \\d+ of the \\d+ bytes`))
+          expect(await openError(left)).toMatch(new RegExp(`${file} has \\d+ of the \\d+ bytes`))
         }
         writeFileSync(file, bytes)
       }
@@ -540,7 +540,7 @@ describe('the journal of the ledger', () => {
       const [file = ''] = listSegmentFiles(left).sort()
       const whole = readFileSync(file)
       writeFileSync(file, whole.subarray(0, whole.indexOf(10) + 1))
-      expect(await refusal(left)).toContain(`${file} has`)
+      expect(await openError(left)).toContain(`${file} has`)
     })
 
     test('all files deleted next to their database, but not next to a backup of it', async () => {
@@ -550,7 +550,7 @@ describe('the journal of the ledger', () => {
       const database = new Database(left)
       new JournalFlusher(database).markOpen(true)
       database.close()
-      expect(await refusal(left)).toContain(`${durableOf(left)} is missing`)
+      expect(await openError(left)).toContain(`${durableOf(left)} is missing`)
       expect((await takenUp(backup)).spent).toEqual([0n, 0n, 0n])
       expect(await accept(left)).toEqual([])
       expect((await takenUp(left)).spent).toEqual([0n, 0n, 0n])
@@ -576,7 +576,7 @@ describe('the journal of the ledger', () => {
       const bytes = readFileSync(first)
       bytes.writeUInt8(bytes.readUInt8(60) ^ 1, 60)
       writeFileSync(first, bytes)
-      expect(await refusal(left)).toContain(first)
+      expect(await openError(left)).toContain(first)
       const asides = await accept(left)
       expect(asides.map((name) => name.split('.lost-')[0])).toEqual([first, second])
       expect((await takenUp(left)).spent).toEqual([0n, 0n, 0n])
@@ -600,7 +600,7 @@ describe('the journal of the ledger', () => {
       const middle = bytes.indexOf(10) + 60
       bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle)
       writeFileSync(file, bytes)
-      expect(await refusal(left)).toContain(`${file} is damaged in line 2`)
+      expect(await openError(left)).toContain(`${file} is damaged in line 2`)
       const [aside = ''] = await accept(left)
       expect((await takenUp(left)).spent).toEqual([7n, 7n, 7n])
       expect(readFileSync(aside)).toEqual(bytes)

@@ -73,7 +73,7 @@ interface Record_ {
 
 /** The state under test, and a list from which every total is recomputed. */
 class Twin {
-  readonly book = new LedgerState()
+  readonly state = new LedgerState()
   readonly records: Record_[] = []
   readonly #limits: Limit[]
   #time = firstDay
@@ -83,7 +83,7 @@ class Twin {
 
   constructor(amounts: Limit[]) {
     this.#limits = amounts
-    for (const name of subjectNames) this.book.meters.set(name, newMeter(name))
+    for (const name of subjectNames) this.state.meters.set(name, newMeter(name))
   }
 
   /** As `meter_days` has it. */
@@ -98,7 +98,7 @@ class Twin {
   }
 
   #write(): void {
-    for (const meter of this.book.meters.values()) {
+    for (const meter of this.state.meters.values()) {
       const days = this.#written.get(meter.subject) ?? new Map<string, DayTotals>()
       for (const [, day, ...sums] of encodeChangedDays(meter)) {
         const known = days.get(String(day)) ?? { spent: 0n, byok: 0n, held: 0n, heldByok: 0n, free: 0 }
@@ -119,12 +119,12 @@ class Twin {
   }
 
   /** As an engine does before it admits. */
-  #lookUp(wish: HoldRequest): void {
-    const wanted = planDayLookup(this.book, [wish])
-    if (!wanted) return
-    const rows = wanted.subjects.flatMap((subject) =>
+  #lookUp(request: HoldRequest): void {
+    const lookup = planDayLookup(this.state, [request])
+    if (!lookup) return
+    const rows = lookup.subjects.flatMap((subject) =>
       [...(this.#written.get(subject) ?? [])]
-        .filter(([day]) => day >= wanted.from && day <= wanted.to)
+        .filter(([day]) => day >= lookup.from && day <= lookup.to)
         .map(([day, { spent, byok, held, heldByok, free }]) => ({
           subject,
           day,
@@ -135,13 +135,13 @@ class Twin {
           free,
         })),
     )
-    applyOtherDays(this.book, wanted, rows)
+    applyOtherDays(this.state, lookup, rows)
   }
 
   #admit({ amount, byok, days, subjects }: Step): void {
     this.#time += days * dayMs
     const names = subjects.map((place) => subjectNames[place] as string)
-    const wish: HoldRequest = {
+    const request: HoldRequest = {
       id: `gen-${this.records.length}`,
       subjects: names,
       day: utcDay(this.#time),
@@ -151,24 +151,24 @@ class Twin {
       byok: BigInt(byok),
     }
     const before = this.#state()
-    this.#lookUp(wish)
-    if (this.book.admit(wish)) {
+    this.#lookUp(request)
+    if (this.state.admit(request)) {
       this.refused++
-      expect(this.book.holds.has(wish.id)).toBe(false)
+      expect(this.state.holds.has(request.id)).toBe(false)
       expect(this.#totals()).toEqual(before)
       return
     }
     this.admitted++
-    const day = this.book.holds.get(wish.id)?.day ?? ''
-    expect(day).toBe(wish.day)
+    const day = this.state.holds.get(request.id)?.day ?? ''
+    expect(day).toBe(request.day)
     this.records.push({
-      id: wish.id,
+      id: request.id,
       subjects: names,
       day,
-      held: { amount: wish.amount, byok: wish.byok },
+      held: { amount: request.amount, byok: request.byok },
       spent: { amount: 0n, byok: 0n },
     })
-    this.#keepsLimits(wish)
+    this.#expectWithinLimits(request)
   }
 
   #state() {
@@ -176,11 +176,11 @@ class Twin {
   }
 
   #totals() {
-    return [...this.book.meters.values()].map(({ spent, held }) => [spent.total, held.total])
+    return [...this.state.meters.values()].map(({ spent, held }) => [spent.total, held.total])
   }
 
   /** I4. */
-  #keepsLimits({ limits: checked, amount, byok }: HoldRequest): void {
+  #expectWithinLimits({ limits: checked, amount, byok }: HoldRequest): void {
     for (const limit of checked) {
       if (amount + (limit.includeByok ? byok : 0n) === 0n) continue
       const used = this.#counted(limit.subject, limit.window, limit.includeByok)
@@ -190,7 +190,7 @@ class Twin {
 
   /** Posted and held in the current window of the meter, summed from the list. */
   #counted(subject: string, window: Window, includeByok: boolean): bigint {
-    const meter = this.book.meters.get(subject)
+    const meter = this.state.meters.get(subject)
     let sum = 0n
     for (const record of this.records) {
       if (!record.subjects.includes(subject) || !isIn(record.day, meter?.day ?? '', window)) continue
@@ -205,7 +205,7 @@ class Twin {
     const record = this.records[pick % Math.max(1, this.records.length)]
     if (!record?.held) return
     const before = this.#totals()
-    const wish = {
+    const request = {
       id: record.id,
       subjects: record.subjects,
       day: record.day,
@@ -213,7 +213,7 @@ class Twin {
       free: null,
       ...record.held,
     }
-    expect(this.book.admit(wish)).toBeNull()
+    expect(this.state.admit(request)).toBeNull()
     expect(this.#totals()).toEqual(before)
   }
 
@@ -224,7 +224,7 @@ class Twin {
     const part = (amount: bigint) => BigInt(Math.floor(Number(amount) * share))
     record.spent = { amount: part(record.held.amount), byok: part(record.held.byok) }
     record.held = null
-    expect(this.book.settle(record.id, record.spent)?.id).toBe(record.id)
+    expect(this.state.settle(record.id, record.spent)?.id).toBe(record.id)
     this.settled++
   }
 
@@ -234,13 +234,13 @@ class Twin {
     const record = closed[pick % Math.max(1, closed.length)]
     if (!record) return
     const before = this.#totals()
-    expect(this.book.settle(record.id, { amount: 7n, byok: 7n })).toBeNull()
+    expect(this.state.settle(record.id, { amount: 7n, byok: 7n })).toBeNull()
     expect(this.#totals()).toEqual(before)
   }
 
   /** Every total of every meter equals the sum of the list; none is below zero. */
   agrees(): void {
-    for (const [subject, meter] of this.book.meters) {
+    for (const [subject, meter] of this.state.meters) {
       for (const window of windowNames) {
         const mine = this.records.filter(
           (row) => row.subjects.includes(subject) && isIn(row.day, meter.day, window),
@@ -256,7 +256,7 @@ class Twin {
         )
       }
     }
-    expect(this.book.holds.size).toBe(this.records.filter(({ held }) => held !== null).length)
+    expect(this.state.holds.size).toBe(this.records.filter(({ held }) => held !== null).length)
   }
 }
 
@@ -289,7 +289,7 @@ test(
     // A run that rejects nothing, or everything, proves nothing.
     expect(sums.refused).toBeGreaterThan(sums.operations / 50)
     expect(sums.settled).toBeGreaterThan(sums.operations / 50)
-    printTotals('the book', sums)
+    printTotals('the ledger state', sums)
   },
   testTimeoutMs,
 )

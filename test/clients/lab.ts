@@ -103,7 +103,7 @@ export class Lab {
   }
 }
 
-/** Starts a lab for the tests of one file, and clears what the upstream was told before each of them. */
+/** Starts a lab for the tests of one file, and resets it before each of them. */
 export function useLab(): () => Lab {
   let lab: Lab
   beforeAll(async () => {

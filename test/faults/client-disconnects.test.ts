@@ -8,49 +8,50 @@ import { listPrice } from './vendor.ts'
 
 const tokens = 20
 const times = isLong ? 100 : 5
-const leaves = [0, 1, 10, tokens - 1]
+const eventCounts = [0, 1, 10, tokens - 1]
 
 afterAll(closeScenarios)
 
 for (const kind of databaseKinds) {
   test(
-    `R4 R5 I2 I5 clients that disconnect after ${leaves.join(', ')} events of ${tokens} are charged once each (${kind})`,
+    `R4 R5 I2 I5 clients that disconnect after ${eventCounts.join(', ')} events of ${tokens} are charged once each (${kind})`,
     async () => {
       const scene = await createScenario(kind)
       const gateway = await scene.start()
-      await leaveEarly(scene, gateway)
-      await settled(scene, times * 2 * leaves.length)
+      await disconnectEarly(scene, gateway)
+      await waitUntilSettled(scene, times * 2 * eventCounts.length)
       await gateway.stop()
-      const figures = await scene.reconcile()
+      const totals = await scene.reconcile()
       const { generations } = await readLedgerSnapshot(scene.databaseUrl)
       const byNumber = new Map(generations.map((row) => [row.external_user, row]))
-      const answered = scene.clients.log.filter(({ status }) => status === 200)
-      const late = answered.filter((told) => wasLate(told, byNumber.get(told.number)))
-      for (const told of answered) if (!late.includes(told)) expectCharge(told, byNumber.get(told.number))
+      const outcomes = scene.clients.log.filter(({ status }) => status === 200)
+      const late = outcomes.filter((outcome) => wasLate(outcome, byNumber.get(outcome.number)))
+      for (const outcome of outcomes)
+        if (!late.includes(outcome)) expectCharge(outcome, byNumber.get(outcome.number))
       expect(late.length).toBeLessThan(times)
-      printTotals(`clients that left, on ${kind}`, figures)
+      printTotals(`clients that disconnected, on ${kind}`, totals)
     },
     testTimeoutMs,
   )
 }
 
-async function leaveEarly(scene: FaultScenario, gateway: GatewayProcess): Promise<void> {
+async function disconnectEarly(scene: FaultScenario, gateway: GatewayProcess): Promise<void> {
   const key = await gateway.createKey()
-  const ask = (wish: RequestSpec) =>
-    scene.clients.send(gateway.url, key, { stream: true, tokens, paceMs: 15, ...wish })
+  const send = (spec: RequestSpec) =>
+    scene.clients.send(gateway.url, key, { stream: true, tokens, paceMs: 15, ...spec })
   for (let count = 0; count < times; count++) {
     await Promise.all([
-      ...leaves.map((leaveAfter) => ask({ leaveAfter })),
-      ...leaves.map((leaveAfter) => ask({ leaveAfter, model: 'faults/stubborn' })),
+      ...eventCounts.map((leaveAfter) => send({ leaveAfter })),
+      ...eventCounts.map((leaveAfter) => send({ leaveAfter, model: 'faults/stubborn' })),
       // Before the response begins.
-      ask({ leaveAfterMs: count % 8 }),
-      ask({ leaveAfterMs: count % 8, stream: false, paceMs: 20 }),
+      send({ leaveAfterMs: count % 8 }),
+      send({ leaveAfterMs: count % 8, stream: false, paceMs: 20 }),
     ])
   }
 }
 
-/** Abandoned requests are settled after their clients have disconnected. */
-async function settled(scene: FaultScenario, least: number): Promise<void> {
+/** Abandoned requests are waitUntilSettled after their clients have disconnected. */
+async function waitUntilSettled(scene: FaultScenario, least: number): Promise<void> {
   await scene.vendor.idle()
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; await Bun.sleep(20)) {
     const { generations, holds } = await readLedgerSnapshot(scene.databaseUrl)

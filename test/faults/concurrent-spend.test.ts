@@ -29,9 +29,9 @@ function burst(
   return Promise.all(Array.from({ length: requestCount }, (_, place) => ask(place)))
 }
 
-function countsOf(told: ClientOutcome[]): Record<string, number> {
+function countsOf(outcomes: ClientOutcome[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { status } of told) counts[String(status)] = (counts[String(status)] ?? 0) + 1
+  for (const { status } of outcomes) counts[String(status)] = (counts[String(status)] ?? 0) + 1
   return counts
 }
 
@@ -42,8 +42,8 @@ async function proveLimit(
   key: string,
   times = 1,
 ): Promise<void> {
-  const told = await burst(scene, gateways, key)
-  expect(countsOf(told)).toEqual({ 200: worth, 402: requestCount - worth })
+  const outcomes = await burst(scene, gateways, key)
+  expect(countsOf(outcomes)).toEqual({ 200: worth, 402: requestCount - worth })
   expect(scene.vendor.records).toHaveLength(worth * times)
   const { completed } = await scene.reconcile()
   expect(completed).toBe(worth * times)
@@ -81,8 +81,8 @@ describe.if(databaseKinds.includes('postgres'))('two processes that share a data
       const scene = await createScenario('postgres')
       const gateways = await Promise.all([scene.start('first'), scene.start('second')])
       const keys = await Promise.all(Array.from({ length: keysAtOnce }, () => gateways[0].createKey(limit)))
-      const told = await Promise.all(keys.map((key) => burst(scene, gateways, key, spreadMs)))
-      expect(told.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: requestCount - worth })))
+      const outcomes = await Promise.all(keys.map((key) => burst(scene, gateways, key, spreadMs)))
+      expect(outcomes.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: requestCount - worth })))
       await Promise.all(gateways.map((gateway) => gateway.stop()))
       printTotals('bursts on two processes', await scene.reconcile())
     },

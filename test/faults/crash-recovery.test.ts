@@ -103,7 +103,7 @@ if (isLong && databaseKinds.includes('postgres')) {
       await dying.kill()
       const since = performance.now()
       while (!living.log.includes('orphaned holds settled')) {
-        if (performance.now() - since > missedWithinMs) throw new Error('nobody missed the dead node')
+        if (performance.now() - since > missedWithinMs) throw new Error('the dead node was not noticed')
         await Bun.sleep(200)
       }
       const seconds = Math.round((performance.now() - since) / 1000)
@@ -140,15 +140,15 @@ for (const kind of databaseKinds) {
 
     /** Streams and whole replies until the gateway is gone; one stream is long enough for a checkpoint. */
     const work = async () => {
-      const ask = (wish: RequestSpec) => scene.clients.send(gateway.url, key, wish)
-      const slow = ask({ stream: true, tokens: 90, paceMs: 60 })
+      const send = (spec: RequestSpec) => scene.clients.send(gateway.url, key, spec)
+      const slow = send({ stream: true, tokens: 90, paceMs: 60 })
       for (let isThere = true; isThere; ) {
-        const told = await Promise.all([
-          ask({ stream: true, tokens: 6, paceMs: 2 }),
-          ask({ stream: true, tokens: 7, paceMs: 3 }),
-          ask({ tokens: 5, paceMs: 10 }),
+        const outcomes = await Promise.all([
+          send({ stream: true, tokens: 6, paceMs: 2 }),
+          send({ stream: true, tokens: 7, paceMs: 3 }),
+          send({ tokens: 5, paceMs: 10 }),
         ])
-        isThere = told.every(({ status }) => status === 200)
+        isThere = outcomes.every(({ status }) => status === 200)
       }
       await slow
     }

@@ -32,18 +32,18 @@ function failing(share: number, random: () => number): ResponseSource {
 /** Requests of several clients, streamed and whole in turn; returns how many completed. */
 async function load(bench: Bench, count: number): Promise<number> {
   let next = 0
-  let answered = 0
+  let succeeded = 0
   const client = async () => {
     while (next < count) {
       const stream = next++ % 2 === 0
       bench.server.clock.advance(pauseMs)
       const response = await sendRequest(bench, 'chat', { model: 'test/both-chat', stream })
       const text = await response.text()
-      if (response.status === 200 && (!stream || text.includes('[DONE]'))) answered++
+      if (response.status === 200 && (!stream || text.includes('[DONE]'))) succeeded++
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  return answered
+  return succeeded
 }
 
 describeWithUpstreams('one of two providers', (bench) => {
@@ -53,7 +53,7 @@ describeWithUpstreams('one of two providers', (bench) => {
       const { first, second, server } = bench()
       const random = seededRandom(30)
       Object.assign(server.gateway.routing, { random: seededRandom(31) })
-      let answered = 0
+      let succeeded = 0
       const askedBy = (upstream: Upstream) => upstream.requests.length
       const phases: [name: string, share: number][] = [
         ['at 30 %', 0.3],
@@ -64,18 +64,18 @@ describeWithUpstreams('one of two providers', (bench) => {
       for (const [name, share] of phases) {
         const before = askedBy(first)
         first.setDefault(failing(share, random))
-        answered += await load(bench(), perPhase)
+        succeeded += await load(bench(), perPhase)
         request[name] = askedBy(first) - before
         // Health windows and ejections end between the phases.
         server.clock.advance(6 * 60_000)
       }
       const back = askedBy(first)
-      answered += await load(bench(), perPhase)
+      succeeded += await load(bench(), perPhase)
       first.setDefault(null)
       const requests = 4 * perPhase
       const attempts = askedBy(first) + askedBy(second)
-      printTotals('a provider that fails and returns', { requests, answered, attempts })
-      expect(answered / requests).toBeGreaterThanOrEqual(0.995)
+      printTotals('a provider that fails and returns', { requests, succeeded, attempts })
+      expect(succeeded / requests).toBeGreaterThanOrEqual(0.995)
       expect(attempts / requests).toBeLessThanOrEqual(1.2)
       // A few requests detect the outage; it has the larger share again after recovery.
       expect(request.always).toBeLessThan(perPhase / 4)
@@ -97,15 +97,15 @@ describeWithUpstreams('one of two providers', (bench) => {
         )
       }
       let requests = 0
-      const told = new Map<number, number>()
+      const statuses = new Map<number, number>()
       for (let storm = 0; storm < storms; storm++) {
-        const asking = Array.from({ length: 60 }, async () => {
+        const burst = Array.from({ length: 60 }, async () => {
           const user = `r${requests++}`
           watch.begins(user)
           const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', user })
           await response.text()
           watch.ends(user)
-          told.set(response.status, (told.get(response.status) ?? 0) + 1)
+          statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
           if (response.status === 429) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
           await Bun.sleep(200 * random())
           watch.begins(`${user}b`)
@@ -113,7 +113,7 @@ describeWithUpstreams('one of two providers', (bench) => {
           await again.text()
           watch.ends(`${user}b`)
         })
-        await Promise.all(asking)
+        await Promise.all(burst)
         await Bun.sleep(1100)
       }
       for (const upstream of [first, second]) upstream.setDefault(null)
@@ -122,7 +122,7 @@ describeWithUpstreams('one of two providers', (bench) => {
       expect(watch.disturbed).toEqual([])
       expect(watch.refused).toBeGreaterThan(0)
       expect(attempts / (2 * requests)).toBeLessThanOrEqual(1.2 + 1)
-      expect([...told.keys()].filter((status) => status !== 200 && status !== 429)).toEqual([])
+      expect([...statuses.keys()].filter((status) => status !== 200 && status !== 429)).toEqual([])
     },
     testTimeoutMs,
   )
@@ -169,7 +169,7 @@ class Watch {
   }
 }
 
-type Fault = [name: string, stream: boolean, answer: UpstreamResponse]
+type Fault = [name: string, stream: boolean, scripted: UpstreamResponse]
 
 const { frames, body: whole } = vendorReply('chat', 'text')
 const halfWhole = Math.floor(JSON.stringify(whole).length / 2)
@@ -212,21 +212,21 @@ describeWithUpstreams(
       ['says nothing but that it failed', false, { json: saying('error') }],
       ['is overloaded', true, { status: 529, json: {} }],
       ...[405, 410, 421, 423, 426, 451, 498].map(
-        (status): Fault => [`answers with ${status}`, false, { status, json: {} }],
+        (status): Fault => [`returns ${status}`, false, { status, json: {} }],
       ),
     ]
     describe('R30 I7 the next one serves the request when it', () => {
-      test.each(faults)('%s', async (_, stream, answer) => {
+      test.each(faults)('%s', async (_, stream, scripted) => {
         const { first, second } = bench()
         for (const { requests } of [first, second]) requests.length = 0
-        first.enqueue(answer)
+        first.enqueue(scripted)
         const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream })
         const text = await response.text()
         expect(response.status).toBe(200)
         expect(text).toContain(stream ? '[DONE]' : '"two-chat"')
         expect([first.requests.length, second.requests.length]).toEqual([1, 1])
         const { closedByPeerAt, complete } = await lastRequest(first.requests).done
-        if (answer.hang) expect([closedByPeerAt === null, complete]).toEqual([false, false])
+        if (scripted.hang) expect([closedByPeerAt === null, complete]).toEqual([false, false])
       })
     })
 
@@ -259,12 +259,15 @@ describeWithUpstreams(
     test.each([
       ['86400', '300'],
       ['0', '1'],
-    ])('sends Retry-After %s: it is honoured within bounds, and clients receive %s', async (said, heard) => {
-      const { first } = bench()
-      first.enqueue({ status: 429, headers: { 'retry-after': said }, json: {} })
-      const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
-      expect([response.status, response.headers.get('retry-after')]).toEqual([429, heard])
-    })
+    ])(
+      'sends Retry-After %s: it is honoured within bounds, and clients receive %s',
+      async (sent, expected) => {
+        const { first } = bench()
+        first.enqueue({ status: 429, headers: { 'retry-after': sent }, json: {} })
+        const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
+        expect([response.status, response.headers.get('retry-after')]).toEqual([429, expected])
+      },
+    )
 
     test('hangs repeatedly is ejected: five requests wait for it, the sixth does not', async () => {
       const { first, second } = bench()

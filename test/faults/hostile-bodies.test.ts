@@ -28,7 +28,7 @@ const attacks: [string, string, () => string][] = [
 function patient({ url }: GatewayProcess) {
   let longest = 0
   let isOver = false
-  const asking = (async () => {
+  const polling = (async () => {
     while (!isOver) {
       const at = performance.now()
       expect((await fetch(`${url}/healthz`)).status).toBe(200)
@@ -38,7 +38,7 @@ function patient({ url }: GatewayProcess) {
   })()
   return async () => {
     isOver = true
-    await asking
+    await polling
     return longest
   }
 }
@@ -84,18 +84,18 @@ if (isLong)
             `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`,
           )
           const timer = setInterval(() => socket.write('1\r\na\r\n'), 2000)
-          let answer = ''
+          let text = ''
           socket.on('data', (data) => {
-            answer += data.toString()
+            text += data.toString()
           })
           socket.on('error', () => undefined)
           socket.on('close', () => {
             clearInterval(timer)
-            resolve(answer.slice(0, 12))
+            resolve(text.slice(0, 12))
           })
         })
-      const answers = await Promise.all(Array.from({ length: 500 }, drip))
-      expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 408']))
+      const responses = await Promise.all(Array.from({ length: 500 }, drip))
+      expect(new Set(responses)).toEqual(new Set(['HTTP/1.1 408']))
       await gateway.stop()
     },
     testTimeoutMs,

@@ -7,12 +7,12 @@ import { GatewayProcess } from './gateways.ts'
 /** A body in chunks, generated while it is sent. */
 export interface Attack {
   type: 'text/event-stream' | 'application/json'
-  pieces: Iterable<string>
+  chunks: Iterable<string>
 }
 
 /** An upstream that sends a generated body as fast as it is read. */
 export class Attacker {
-  attack: Attack = { type: 'application/json', pieces: [] }
+  attack: Attack = { type: 'application/json', chunks: [] }
   sent = 0
   readonly #sockets = new Set<Socket>()
   readonly #server: Server = createServer((socket) => {
@@ -22,16 +22,16 @@ export class Attacker {
     socket.once('data', () => void this.#sendAttack(socket, this.attack))
   })
 
-  async #sendAttack(socket: Socket, { type, pieces }: Attack): Promise<void> {
+  async #sendAttack(socket: Socket, { type, chunks }: Attack): Promise<void> {
     this.sent = 0
     const gone = new Promise<void>((resolve) => void socket.once('close', () => resolve()))
     socket.write(
       `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n`,
     )
-    for (const piece of pieces) {
+    for (const chunk of chunks) {
       if (socket.destroyed) return
-      this.sent += piece.length
-      if (socket.write(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`)) continue
+      this.sent += chunk.length
+      if (socket.write(`${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`)) continue
       const drained = new Promise<void>((resolve) => void socket.once('drain', () => resolve()))
       await Promise.race([drained, gone])
     }

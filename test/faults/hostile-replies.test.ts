@@ -53,8 +53,8 @@ for (const { name, frames } of hostileStreams) {
         `S13 ${name} from ${dialect} to ${format} do not block other tenants`,
         async () => {
           const [first = '', ...rest] = frames[dialect](1000)
-          const pieces = batches([first, ...rest], Math.ceil(events / 1000))
-          siege.attacker.attack = { type: 'text/event-stream', pieces }
+          const chunks = batches([first, ...rest], Math.ceil(events / 1000))
+          siege.attacker.attack = { type: 'text/event-stream', chunks }
           await endure(name, dialect, format, true)
         },
         testTimeoutMs,
@@ -77,7 +77,7 @@ for (const [name, frame] of Object.entries(nothings)) {
   test(
     `S13 endless ${name} are cut off, in bounded memory`,
     async () => {
-      siege.attacker.attack = { type: 'text/event-stream', pieces: endless(frame) }
+      siege.attacker.attack = { type: 'text/event-stream', chunks: endless(frame) }
       const { status, end } = await endure(name, 'chat', 'chat', true)
       expect(status >= 400 || end.includes('"error"')).toBe(true)
     },
@@ -97,7 +97,7 @@ for (const format of formatNames) {
   test(
     `S13 a whole reply of ${megabytes} MB to ${format} takes at most three times its length`,
     async () => {
-      siege.attacker.attack = { type: 'application/json', pieces: wholeReply() }
+      siege.attacker.attack = { type: 'application/json', chunks: wholeReply() }
       const { status } = await endure('a long whole reply', 'chat', format, false)
       expect(status).toBe(200)
     },
@@ -113,7 +113,7 @@ test(
       for (let sent = 0; sent < megabytes * 16; sent++) yield '[],'.repeat(21_845)
       yield '[]]}'
     }
-    siege.attacker.attack = { type: 'application/json', pieces: brackets() }
+    siege.attacker.attack = { type: 'application/json', chunks: brackets() }
     const { status } = await endure('brackets', 'chat', 'chat', false)
     expect(status).toBe(502)
   },

@@ -23,7 +23,7 @@ const absurd: Record<string, unknown> = {
   nothing: undefined,
   'more from the cache than there was': { ...plain, prompt_tokens_details: { cached_tokens: 1e9 } },
   'a negative part': { ...plain, prompt_tokens_details: { cached_tokens: -1e9 } },
-  'more thought than said': { ...plain, completion_tokens_details: { reasoning_tokens: 30_000_000 } },
+  'more reasoning than output': { ...plain, completion_tokens_details: { reasoning_tokens: 30_000_000 } },
   'a total of its own': { ...plain, total_tokens: 1e15 },
   'a million searches': { ...plain, server_tool_use: { web_search_requests: 1_000_000 } },
   'a negative cost': { ...plain, cost: -1e9 },
@@ -94,21 +94,21 @@ for (const kind of databaseKinds) {
         }),
       })
       expect(response.status).toBe(200)
-      const answer = await response.text()
+      const text = await response.text()
       const rows = await server.gateway.db
         .selectFrom('generations')
         .selectAll()
         .where('id', '=', response.headers.get('x-generation-id') ?? '')
         .execute()
       expect(rows).toHaveLength(1)
-      return { row: rows[0]!, told: Number(/"cost":\s*([\d.e-]+)/.exec(answer)?.[1]) }
+      return { row: rows[0]!, reported: Number(/"cost":\s*([\d.e-]+)/.exec(text)?.[1]) }
     }
 
     const prove = async (stream: boolean, name: string) => {
-      const { row, told } = await settle(stream)
+      const { row, reported } = await settle(stream)
       expect(row.cost_nanos >= 0n && row.cost_nanos <= row.hold_nanos).toBe(true)
       expect(row).toMatchObject({ status: 'completed', ...marks[name] })
-      expect(told).toBe(Number(row.cost_nanos) / 1e9)
+      expect(reported).toBe(Number(row.cost_nanos) / 1e9)
     }
 
     test.each(Object.keys(absurd))(

@@ -97,11 +97,11 @@ async function watchJournal(): Promise<void> {
     return waitUntilIdle.call(this)
   }
   const { flush } = FlushThread.prototype
-  FlushThread.prototype.flush = async function (path, piece) {
+  FlushThread.prototype.flush = async function (path, segment) {
     killIfArmed('before the journal is flushed')
-    const refused = await flush.call(this, path, piece)
+    const rejected = await flush.call(this, path, segment)
     killIfArmed('after a flush is committed')
-    return refused
+    return rejected
   }
 }
 

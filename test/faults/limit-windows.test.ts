@@ -27,15 +27,15 @@ const edges: [last: string, ending: Window[]][] = [
 
 const windows = ['day', 'week', 'month'] as const
 
-function wishAt(id: string, at: number, window: Window): HoldRequest {
+function holdRequestAt(id: string, at: number, window: Window): HoldRequest {
   const limit = { kind: 'key', subject: 'key', window, includeByok: false, amount: 10n } as const
   return { id, subjects: ['key'], day: utcDay(at), limits: [limit], free: null, amount: 10n, byok: 0n }
 }
 
-function newBook(): LedgerState {
-  const book = new LedgerState()
-  book.meters.set('key', newMeter('key'))
-  return book
+function newState(): LedgerState {
+  const state = new LedgerState()
+  state.meters.set('key', newMeter('key'))
+  return state
 }
 
 describe.each(edges)('R13 at %s', (last, ending) => {
@@ -43,21 +43,21 @@ describe.each(edges)('R13 at %s', (last, ending) => {
   const after = before + 1
 
   test.each([...windows])('a limit for a %s begins again exactly when it ends', (window) => {
-    const book = newBook()
-    expect(book.admit(wishAt('first', before - 1, window))).toBeNull()
-    book.settle('first', { amount: 10n, byok: 0n })
-    expect(book.admit(wishAt('second', before, window))).not.toBeNull()
-    const refusal = book.admit(wishAt('third', after, window))
-    expect(refusal === null).toBe(ending.includes(window))
+    const state = newState()
+    expect(state.admit(holdRequestAt('first', before - 1, window))).toBeNull()
+    state.settle('first', { amount: 10n, byok: 0n })
+    expect(state.admit(holdRequestAt('second', before, window))).not.toBeNull()
+    const rejection = state.admit(holdRequestAt('third', after, window))
+    expect(rejection === null).toBe(ending.includes(window))
   })
 
   test.each([...windows])('what was held before the end of a %s is settled before it', (window) => {
-    const book = newBook()
-    expect(book.admit(wishAt('old', before, window))).toBeNull()
+    const state = newState()
+    expect(state.admit(holdRequestAt('old', before, window))).toBeNull()
     const isNew = ending.includes(window)
-    expect(book.admit(wishAt('new', after, window)) === null).toBe(isNew)
-    book.settle('old', { amount: 10n, byok: 0n })
-    const meter = book.meters.get('key')!
+    expect(state.admit(holdRequestAt('new', after, window)) === null).toBe(isNew)
+    state.settle('old', { amount: 10n, byok: 0n })
+    const meter = state.meters.get('key')!
     expect([meter.spent[window], meter.held[window]]).toEqual(isNew ? [0n, 10n] : [10n, 0n])
     expect(meter.spent.total).toBe(10n)
   })
@@ -65,15 +65,15 @@ describe.each(edges)('R13 at %s', (last, ending) => {
   test.each([...windows])(
     'two nodes whose clocks are 2 s apart do not exceed the limit of a %s',
     (window) => {
-      const book = newBook()
+      const state = newState()
       const isNew = ending.includes(window)
-      expect(book.admit(wishAt('ahead', after + 1000, window))).toBeNull()
-      expect(book.admit(wishAt('behind', before - 1000, window)) === null).toBe(isNew)
+      expect(state.admit(holdRequestAt('ahead', after + 1000, window))).toBeNull()
+      expect(state.admit(holdRequestAt('behind', before - 1000, window)) === null).toBe(isNew)
       for (const [id, at] of [
         ['ahead again', after + 1001],
         ['behind again', before - 999],
       ] as const) {
-        expect(book.admit(wishAt(id, at, window))).not.toBeNull()
+        expect(state.admit(holdRequestAt(id, at, window))).not.toBeNull()
       }
     },
   )
@@ -144,13 +144,13 @@ for (const kind of databaseKinds) {
           },
         }
       })
-      const answer = await ask(key)
-      expect(answer.status).toBe(200)
+      const response = await ask(key)
+      expect(response.status).toBe(200)
       expect(await usageOf(key)).toMatchObject({ usage: 0.01, usage_daily: 0, usage_monthly: 0 })
       const row = await server.gateway.db
         .selectFrom('generations')
         .select(['created_at', 'ended_at'])
-        .where('id', '=', answer.headers.get('x-generation-id') ?? '')
+        .where('id', '=', response.headers.get('x-generation-id') ?? '')
         .executeTakeFirstOrThrow()
       expect(row).toEqual({ created_at: '2104-02-29T23:59:59.999Z', ended_at: '2104-03-01T00:00:01.000Z' })
       expect((await ask(key)).status).toBe(200)

@@ -13,7 +13,7 @@ const rounds = isLong ? 3 : 1
 async function untilLogged(gateway: GatewayProcess, text: string, from: number): Promise<void> {
   const since = performance.now()
   while (!gateway.log.slice(from).includes(text)) {
-    if (performance.now() - since > missedWithinMs) throw new Error(`nobody logged "${text}"`)
+    if (performance.now() - since > missedWithinMs) throw new Error(`no node logged "${text}"`)
     await Bun.sleep(50)
   }
 }
@@ -26,12 +26,12 @@ describe.if(databaseKinds.includes('postgres'))('a node that is paused', () => {
       scene.silentMs = silentMs
       const [living, silent] = await Promise.all([scene.start('living'), scene.start('silent')])
       const key = await living.createKey()
-      const ask = (wish: object) => scene.clients.send(silent.url, key, wish)
+      const send = (spec: object) => scene.clients.send(silent.url, key, spec)
       for (let round = 0; round < rounds; round++) {
         const underWay = [
-          ...Array.from({ length: 4 }, (_, place) => ask({ stream: true, tokens: 60 + place, paceMs: 50 })),
-          ...Array.from({ length: 4 }, (_, place) => ask({ tokens: 20 + place, paceMs: 3000 })),
-          ask({ stream: true, tokens: 80, paceMs: 40, leaveAfter: 70 }),
+          ...Array.from({ length: 4 }, (_, place) => send({ stream: true, tokens: 60 + place, paceMs: 50 })),
+          ...Array.from({ length: 4 }, (_, place) => send({ tokens: 20 + place, paceMs: 3000 })),
+          send({ stream: true, tokens: 80, paceMs: 40, leaveAfter: 70 }),
         ]
         // Long enough for a checkpoint, so that the other node charges something.
         await Bun.sleep(2600)
@@ -46,9 +46,9 @@ describe.if(databaseKinds.includes('postgres'))('a node that is paused', () => {
       }
       expect(silent.log).toContain('a late charge corrected what another node had settled')
       // It counts as alive again.
-      expect((await ask({ tokens: 5 })).status).toBe(200)
-      const figures = await scene.reconcile()
-      expect(figures.interrupted).toBe(0)
+      expect((await send({ tokens: 5 })).status).toBe(200)
+      const totals = await scene.reconcile()
+      expect(totals.interrupted).toBe(0)
       await Promise.all([living.stop(), silent.stop()])
       printTotals('a node that is paused', { rounds, ...(await scene.reconcile()) })
     },

@@ -54,10 +54,10 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
     const ask = () => sql<{ one: number }>`select 1 as one`.execute(db).then((result) => result.rows[0]?.one)
     expect(await ask()).toBe(1)
     proxy.silent = true
-    const answers = await Promise.all(
+    const messages = await Promise.all(
       Array.from({ length: 30 }, () => ask().catch((error: Error) => error.message)),
     )
-    expect(new Set(answers)).toEqual(new Set(['the database does not respond']))
+    expect(new Set(messages)).toEqual(new Set(['the database does not respond']))
     proxy.silent = false
     let recovered: unknown
     for (let i = 0; i < 50 && recovered !== 1; i++) recovered = await ask().catch(() => undefined)

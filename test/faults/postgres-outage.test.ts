@@ -75,8 +75,8 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
         ends.map(() => [200, true, 0.0006]),
       )
       expect(refusals(scene.clients.log)).toEqual([])
-      const told = gateway.log.split('\n').filter((line) => line.includes('the ledger cannot be written'))
-      expect(told.length).toBeLessThanOrEqual(1 + awayMs / 30_000)
+      const logged = gateway.log.split('\n').filter((line) => line.includes('the ledger cannot be written'))
+      expect(logged.length).toBeLessThanOrEqual(1 + awayMs / 30_000)
       printTotals('PostgreSQL stopped', {
         'seconds away': awayMs / 1000,
         'ms until service was back': backMs,
@@ -113,10 +113,10 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       if (settledBy !== 'itself') await settleOrphans(scene)
       const next = await scene.start()
       expect(scene.countUnsent()).toBe(0)
-      const figures = await scene.reconcile()
-      expect(figures).toMatchObject({ completed: count, interrupted: 0 })
+      const totals = await scene.reconcile()
+      expect(totals).toMatchObject({ completed: count, interrupted: 0 })
       await next.stop()
-      printTotals(`PostgreSQL away, and killed, settled by ${settledBy}`, figures)
+      printTotals(`PostgreSQL away, and killed, settled by ${settledBy}`, totals)
     },
     testTimeoutMs,
   )

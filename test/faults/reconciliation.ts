@@ -34,7 +34,7 @@ export interface RunTotals {
   /** Of these, those charged for the output until then. */
   'of them charged': number
   refused: number
-  'sent away': number
+  unavailable: number
   lost: number
   doubled: number
 }
@@ -90,7 +90,7 @@ function countTotals(
 ): RunTotals {
   const interrupted = generations.filter(({ flag }) => flag === 'interrupted')
   const having = (status: string) => generations.filter((row) => row.status === status).length
-  const answered = (...statuses: number[]) =>
+  const countStatuses = (...statuses: number[]) =>
     outcomes.filter(({ status }) => statuses.includes(status ?? 0)).length
   return {
     requests: outcomes.length,
@@ -98,8 +98,8 @@ function countTotals(
     cancelled: having('cancelled'),
     interrupted: interrupted.length,
     'of them charged': interrupted.filter(({ cost_nanos }) => cost_nanos > 0n).length,
-    refused: answered(402, 403),
-    'sent away': answered(503),
+    refused: countStatuses(402, 403),
+    unavailable: countStatuses(503),
     lost,
     doubled,
   }
@@ -138,11 +138,11 @@ function findClientProblems(
   if (ended && !generation) addProblem('I5 the client saw the end, the ledger knows nothing')
   if (!generation) return problems
   if (generationId !== null && generation.id !== generationId)
-    addProblem('I5 another id than the client was told')
+    addProblem('I5 another id than the client received')
   // A client may disconnect at the very end: it has the whole reply, settled as cancelled.
   if (ended && generation.status === 'failed') addProblem('I5 the client saw the end of what failed')
   if (cost !== null && Number(generation.cost_nanos) / 1e9 !== cost) {
-    addProblem(`I5 told ${cost}, charged ${generation.cost_nanos}`)
+    addProblem(`I5 reported ${cost}, charged ${generation.cost_nanos}`)
   }
   const isWhole = generation.flag !== 'interrupted' && generation.status !== 'failed'
   if (isWhole && events > generation.tokens_output)
@@ -218,7 +218,7 @@ function findEntryProblems({ generations, corrections, entries }: LedgerSnapshot
     if (credits?.kind !== 'charge') continue
     const cost = costs.get(transaction) ?? 0n
     if (-credits.amount_nanos !== cost)
-      problems.push(`${transaction}: ${-credits.amount_nanos} taken for ${cost}`)
+      problems.push(`${transaction}: ${-credits.amount_nanos} debited for ${cost}`)
     costs.delete(transaction)
   }
   return [...problems, ...[...costs.keys()].map((id) => `${id}: generations name it, no entry does`)]

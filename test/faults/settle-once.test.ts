@@ -21,7 +21,7 @@ const ends: Record<string, [UpstreamResponse, UpstreamResponse]> = {
     { status: 400, json: { error: { message: 'no' } } },
     { status: 400, text: 'no' },
   ],
-  'the key is not taken': [
+  'the key is not accepted': [
     { status: 401, text: '' },
     { status: 403, text: '<html>' },
   ],
@@ -40,7 +40,7 @@ const ends: Record<string, [UpstreamResponse, UpstreamResponse]> = {
   'nothing comes': [{ text: '' }, { sse: [] }],
   'what comes is no JSON': [{ text: 'Hello' }, { sse: ['data: Hello\n\n'] }],
   'what comes is no reply': [{ json: { a: 1 } }, { sse: [chunk({ a: 1 })] }],
-  'the connection breaks before the answer': [{ breakBeforeHead: true }, { breakBeforeHead: true }],
+  'the connection breaks before the response': [{ breakBeforeHead: true }, { breakBeforeHead: true }],
   'the connection breaks after the head': [
     { ...whole, breakAfterBytes: 0 },
     { sse: frames, breakAfterBytes: 0 },

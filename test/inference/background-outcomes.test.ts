@@ -35,8 +35,9 @@ describeWithUpstreams(
 
     async function ended(id: string) {
       for (const deadline = Date.now() + 15_000; ; await Bun.sleep(20)) {
-        const answer = await call('GET', id)
-        if (!['queued', 'in_progress'].includes(answer.body.status) || Date.now() > deadline) return answer
+        const response = await call('GET', id)
+        if (!['queued', 'in_progress'].includes(response.body.status) || Date.now() > deadline)
+          return response
       }
     }
     const endings = (text: string) => [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1])
@@ -85,9 +86,9 @@ describeWithUpstreams(
 
     test('requires store, also with a conversation', async () => {
       const { body } = await bench().server.call('POST', '/conversations', { key: key(), body: {} })
-      const answer = await start({ store: false, conversation: body.id })
-      expect(answer.status).toBe(400)
-      expect((await readJson(answer)).error.message).toContain('background')
+      const response = await start({ store: false, conversation: body.id })
+      expect(response.status).toBe(400)
+      expect((await readJson(response)).error.message).toContain('background')
     })
 
     test('R5 a cancelled one ends at once, and is charged when the provider ends', async () => {

@@ -114,7 +114,7 @@ describeWithUpstreams(
       const refused = await start({ store: false })
       expect(refused.status).toBe(400)
       expect((await readJson(refused)).error.message).toContain('background')
-      expect((await start({ model: 'nobody/nothing' })).status).toBe(400)
+      expect((await start({ model: 'unknown/model' })).status).toBe(400)
       const poor = { key: bench().server.foreign.inferenceKey }
       const unpaid = await sendRequest(bench(), 'responses', { background: true, model: 'test/chat' }, poor)
       expect(unpaid.status).toBe(402)

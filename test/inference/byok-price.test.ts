@@ -30,8 +30,8 @@ function settings(key: object): string {
 async function usage() {
   upstream.enqueue({ json: vendorReply('chat', 'text').body })
   const body = { model: 'acme/local', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }
-  const answer = await server.call('POST', '/chat/completions', { key: server.own.inferenceKey, body })
-  return { cost: answer.body.usage.cost, is_byok: answer.body.usage.is_byok }
+  const response = await server.call('POST', '/chat/completions', { key: server.own.inferenceKey, body })
+  return { cost: response.body.usage.cost, is_byok: response.body.usage.is_byok }
 }
 
 test('R15 for a provider that needs no key, a BYOK key does not lower the price', async () => {

@@ -85,8 +85,8 @@ async function usageOf({ server }: Bench): Promise<{ usage: number; byok_usage: 
   return body.data
 }
 
-async function complete(bench: Bench, answer: UpstreamResponse): Promise<string> {
-  bench.first.enqueue(answer)
+async function complete(bench: Bench, scripted: UpstreamResponse): Promise<string> {
+  bench.first.enqueue(scripted)
   const response = await sendRequest(bench, 'chat', { model: 'test/chat', max_tokens: 10 })
   await response.text()
   return response.headers.get('x-generation-id') ?? ''

@@ -71,7 +71,7 @@ describeWithUpstreams('check-ledger', (bench) => {
       }
       await db()
         .insertInto('holds')
-        .values({ id: 'gen-lost', owner: 'nobody', subjects: 'key:999999', checkpoint: null, ...hold })
+        .values({ id: 'gen-lost', owner: 'gone', subjects: 'key:999999', checkpoint: null, ...hold })
         .execute()
       expect(await wrong()).toEqual(['I4'])
       await db().deleteFrom('holds').execute()
@@ -92,7 +92,7 @@ describeWithUpstreams('check-ledger', (bench) => {
 
     test('I2 a request that is settled and still held', async () => {
       await sql`insert into holds (id, owner, subjects, amount_nanos, byok_nanos, day, expires_at, draft)
-        select id, 'nobody', 'key:' || key_id, 0, 0, '2026-01-01', '2999-01-01', '{}' from generations limit 1`.execute(
+        select id, 'gone', 'key:' || key_id, 0, 0, '2026-01-01', '2999-01-01', '{}' from generations limit 1`.execute(
         db(),
       )
       expect(await wrong()).toEqual(['I2'])

@@ -52,10 +52,10 @@ describeWithUpstreams('conversations', (bench) => {
 
   test('concurrent responses are all added', async () => {
     const { id } = await make()
-    const request = Array.from({ length: 8 }, (_, n) => respond({ input: `question ${n}`, conversation: id }))
+    const request = Array.from({ length: 8 }, (_, n) => respond({ input: `prompt ${n}`, conversation: id }))
     for (const response of await Promise.all(request)) expect(response.status).toBe(200)
     const text = JSON.stringify(await items(id))
-    for (let n = 0; n < 8; n++) expect(text).toContain(`question ${n}`)
+    for (let n = 0; n < 8; n++) expect(text).toContain(`prompt ${n}`)
   })
 
   test('one that is deleted while in use stays deleted, and the response completes', async () => {
@@ -79,8 +79,8 @@ describeWithUpstreams('conversations', (bench) => {
   test('its items are added, listed in pages, read, referenced and deleted', async () => {
     const { id } = await make()
     const words = ['one', 'two', 'three', 'four', 'five']
-    const given = words.map((content) => ({ role: 'user', content }))
-    const added = (await call('POST', `/conversations/${id}/items`, { items: given })).body
+    const input = words.map((content) => ({ role: 'user', content }))
+    const added = (await call('POST', `/conversations/${id}/items`, { items: input })).body
     expect(added.data).toHaveLength(5)
     const first = await items(id, 'limit=2&order=asc')
     expect(first).toMatchObject({ has_more: true, first_id: added.data[0].id, last_id: added.data[1].id })
@@ -193,8 +193,8 @@ describeWithUpstreams('conversations', (bench) => {
     test('R11 the model summarises, and is charged like a request', async () => {
       const made = await compact({ input: [{ role: 'user', content: 'Plan a trip to Kyoto.' }] })
       expect(made).toMatchObject({ object: 'response.compaction', usage: { input_tokens: 87 } })
-      const [said, compaction] = made.output
-      expect(said).toMatchObject({ type: 'message', role: 'user', content: 'Plan a trip to Kyoto.' })
+      const [message, compaction] = made.output
+      expect(message).toMatchObject({ type: 'message', role: 'user', content: 'Plan a trip to Kyoto.' })
       expect(compaction.type).toBe('compaction')
       expect(compaction.encrypted_content).not.toContain('Schneefall')
       expect(sent()).toContain('Summarise the conversation')

@@ -16,8 +16,8 @@ describeWithUpstreams(
     beforeEach(() => clearGenerations(bench()))
 
     const heldFor = async (format: 'chat' | 'messages', body: Record<string, unknown>) => {
-      const answer = await sendRequest(bench(), format, body)
-      await answer.text()
+      const response = await sendRequest(bench(), format, body)
+      await response.text()
       const [row] = (await waitForGenerations(bench(), 1)).slice(-1)
       return row?.hold_nanos ?? 0n
     }
@@ -93,23 +93,23 @@ describeWithUpstreams(
     test('R5 a whole reply that is billed anyway is drained when the client disconnects, and charged', async () => {
       bench().first.enqueue({ json: vendorReply('chat', 'text').body, waitMs: 200 })
       const leaving = new AbortController()
-      const asking = sendRequest(bench(), 'chat', { model: 'test/stubborn' }, { signal: leaving.signal })
+      const pending = sendRequest(bench(), 'chat', { model: 'test/stubborn' }, { signal: leaving.signal })
       await bench().first.waitForRequests(1)
       leaving.abort()
-      await asking.catch(() => undefined)
+      await pending.catch(() => undefined)
       const [row] = await waitForGenerations(bench(), 1)
       expect(row).toMatchObject({ status: 'cancelled', usage_source: 'reported' })
       expect(row?.cost_nanos).toBeGreaterThan(0n)
     })
 
     test('the record has the request id of the response', async () => {
-      const answer = await sendRequest(
+      const response = await sendRequest(
         bench(),
         'chat',
         { model: 'test/chat' },
         { headers: { 'x-request-id': 'mine-1' } },
       )
-      expect(answer.headers.get('x-request-id')).toBe('mine-1')
+      expect(response.headers.get('x-request-id')).toBe('mine-1')
       const [row] = await waitForGenerations(bench(), 1)
       expect(row?.request_id).toBe('mine-1')
     })

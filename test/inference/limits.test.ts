@@ -21,12 +21,12 @@ describeWithUpstreams('limits', (bench) => {
     return { key: made.body.key, hash: made.body.data.hash }
   }
 
-  async function refusal(response: Response | Promise<Response>): Promise<Refused> {
-    const answer = await response
-    const { error } = await readJson(answer)
-    expect(error.code).toBe(answer.status)
+  async function readRejection(response: Response | Promise<Response>): Promise<Refused> {
+    const settled = await response
+    const { error } = await readJson(settled)
+    expect(error.code).toBe(settled.status)
     const { reason, ...metadata } = error.metadata
-    return { status: answer.status, reason, message: error.message, headers: answer.headers, metadata }
+    return { status: settled.status, reason, message: error.message, headers: settled.headers, metadata }
   }
 
   async function passes(key: string, times: number, model?: string): Promise<void> {
@@ -47,7 +47,7 @@ describeWithUpstreams('limits', (bench) => {
     test('R1 a request that does not fit is 402, and no provider is called', async () => {
       const { key } = await keyWith({ limit: 0.02 })
       await passes(key, 2)
-      expect(await refusal(send(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+      expect(await readRejection(send(key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
       expect(bench().first.requests).toHaveLength(2)
     })
 
@@ -59,7 +59,10 @@ describeWithUpstreams('limits', (bench) => {
         const fits = await keyWith({ limit: 0.0105, include_byok_in_limit: true })
         await passes(fits.key, 1)
         const short = await keyWith({ limit: 0.0104, include_byok_in_limit: true })
-        expect(await refusal(send(short.key))).toMatchObject({ status: 402, reason: 'key_limit_reached' })
+        expect(await readRejection(send(short.key))).toMatchObject({
+          status: 402,
+          reason: 'key_limit_reached',
+        })
         const { body } = await server().call('GET', `/keys/${fits.hash}`)
         expect(body.data).toMatchObject({ usage: 0.0005, byok_usage: 0.01, limit_remaining: 0 })
       } finally {
@@ -71,7 +74,7 @@ describeWithUpstreams('limits', (bench) => {
       ['monthly', '2027-12-31T23:59:59.999Z', '2028-01-01T00:00:00.000Z'],
       ['weekly', '2028-01-02T23:59:59.999Z', '2028-01-03T00:00:00.000Z'],
       ['daily', '2028-02-29T23:59:59.999Z', '2028-03-01T00:00:00.000Z'],
-    ])('R13 a %s limit begins anew one millisecond later', async (limit_reset, last, first) => {
+    ])('R13 a %s limit resets one millisecond later', async (limit_reset, last, first) => {
       const { key, hash } = await keyWith({ limit: 0.01, limit_reset })
       server().clock.freeze(last)
       await passes(key, 1)
@@ -114,7 +117,7 @@ describeWithUpstreams('limits', (bench) => {
 
     test('R8 an unknown price is rejected where there is a limit, and free where there is none', async () => {
       const { key } = await keyWith({ limit: 5 })
-      expect(await refusal(send(key, 'test/unpriced'))).toMatchObject({
+      expect(await readRejection(send(key, 'test/unpriced'))).toMatchObject({
         status: 402,
         reason: 'price_unknown',
       })
@@ -136,15 +139,15 @@ describeWithUpstreams('limits', (bench) => {
       await put('daily', 0.02)
       await passes(key, 1)
       await passes(other.key, 1)
-      const daily = await refusal(send(key))
+      const daily = await readRejection(send(key))
       expect(daily).toMatchObject({ status: 403, reason: 'workspace_budget_reached' })
       expect(daily.message).toContain('daily')
       await put('lifetime', 0.021)
       await put('monthly', 0.0205)
-      const lifetime = await refusal(send(other.key))
+      const lifetime = await readRejection(send(other.key))
       expect(lifetime).toMatchObject({ status: 403, metadata: { interval: 'lifetime' } })
       await server().call('DELETE', `/workspaces/${id}/budgets/lifetime`)
-      expect((await refusal(send(key))).metadata).toMatchObject({ interval: 'monthly' })
+      expect((await readRejection(send(key))).metadata).toMatchObject({ interval: 'monthly' })
     })
   })
 
@@ -160,7 +163,7 @@ describeWithUpstreams('limits', (bench) => {
       const key_hashes = [one.hash, two.hash]
       await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes } })
       await passes(one.key, 1)
-      expect(await refusal(send(one.key))).toMatchObject({
+      expect(await readRejection(send(one.key))).toMatchObject({
         status: 403,
         reason: 'guardrail_budget_reached',
       })
@@ -183,11 +186,14 @@ describeWithUpstreams('limits', (bench) => {
       const stranger = await keyWith()
       await passes(one.key, 1)
       await passes(two.key, 1)
-      expect(await refusal(send(one.key))).toMatchObject({
+      expect(await readRejection(send(one.key))).toMatchObject({
         status: 403,
         reason: 'guardrail_budget_reached',
       })
-      expect(await refusal(send(two.key))).toMatchObject({ status: 403, metadata: { interval: 'weekly' } })
+      expect(await readRejection(send(two.key))).toMatchObject({
+        status: 403,
+        metadata: { interval: 'weekly' },
+      })
       await passes(stranger.key, 1)
     })
   })
@@ -203,10 +209,10 @@ describeWithUpstreams('limits', (bench) => {
       const credits = await server().call('GET', '/credits', { key: server().foreign.managementKey })
       const { total_credits, total_usage } = credits.body.data
       await grant(-(total_credits - total_usage))
-      expect(await refusal(foreign())).toMatchObject({ status: 402, reason: 'credits_exhausted' })
+      expect(await readRejection(foreign())).toMatchObject({ status: 402, reason: 'credits_exhausted' })
       expect((await foreign('test/gift:free')).status).toBe(200)
       await grant(-0.000000001)
-      expect(await refusal(foreign('test/gift:free'))).toMatchObject({
+      expect(await readRejection(foreign('test/gift:free'))).toMatchObject({
         status: 402,
         reason: 'credits_exhausted',
       })
@@ -219,7 +225,7 @@ describeWithUpstreams('limits', (bench) => {
     test('R16 free variants: 20 a minute, 50 a day, 1000 once ten dollars were bought', async () => {
       server().clock.freeze('2029-06-01T10:00:30.000Z')
       for (let time = 0; time < 20; time++) expect((await foreign('test/gift:free')).status).toBe(200)
-      const minute = await refusal(foreign('test/gift:free'))
+      const minute = await readRejection(foreign('test/gift:free'))
       expect(minute).toMatchObject({
         status: 429,
         reason: 'rate_limited',
@@ -236,7 +242,7 @@ describeWithUpstreams('limits', (bench) => {
           expect((await foreign('test/gift:free')).status).toBe(200)
       }
       server().clock.freeze('2029-06-01T10:03:00.000Z')
-      const day = await refusal(foreign('test/gift:free'))
+      const day = await readRejection(foreign('test/gift:free'))
       expect([day.status, day.headers.get('x-ratelimit-limit')]).toEqual([429, '50'])
       expect(Number(day.headers.get('x-ratelimit-reset'))).toBe(Date.parse('2029-06-02T00:00:00.000Z'))
       const key = await server().call('GET', '/key', { key: server().foreign.inferenceKey })
@@ -253,9 +259,9 @@ describeWithUpstreams('limits', (bench) => {
     const chat = (max_tokens: number) =>
       sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens }, { key })
     expect((await chat(1000)).status).toBe(402)
-    const answered = await chat(900)
-    expect(answered.status).toBe(200)
-    expect((await readJson(answered)).usage.cost).toBeLessThan(0.001)
+    const response = await chat(900)
+    expect(response.status).toBe(200)
+    expect((await readJson(response)).usage.cost).toBeLessThan(0.001)
   })
 
   test('R2 whatever the outcome of a request, no hold remains', async () => {

@@ -162,7 +162,7 @@ describeWithUpstreams('a client that', (bench) => {
     ['a preset', { model: '@preset/\0' }, 404],
     ['a conversation', { conversation: 'conv_\0' }, 404],
     ['the form of a conversation', { conversation: { name: 'x' } }, 400],
-  ])('writes nonsense into %s is told so', async (_, body, status) => {
+  ])('sends an invalid %s gets an error', async (_, body, status) => {
     expect((await sendRequest(bench(), 'responses', { model: 'test/chat', ...body })).status).toBe(status)
   })
 
@@ -181,10 +181,10 @@ describeWithUpstreams('a client that', (bench) => {
   })
 
   test('allows no fallbacks is served only by providers it lists', async () => {
-    const provider = { order: ['nobody'], allow_fallbacks: false }
+    const provider = { order: ['unknown'], allow_fallbacks: false }
     expect((await sendRequest(bench(), 'chat', { model: 'test/both-chat', provider })).status).toBe(503)
     bench().first.enqueue({ status: 500, json: {} })
-    const listed = { order: ['one-chat', 'nobody'], allow_fallbacks: false }
+    const listed = { order: ['one-chat', 'unknown'], allow_fallbacks: false }
     expect((await sendRequest(bench(), 'chat', { model: 'test/both-chat', provider: listed })).status).toBe(
       502,
     )
@@ -212,13 +212,13 @@ describeWithUpstreams('a client that', (bench) => {
     }
     bench().first.enqueue({ json: vendorReply('chat', 'text').body })
     const model = `test/chat${':nitro'.repeat(1000)}`
-    const answer = await sendRequest(
+    const response = await sendRequest(
       bench(),
       'chat',
       { model },
       { headers: { 'x-service-metadata': 'enabled' } },
     )
-    expect((await readJson(answer)).service_metadata.params.variants).toEqual(['nitro'])
+    expect((await readJson(response)).service_metadata.params.variants).toEqual(['nitro'])
   })
 
   test('sends thousands of unknown fields gets headers it can read', async () => {

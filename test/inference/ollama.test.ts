@@ -101,13 +101,13 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     const before = bench().first.requests.length
     const second = await chat({}, cached)
     expect(second.headers.get('content-type')).toBe('application/x-ndjson')
-    const said = (text: string) =>
+    const contentOf = (text: string) =>
       text
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line).message.content)
         .join('')
-    expect(said(await second.text())).toBe(said(first))
+    expect(contentOf(await second.text())).toBe(contentOf(first))
     expect(bench().first.requests).toHaveLength(before)
   })
 

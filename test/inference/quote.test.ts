@@ -131,12 +131,12 @@ describeWithUpstreams('POST /quote', (bench) => {
 
   test('an invalid request is an error here too', async () => {
     const { messages } = formats.chat.body
-    const unknown = await quoted({ model: 'nobody/nothing', messages })
+    const unknown = await quoted({ model: 'unknown/model', messages })
     expect([unknown.status, unknown.body.error.metadata.reason]).toEqual([400, 'model_unknown'])
     const bad = await quoted({ model: 'test/chat', messages, max_tokens: 'many' })
     expect([bad.status, bad.body.error.message.split(':')[0]]).toEqual([400, 'max_tokens'])
     expect((await quoted({ model: 'test/chat', messages }, {}, 'morse')).status).toBe(400)
-    const preset = await quoted({ model: '@preset/nobody', messages })
+    const preset = await quoted({ model: '@preset/unknown', messages })
     expect(preset.status).toBe(404)
   })
 
@@ -190,9 +190,9 @@ describeWithUpstreams('POST /quote', (bench) => {
   })
 
   test('an earlier response counts', async () => {
-    const said = 'x'.repeat(4000)
+    const input = 'x'.repeat(4000)
     const earlier = await readJson(
-      sendRequest(bench(), 'responses', { model: 'test/responses', input: said, store: true }),
+      sendRequest(bench(), 'responses', { model: 'test/responses', input: input, store: true }),
     )
     const body = { model: 'test/responses', input: 'And?', previous_response_id: earlier.id }
     expect((await quoteOf(body)).price.assumed.prompt_tokens).toBeGreaterThan(1000)
@@ -201,7 +201,7 @@ describeWithUpstreams('POST /quote', (bench) => {
   test('limits are reported as they are, and a rejection is that of a real request', async () => {
     const { key } = await newKey({ limit: 0.05, limit_reset: 'daily' })
     const body = { model: 'test/cent', ...formats.chat.body }
-    const asking = () => sendRequest(bench(), 'chat', { model: 'test/cent' }, { key })
+    const send = () => sendRequest(bench(), 'chat', { model: 'test/cent' }, { key })
     for (let spent = 0; spent < 5; spent++) {
       const quote = await quoteOf(body, { key })
       expect(quote.would).toBe('be_sent')
@@ -218,11 +218,11 @@ describeWithUpstreams('POST /quote', (bench) => {
         needed: 0.01,
         would_fit: true,
       })
-      expect((await asking()).status).toBe(200)
+      expect((await send()).status).toBe(200)
     }
     const quote = await quoteOf(body, { key })
     expect(quote.limits[1]).toMatchObject({ spent: 0.05, remaining: 0, would_fit: false })
-    const real = await asking()
+    const real = await send()
     expect([quote.would, quote.refusal.error.code]).toEqual(['be_refused', real.status])
     expect(quote.refusal).toEqual(await readJson(real))
   })
@@ -309,9 +309,9 @@ describeWithUpstreams('POST /quote', (bench) => {
       const body = { ...formats[format].body, model: 'test/chat' }
       const real = await readJson(sendRequest(bench(), format, body, { key }))
       const { refusal } = await quoteOf(body, { key }, format)
-      const { request_id: _ours, ...told } = refusal
+      const { request_id: _ours, ...rest } = refusal
       const { request_id: _theirs, ...options } = real
-      expect(told).toEqual(options)
+      expect(rest).toEqual(options)
     }
   })
 

@@ -60,8 +60,8 @@ describe('R40 S12 a provider that echoes its credentials', () => {
     await upstream.stop()
   })
 
-  async function told(format: string, stream: boolean, answer: UpstreamResponse): Promise<string> {
-    upstream.enqueue(answer)
+  async function sendAndRead(format: string, stream: boolean, scripted: UpstreamResponse): Promise<string> {
+    upstream.enqueue(scripted)
     const body = {
       model: `test/${format}`,
       max_tokens: 50,
@@ -86,13 +86,13 @@ describe('R40 S12 a provider that echoes its credentials', () => {
         [format, 'in the middle of a stream', true, { sse: after(format, errors[format]) }],
       ]
     }),
-  )('%s: %s', async (format, _, stream, answer) => {
-    const text = await told(format, stream, answer)
+  )('%s: %s', async (format, _, stream, scripted) => {
+    const text = await sendAndRead(format, stream, scripted)
     expect(text).toContain('"error"')
-    for (const place of [text, logged]) {
-      expect(place).not.toContain(secret)
-      expect(place).not.toContain(header)
-      expect(place).not.toContain('123456789012')
+    for (const output of [text, logged]) {
+      expect(output).not.toContain(secret)
+      expect(output).not.toContain(header)
+      expect(output).not.toContain('123456789012')
     }
   })
 
@@ -100,7 +100,7 @@ describe('R40 S12 a provider that echoes its credentials', () => {
     const content = '{"error": {"arn": "arn:aws:iam::123456789012:user/them"}}'
     const reply = { role: 'assistant', content }
     const json = { id: 'r', object: 'chat.completion', model: 'm', created: 1, error: null }
-    const text = await told('chat', false, {
+    const text = await sendAndRead('chat', false, {
       json: { ...json, choices: [{ index: 0, message: reply, finish_reason: 'stop' }] },
     })
     expect(JSON.parse(text).choices[0].message.content).toBe(content)

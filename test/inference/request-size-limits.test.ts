@@ -135,21 +135,21 @@ function rawRequest(
     const credential = `authorization: Bearer ${path.includes('files') ? server.own.managementKey : server.own.inferenceKey}`
     socket.write(`${[`POST ${path} HTTP/1.1`, 'host: x', credential, ...headers].join('\r\n')}\r\n\r\n`)
     const stop = body((text) => socket.write(text))
-    let answer = ''
+    let text = ''
     socket.on('data', (data) => {
-      answer += data.toString()
+      text += data.toString()
     })
     socket.on('error', reject)
     socket.on('close', () => {
       stop()
-      resolve(answer)
+      resolve(text)
     })
   })
 }
 
-function drip(piece: string) {
+function drip(chunk: string) {
   return (send: (text: string) => void) => {
-    const timer = setInterval(() => send(piece), 50)
+    const timer = setInterval(() => send(chunk), 50)
     return () => clearInterval(timer)
   }
 }
@@ -165,10 +165,10 @@ describeWithUpstreams(
       ['large', '/v1/responses', ['content-length: 20000000'], 'a'],
       ['to an upload', '/v1/files', [...form, 'content-length: 20000000'], 'a'],
       ['to a page', '/signin', chunked, '1\r\na\r\n'],
-    ])('%s is given up with 408, and its connection closed', async (_, path, headers, piece) => {
-      const answer = await rawRequest(bench(), path, headers, drip(piece))
-      expect(answer).toStartWith('HTTP/1.1 408 ')
-      expect(answer.toLowerCase()).toContain('connection: close')
+    ])('%s times out with 408, and its connection is closed', async (_, path, headers, chunk) => {
+      const text = await rawRequest(bench(), path, headers, drip(chunk))
+      expect(text).toStartWith('HTTP/1.1 408 ')
+      expect(text.toLowerCase()).toContain('connection: close')
     })
   },
   ceilings,
@@ -204,8 +204,8 @@ describeWithUpstreams('a body with', (bench) => {
   test('a duplicate key in a prompt reaches the upstream as it was read', async () => {
     const long = 'x'.repeat(20_000)
     const text = `{"model":"test/chat","messages":[{"role":"user","content":"hidden","content":"seen ${long}"}]}`
-    const answered = await send('/v1/chat/completions', text, bench().server.own.inferenceKey)
-    expect(answered.status).toBe(200)
+    const response = await send('/v1/chat/completions', text, bench().server.own.inferenceKey)
+    expect(response.status).toBe(200)
     expect(lastRequest(bench().first.requests).text).not.toContain('hidden')
   })
 })

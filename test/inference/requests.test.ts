@@ -103,7 +103,7 @@ describeWithUpstreams('a request', (bench) => {
     })
 
     test(`${format}: errors have the envelope of the format`, async () => {
-      const unknown = await sendRequest(bench(), format, { model: 'nobody/nothing' })
+      const unknown = await sendRequest(bench(), format, { model: 'unknown/model' })
       const body = await readJson(unknown)
       expect(unknown.status).toBe(400)
       expect(body.error).toMatchObject({ code: 400, type: 'invalid_request_error' })
@@ -164,13 +164,13 @@ describeWithUpstreams('a request', (bench) => {
   test('R3 402 when the worst case does not fit into the limit of the key, and reports the amount needed', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'small', limit: 0.000001 } })
     const { key, data } = made.body
-    const asking = () => sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
-    const refused = await asking()
+    const send = () => sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
+    const refused = await send()
     const { error } = await readJson(refused)
     expect([refused.status, error.code, error.metadata.reason]).toEqual([402, 402, 'key_limit_reached'])
     await server().call('PATCH', `/keys/${data.hash}`, { body: { limit: error.metadata.needed } })
-    expect((await asking()).status).toBe(200)
-    expect((await asking()).status).toBe(402)
+    expect((await send()).status).toBe(200)
+    expect((await send()).status).toBe(402)
   })
 
   test('a disabled key is rejected at once', async () => {

@@ -19,14 +19,14 @@ import {
   readJson,
 } from './two-upstreams.ts'
 
-const incoming = { role: 'user', content: 'Hello' }
+const userMessage = { role: 'user', content: 'Hello' }
 const tool = { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } }
 
 /** Every format of a client, with its path and the id of its reply. */
 const clients: Record<string, (model: string, stream: boolean) => { path: string; body: JsonObject }> = {
   chat: (model, stream) => ({
     path: '/v1/chat/completions',
-    body: { model, stream, messages: [incoming], tools: [{ type: 'function', function: tool }] },
+    body: { model, stream, messages: [userMessage], tools: [{ type: 'function', function: tool }] },
   }),
   messages: (model, stream) => ({
     path: '/v1/messages',
@@ -34,7 +34,7 @@ const clients: Record<string, (model: string, stream: boolean) => { path: string
       model,
       stream,
       max_tokens: 500,
-      messages: [incoming],
+      messages: [userMessage],
       tools: [{ name: tool.name, input_schema: tool.parameters }],
     },
   }),
@@ -86,12 +86,12 @@ describeWithUpstreams(
       send(
         bench(),
         '/v1/chat/completions',
-        { model: 'test/chat', messages: [incoming], ...changes },
+        { model: 'test/chat', messages: [userMessage], ...changes },
         headers,
         key,
       )
-    const statusFor = async (...given: Parameters<typeof chat>) => {
-      const response = await chat(...given)
+    const statusFor = async (...args: Parameters<typeof chat>) => {
+      const response = await chat(...args)
       await response.text()
       return statusOf(response)
     }
@@ -109,9 +109,9 @@ describeWithUpstreams(
             for (const scenario of ['text', 'reasoningToolCall', 'toolCalls'] as ScenarioName[]) {
               const { frames, body } = vendorReply(upstream, scenario)
               bench().first.enqueue(stream ? { sse: frames } : { json: body })
-              const { path, body: incoming } = client(`test/${upstream}`, stream)
-              const wish = { ...incoming, temperature: undefined, user: scenario }
-              const first = await send(bench(), path, wish)
+              const { path, body: template } = client(`test/${upstream}`, stream)
+              const clientBody = { ...template, temperature: undefined, user: scenario }
+              const first = await send(bench(), path, clientBody)
               const firstText = await first.text()
               expect({ scenario, status: first.status, cache: statusOf(first) }).toEqual({
                 scenario,
@@ -119,7 +119,7 @@ describeWithUpstreams(
                 cache: 'MISS',
               })
               const before = request()
-              const second = await send(bench(), path, wish)
+              const second = await send(bench(), path, clientBody)
               const text = await second.text()
               expect(statusOf(second)).toBe('HIT')
               expect(request()).toBe(before)
@@ -128,7 +128,7 @@ describeWithUpstreams(
               expect(id).not.toBe(source)
               expect(second.headers.get('content-type')).toBe(first.headers.get('content-type'))
               expect(text).not.toContain((source ?? '').slice(4))
-              expectSaid(name, stream, comparable(firstText), comparable(text))
+              expectSameContent(name, stream, comparable(firstText), comparable(text))
               expectFree(stream, text)
             }
           })
@@ -182,20 +182,20 @@ describeWithUpstreams(
     })
 
     test('R36 an entry expires after five minutes, or the time of the header, within bounds', async () => {
-      const kept = async (ttl: string | null, content: string) => {
+      const ttlFor = async (ttl: string | null, content: string) => {
         const headers = { ...on, ...(ttl !== null && { 'x-service-cache-ttl': ttl }) }
         const response = await chat({ messages: [{ role: 'user', content }] }, headers)
         return Number(response.headers.get('x-service-cache-ttl'))
       }
-      expect(await kept(null, 'a')).toBe(300)
-      expect(await kept(' 60s', 'b')).toBe(60)
-      expect(await kept('0', 'c')).toBe(1)
-      expect(await kept('-5', 'd')).toBe(1)
-      expect(await kept('999999', 'e')).toBe(86_400)
-      expect(await kept('soon', 'f')).toBe(300)
+      expect(await ttlFor(null, 'a')).toBe(300)
+      expect(await ttlFor(' 60s', 'b')).toBe(60)
+      expect(await ttlFor('0', 'c')).toBe(1)
+      expect(await ttlFor('-5', 'd')).toBe(1)
+      expect(await ttlFor('999999', 'e')).toBe(86_400)
+      expect(await ttlFor('soon', 'f')).toBe(300)
       server().clock.freeze('2031-05-05T12:00:00.000Z')
       try {
-        expect(await kept('60', 'g')).toBe(60)
+        expect(await ttlFor('60', 'g')).toBe(60)
         server().clock.advance(59_500)
         const hit = await chat({ messages: [{ role: 'user', content: 'g' }] })
         const { headers } = hit
@@ -253,13 +253,13 @@ describeWithUpstreams(
     test('R36 streams and whole replies are separate, and so are formats', async () => {
       expect(await statusFor()).toBe('MISS')
       expect(await statusFor({ stream: true })).toBe('MISS')
-      const body = { model: 'test/chat', max_tokens: 5, messages: [incoming] }
+      const body = { model: 'test/chat', max_tokens: 5, messages: [userMessage] }
       expect(statusOf(await send(bench(), '/v1/chat/completions', body))).toBe('MISS')
       expect(statusOf(await send(bench(), '/v1/messages', body))).toBe('MISS')
     })
 
     test('R36 headers for the provider, and strict mode, count', async () => {
-      const body = { model: 'test/messages', max_tokens: 5, messages: [incoming] }
+      const body = { model: 'test/messages', max_tokens: 5, messages: [userMessage] }
       const beta = (name: string) =>
         send(bench(), '/v1/messages', body, { ...on, 'anthropic-beta': name }).then(statusOf)
       expect([await beta('a'), await beta('b'), await beta('a')]).toEqual(['MISS', 'MISS', 'HIT'])
@@ -284,7 +284,7 @@ describeWithUpstreams(
         method: 'POST',
         signal: leaving.signal,
         headers: { authorization: `Bearer ${server().own.inferenceKey}`, ...on },
-        body: JSON.stringify({ model: 'test/chat', stream: true, messages: [incoming] }),
+        body: JSON.stringify({ model: 'test/chat', stream: true, messages: [userMessage] }),
       })
       await left.body?.getReader().read()
       leaving.abort()
@@ -300,12 +300,12 @@ describeWithUpstreams(
       const first = await (await chat(body)).text()
       const again = await chat(body)
       expect(statusOf(again)).toBe('HIT')
-      expectSaid('chat', true, comparable(first), comparable(await again.text()))
+      expectSameContent('chat', true, comparable(first), comparable(await again.text()))
     })
 
     describe('with a preset', () => {
       const preset = async (slug: string, fields: JsonObject) => {
-        const body = { model: 'test/chat', messages: [incoming], ...fields }
+        const body = { model: 'test/chat', messages: [userMessage], ...fields }
         const made = await server().call('POST', `/presets/${slug}/chat/completions`, { body })
         expect(made.status).toBeLessThan(300)
       }
@@ -514,7 +514,7 @@ describeWithUpstreams(
       const { frames, body } = vendorReply('chat', 'text')
       const long = 'x'.repeat(settings.response_cache.entry_bytes)
       const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: long } }
-      const piece = {
+      const extraChunk = {
         id: 'c',
         object: 'chat.completion.chunk',
         choices: [{ index: 0, delta: { content: long } }],
@@ -523,7 +523,7 @@ describeWithUpstreams(
         const count = responseCache.count
         bench().first.enqueue(
           stream
-            ? { sse: [frames[0] ?? '', `data: ${JSON.stringify(piece)}\n\n`, ...frames.slice(1)] }
+            ? { sse: [frames[0] ?? '', `data: ${JSON.stringify(extraChunk)}\n\n`, ...frames.slice(1)] }
             : { json: { ...body, choices: [choice] } },
         )
         expect(await statusFor({ stream, messages: [{ role: 'user', content: 'Long' }] })).toBe('MISS')
@@ -576,7 +576,7 @@ describeWithUpstreams(
 )
 
 /** The hit has the content of the first reply, and is valid in its format. */
-function expectSaid(format: string, stream: boolean, first: string, second: string): void {
+function expectSameContent(format: string, stream: boolean, first: string, second: string): void {
   if (format === 'completions') {
     expect(completionOf(stream, second)).toEqual(completionOf(stream, first))
     return

@@ -22,8 +22,8 @@ describeRouting('a BYOK key', (routed) => {
     return body.data.id as string
   }
   const tried = async (body: object = {}, init = {}) => {
-    const { asked: request } = await collectAttempts(routed(), { ...body }, init)
-    return request.map(({ endpoint, credential }) => `${endpointNameOf(endpoint)} ${credential.slice(0, 5)}`)
+    const { attempts } = await collectAttempts(routed(), { ...body }, init)
+    return attempts.map(({ endpoint, credential }) => `${endpointNameOf(endpoint)} ${credential.slice(0, 5)}`)
   }
   const shared = (...slugs: string[]) => slugs.map((slug) => `${slug} share`)
 
@@ -53,8 +53,8 @@ describeRouting('a BYOK key', (routed) => {
       await bring('beta')
       const provider = { sort: { by: 'price', partition: 'none' } }
       const models = ['test/line-1', 'test/line-2']
-      const { asked: request } = await collectAttempts(routed(), { model: undefined, models, provider })
-      expect(request.map(({ endpoint }) => endpoint)).toEqual(['line-2 beta', 'line-1 alpha', 'line-2 beta'])
+      const { attempts } = await collectAttempts(routed(), { model: undefined, models, provider })
+      expect(attempts.map(({ endpoint }) => endpoint)).toEqual(['line-2 beta', 'line-1 alpha', 'line-2 beta'])
     })
 
     test('I11 S13 a request makes twenty attempts at most, however many keys there are', async () => {
@@ -125,8 +125,8 @@ describeRouting('a BYOK key', (routed) => {
       await bring('alpha')
       const { foreign, gateway } = routed().server
       const model = 'test/gift:free'
-      const { asked: request } = await collectAttempts(routed(), { model }, { key: foreign.inferenceKey })
-      expect(request.map(({ credential }) => credential)).toEqual(['shared-secret'])
+      const { attempts } = await collectAttempts(routed(), { model }, { key: foreign.inferenceKey })
+      expect(attempts.map(({ credential }) => credential)).toEqual(['shared-secret'])
       expect(gateway.routing.health.find('test/gift:free alpha')).not.toBeNull()
     })
   })
@@ -135,7 +135,7 @@ describeRouting('a BYOK key', (routed) => {
     [true, ['alpha own-1', 'gamma share']],
     [false, ['gamma share']],
     [null, ['gamma share']],
-  ])('declared_zdr %p where nothing may be kept: %j', async (declared_zdr, endpoints) => {
+  ])('declared_zdr %p where retention is forbidden: %j', async (declared_zdr, endpoints) => {
     await bring('alpha', { declared_zdr })
     const refuse = { provider: { zdr: true } }
     expect(await tried({ model: 'test/data', ...refuse })).toEqual(endpoints)

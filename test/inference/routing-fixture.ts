@@ -202,7 +202,7 @@ export async function sendRouted(
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ ...formats[format].body, model: 'test/plain', ...body }),
   })
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   return { status: response.status, headers: response.headers, body: (await response.json()) as any }
 }
 
@@ -224,7 +224,7 @@ export async function collectAttempts(
     endpoint: json.model as string,
     credential: (headers.authorization ?? '').replace('Bearer ', ''),
   }))
-  return { ...response, asked: attempts, tried: attempts.map(({ endpoint }) => endpointNameOf(endpoint)) }
+  return { ...response, attempts, tried: attempts.map(({ endpoint }) => endpointNameOf(endpoint)) }
 }
 
 /** Why there was no candidate. */

@@ -14,7 +14,7 @@ const overloaded = { status: 503, json: { error: { message: 'too much' } } }
 const secrets = ['vendor-secret', 'own-credential-0123456789']
 
 /** The metadata at the end of a stream: of the last event that has it. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 async function streamedMetadata(response: Response): Promise<{ metadata: any; carrier: any; events: any[] }> {
   const text = await response.text()
   const events = text
@@ -166,8 +166,8 @@ describeWithUpstreams('service_metadata', (bench) => {
     const { metadata } = await streamedMetadata(await request(true, dialect))
     bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
     const refused = await readJson(request(false, dialect))
-    for (const told of [whole.service_metadata, metadata, refused.service_metadata])
-      expect(told).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
+    for (const metadataOfAttempt of [whole.service_metadata, metadata, refused.service_metadata])
+      expect(metadataOfAttempt).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
   })
 
   test('header names and values in any case; the legacy name and that of the OpenRouter SDK', async () => {
@@ -196,9 +196,9 @@ describeWithUpstreams('service_metadata', (bench) => {
     ])
     const nowhere = await explained(bench(), 'chat', { model: 'test/chat', provider })
     expect(nowhere.status).toBe(503)
-    const told = (await readJson(nowhere)).service_metadata
-    expect(told).toMatchObject({ attempt: 0, endpoints: { total: 1, available: [] } })
-    expect(told).not.toHaveProperty('generation_time')
+    const metadataOfAttempt = (await readJson(nowhere)).service_metadata
+    expect(metadataOfAttempt).toMatchObject({ attempt: 0, endpoints: { total: 1, available: [] } })
+    expect(metadataOfAttempt).not.toHaveProperty('generation_time')
     const single = { allow_fallbacks: false }
     const alone = await readJson(explained(bench(), 'chat', { model: 'test/both-chat', provider: single }))
     expect(alone.service_metadata.endpoints.excluded).toMatchObject([{ reason: 'allow_fallbacks' }])
@@ -224,10 +224,10 @@ describeWithUpstreams('service_metadata', (bench) => {
 
   test('a cache hit has none', async () => {
     const headers = { ...enabled, 'x-service-cache': 'true' }
-    const asking = () => sendRequest(bench(), 'chat', { model: 'test/chat', seed: 7 }, { headers })
-    const miss = await asking()
+    const send = () => sendRequest(bench(), 'chat', { model: 'test/chat', seed: 7 }, { headers })
+    const miss = await send()
     expect((await readJson(miss)).service_metadata.attempt).toBe(1)
-    const hit = await asking()
+    const hit = await send()
     expect(hit.headers.get('x-service-cache-status')).toBe('HIT')
     expect(await readJson(hit)).not.toHaveProperty('service_metadata')
   })

@@ -3,25 +3,25 @@ import { vendorReply } from '../support/replies.ts'
 import { describeRouting, sendRouted } from './routing-fixture.ts'
 
 const minute = 60_000
-const talk = { model: 'test/cached' }
+const conversation = { model: 'test/cached' }
 const { body: cachedReply } = vendorReply('chat', 'text')
 const { body: plainReply } = vendorReply('chat', 'cutShort')
 
 describeRouting('a conversation', (routed) => {
-  const askedFor = (body: object, headers: Record<string, string> = {}, format?: 'messages' | 'responses') =>
-    sendRouted(routed(), { ...talk, ...body }, { headers, ...(format && { format }) })
+  const send = (body: object, headers: Record<string, string> = {}, format?: 'messages' | 'responses') =>
+    sendRouted(routed(), { ...conversation, ...body }, { headers, ...(format && { format }) })
   const answeredBy = () => routed().upstream.requests.at(-1)?.json.model
 
   /** The first turn goes to the third endpoint, because it is drawn; later draws pick the first. */
   const begin = async (body: object, headers: Record<string, string> = {}) => {
     const { routing } = routed().server.gateway
     routing.random = () => 0.999999
-    await askedFor(body, headers)
+    await send(body, headers)
     routing.random = () => 0
     expect(answeredBy()).toBe('cached gamma')
   }
   const nextIsAt = async (endpoint: string, body: object, headers: Record<string, string> = {}) => {
-    await askedFor(body, headers)
+    await send(body, headers)
     expect(answeredBy()).toBe(`cached ${endpoint}`)
   }
 
@@ -118,7 +118,7 @@ describeRouting('a conversation', (routed) => {
     const session = { session_id: 'moving' }
     await begin(session)
     routed().upstream.enqueue({ status: 500, json: {} })
-    const { status } = await askedFor(session)
+    const { status } = await send(session)
     expect(status).toBe(200)
     expect(answeredBy()).toBe('cached alpha')
     await nextIsAt('alpha', session)
@@ -128,7 +128,7 @@ describeRouting('a conversation', (routed) => {
     const session = { session_id: 'wrong' }
     await begin(session)
     routed().upstream.enqueue({ status: 400, json: { error: { message: 'no' } } })
-    expect((await askedFor(session)).status).toBe(400)
+    expect((await send(session)).status).toBe(400)
     await nextIsAt('gamma', session)
   })
 })

@@ -19,8 +19,8 @@ describeRouting('a preference', (routed) => {
   const each = (field: string, cases: Case[]) =>
     describe(field, () => {
       test.each(cases.map(withMore))(`test/%s with %j: %s`, async (model, provider, tried, more) => {
-        const answer = await collectAttempts(routed(), { model: `test/${model}`, provider, ...more })
-        expect(answer.tried.join(' ')).toBe(tried)
+        const result = await collectAttempts(routed(), { model: `test/${model}`, provider, ...more })
+        expect(result.tried.join(' ')).toBe(tried)
       })
     })
 
@@ -51,7 +51,7 @@ describeRouting('a preference', (routed) => {
     ['plain', { order: ['Alpha Cloud'] }, 'alpha beta gamma'],
     ['plain', { order: ['beta', 'alpha cloud'] }, 'beta alpha gamma'],
     ['plain', { order: [] }, 'alpha beta gamma'],
-    ['plain', { order: ['nobody', 'beta'] }, 'beta alpha gamma'],
+    ['plain', { order: ['unknown', 'beta'] }, 'beta alpha gamma'],
     ['plain', { order: ['gamma'], sort: 'price' }, 'gamma alpha beta'],
     ['tagged', { order: ['alpha/turbo'] }, 'alpha/turbo alpha openai'],
     ['tagged', { order: ['openai', 'alpha'] }, 'openai alpha alpha/turbo'],
@@ -185,8 +185,8 @@ describeRouting('a preference', (routed) => {
     }
     const firstFor = async (body: object) => {
       learn('plain')
-      const { body: told } = await sendRouted(routed(), { ...body })
-      return told.provider
+      const { body: reply } = await sendRouted(routed(), { ...body })
+      return reply.provider
     }
 
     test.each([
@@ -207,7 +207,7 @@ describeRouting('a preference', (routed) => {
       [{ preferred_min_throughput: 30, preferred_max_latency: 0.3 }, 'gamma'],
       [{ preferred_min_throughput: 1000 }, 'Alpha Cloud'],
       [{ preferred_max_latency: 0.7, order: ['alpha', 'gamma'] }, 'gamma'],
-    ])('%j: %s answers', async (provider, name) => {
+    ])('%j: %s serves the request', async (provider, name) => {
       expect(await firstFor({ provider })).toBe(name)
     })
 
@@ -226,12 +226,12 @@ describeRouting('a preference', (routed) => {
 
     test('partition model keeps the models apart, none ranks all endpoints together', async () => {
       const models = ['test/gift', 'test/plain']
-      const kept = await collectAttempts(routed(), {
+      const grouped = await collectAttempts(routed(), {
         model: undefined,
         models,
         provider: { sort: { by: 'price' } },
       })
-      expect(kept.asked.map(({ endpoint }) => endpoint)).toEqual([
+      expect(grouped.attempts.map(({ endpoint }) => endpoint)).toEqual([
         'gift alpha',
         'plain alpha',
         'plain beta',
@@ -239,7 +239,7 @@ describeRouting('a preference', (routed) => {
       ])
       const provider = { sort: { by: 'price', partition: 'none' } }
       const mixed = await collectAttempts(routed(), { model: undefined, models, provider })
-      expect(mixed.asked.map(({ endpoint }) => endpoint)).toEqual([
+      expect(mixed.attempts.map(({ endpoint }) => endpoint)).toEqual([
         'plain alpha',
         'plain beta',
         'plain gamma',
@@ -288,12 +288,12 @@ describeRouting('a preference', (routed) => {
   test('of several models, only those that accept images get an image', async () => {
     const models = ['test/blind', 'test/eyes']
     const messages = [{ role: 'user', content: picture }]
-    const summary = await collectAttempts(routed(), { model: undefined, models, messages })
-    expect(summary.asked.map(({ endpoint }) => endpoint)).toEqual(['eyes beta'])
+    const withImage = await collectAttempts(routed(), { model: undefined, models, messages })
+    expect(withImage.attempts.map(({ endpoint }) => endpoint)).toEqual(['eyes beta'])
     const alone = await collectAttempts(routed(), { model: 'test/blind', messages })
     expect(alone.tried).toEqual(['alpha'])
     const spoken = await collectAttempts(routed(), { model: undefined, models })
-    expect(spoken.asked.map(({ endpoint }) => endpoint)).toEqual(['blind alpha', 'eyes beta'])
+    expect(spoken.attempts.map(({ endpoint }) => endpoint)).toEqual(['blind alpha', 'eyes beta'])
   })
 
   each('service_tier', [
@@ -328,9 +328,9 @@ describeRouting('a preference', (routed) => {
       ['test/gift:free', 'gift:free alpha'],
       ['test/gift', 'gift alpha'],
       ['~test/line-latest', 'line-2 beta'],
-    ])('%s is asked as %s', async (model, endpoint) => {
-      const { asked: request } = await collectAttempts(routed(), { model })
-      expect(request[0]?.endpoint).toBe(endpoint)
+    ])('%s is requested as %s', async (model, endpoint) => {
+      const { attempts } = await collectAttempts(routed(), { model })
+      expect(attempts[0]?.endpoint).toBe(endpoint)
     })
 
     test('models and fallbacks are tried in their order, each with all its endpoints', async () => {
@@ -340,8 +340,8 @@ describeRouting('a preference', (routed) => {
         { model: 'test/line-2', fallbacks: [{ model: 'test/plain' }, { model: 'test/line-1' }] },
       ]
       for (const way of ways) {
-        const { asked: request } = await collectAttempts(routed(), way)
-        expect(request.map(({ endpoint }) => endpoint)).toEqual([
+        const { attempts } = await collectAttempts(routed(), way)
+        expect(attempts.map(({ endpoint }) => endpoint)).toEqual([
           'line-2 beta',
           'plain alpha',
           'plain beta',
@@ -353,8 +353,8 @@ describeRouting('a preference', (routed) => {
 
     test('I11 several names for one model are one model: each endpoint is tried once', async () => {
       const models = ['test/nickname', 'test/line-2', 'test/plain:nitro']
-      const { asked: request } = await collectAttempts(routed(), { model: 'test/plain', models })
-      expect(request.map(({ endpoint }) => endpoint)).toEqual([
+      const { attempts } = await collectAttempts(routed(), { model: 'test/plain', models })
+      expect(attempts.map(({ endpoint }) => endpoint)).toEqual([
         'plain alpha',
         'plain beta',
         'plain gamma',

@@ -17,7 +17,7 @@ const settings = (first: string) => `
 providers:
   - { slug: one, name: One, base_url: "${first}", dialects: [chat], api_key: vendor-secret }
 models:
-  - id: test/lanes
+  - id: test/tiers
     name: Lanes
     endpoints:
       - { provider: one, upstream_model: vendor-model, pricing: { prompt: "0.000002", completion: "0.000004" } }
@@ -32,8 +32,8 @@ models:
 /** The default reply, with the tier the upstream reports. */
 function served(tier: string | undefined, stream: boolean): UpstreamResponse {
   const { body, frames } = vendorReply('chat', 'text')
-  const said = tier === undefined ? '' : `"service_tier":"${tier}",`
-  if (stream) return { sse: frames.map((frame) => frame.replace('"service_tier":"default",', said)) }
+  const field = tier === undefined ? '' : `"service_tier":"${tier}",`
+  if (stream) return { sse: frames.map((frame) => frame.replace('"service_tier":"default",', field)) }
   const { service_tier: _told, ...rest } = body
   return { json: { ...rest, ...(tier !== undefined && { service_tier: tier }) } }
 }
@@ -55,17 +55,17 @@ describeWithUpstreams(
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
 
-    const request = async (format: FormatName, answer: UpstreamResponse, body: Record<string, unknown>) => {
-      bench().first.enqueue(answer)
-      const response = await sendRequest(bench(), format, { model: 'test/lanes', ...body })
+    const request = async (format: FormatName, scripted: UpstreamResponse, body: Record<string, unknown>) => {
+      bench().first.enqueue(scripted)
+      const response = await sendRequest(bench(), format, { model: 'test/tiers', ...body })
       const reply = await readJson(response)
       const [row] = await waitForGenerations(bench(), 1)
       return { response, reply, row, sent: lastRequest(bench().first.requests).json }
     }
 
     test.each(formatNames)('R15 a request for a tier is served by it, at its price: %s', async (format) => {
-      const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
-      const { reply, row, sent, response } = await request(format, served('priority', false), wish)
+      const fields = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
+      const { reply, row, sent, response } = await request(format, served('priority', false), fields)
       expect(sent.service_tier).toBe('priority')
       expect(sent.speed).toBeUndefined()
       expect(response.headers.get('x-headgate-dropped')).toBeNull()
@@ -85,8 +85,8 @@ describeWithUpstreams(
     test.each(formatNames)(
       'R15 the tier that served is reported and charged, not the requested one: %s',
       async (format) => {
-        const wish = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
-        const { reply, row } = await request(format, served('default', false), wish)
+        const fields = format === 'messages' ? { speed: 'fast' } : { service_tier: 'priority' }
+        const { reply, row } = await request(format, served('default', false), fields)
         expect(tierOf[format](reply)).toBe(format === 'messages' ? 'standard' : 'default')
         expect(reply.usage.cost).toBeCloseTo(costAt(1), 9)
         expect(row).toMatchObject({ endpoint: 'one/priority', service_tier: 'default' })
@@ -94,10 +94,10 @@ describeWithUpstreams(
     )
 
     test('R3 the hold covers the default tier, which may serve when a cheaper one has no capacity', async () => {
-      const told = { prompt_tokens: 10, completion_tokens: 1000 }
+      const usage = { prompt_tokens: 10, completion_tokens: 1000 }
       const { json } = served('default', false)
-      const answer = { json: { ...(json as object), usage: told } }
-      const { reply, row } = await request('chat', answer, { service_tier: 'flex', max_tokens: 1000 })
+      const scripted = { json: { ...(json as object), usage } }
+      const { reply, row } = await request('chat', scripted, { service_tier: 'flex', max_tokens: 1000 })
       expect(reply.usage.cost).toBeCloseTo(10 * 2e-6 + 1000 * 4e-6, 9)
       expect(row).toMatchObject({ endpoint: 'one/flex', service_tier: 'default', flag: null })
     })
@@ -105,7 +105,7 @@ describeWithUpstreams(
     test('in a stream too', async () => {
       bench().first.enqueue(served('default', true))
       const response = await sendRequest(bench(), 'chat', {
-        model: 'test/lanes',
+        model: 'test/tiers',
         service_tier: 'priority',
         stream: true,
       })

@@ -13,11 +13,11 @@ async function store(bench: Bench, input: unknown, extra: object = {}) {
 
 async function list(bench: Bench, id: string, query: string) {
   const { server } = bench
-  const answer = await server.call('GET', `/responses/${id}/input_items?${query}`, {
+  const response = await server.call('GET', `/responses/${id}/input_items?${query}`, {
     key: server.own.inferenceKey,
   })
-  expect(answer.status).toBe(200)
-  return answer.body
+  expect(response.status).toBe(200)
+  return response.body
 }
 
 /** All rows of stored responses. */
@@ -43,16 +43,16 @@ describeWithUpstreams('S13 a stored response', (bench) => {
   test('is listed a page at a time, in both orders, without a gap', async () => {
     const made = await store(bench(), request(250))
     for (const order of ['asc', 'desc']) {
-      const summary: string[] = []
+      const contents: string[] = []
       for (let after = '', more = true; more; ) {
         const page = await list(bench(), made.id, `limit=60&order=${order}${after && `&after=${after}`}`)
-        summary.push(...page.data.map((item: { content: string }) => item.content))
+        contents.push(...page.data.map((item: { content: string }) => item.content))
         expect([page.first_id, page.last_id]).toEqual([page.data[0].id, page.data.at(-1).id])
         after = page.last_id
         more = page.has_more
       }
-      const wanted = many(250, (index) => `word ${index}`)
-      expect(summary).toEqual(order === 'asc' ? wanted : wanted.reverse())
+      const expected = many(250, (index) => `word ${index}`)
+      expect(contents).toEqual(order === 'asc' ? expected : expected.reverse())
     }
   })
 

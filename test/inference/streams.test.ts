@@ -240,7 +240,7 @@ describeWithUpstreams('failover', (bench) => {
     expect(await providerOf({ order: ['two-chat'] })).toBe('two-chat')
     expect(await providerOf({ only: ['two-chat'] })).toBe('two-chat')
     expect(await providerOf({ ignore: ['one-chat'] })).toBe('two-chat')
-    const none = await sendRequest(bench(), 'chat', { ...both, provider: { only: ['nobody'] } })
+    const none = await sendRequest(bench(), 'chat', { ...both, provider: { only: ['unknown'] } })
     expect(none.status).toBe(503)
     expect((await readJson(none)).error.availability.code).toBe('constraint_filtered')
   })
@@ -315,17 +315,17 @@ describeWithUpstreams('failover', (bench) => {
     expect((await sendRequest(bench(), 'chat', both)).headers.get('retry-after')).toBeNull()
   })
 
-  test.each<[hint: string, answer: UpstreamResponse, told: string | null]>([
+  test.each<[hint: string, scripted: UpstreamResponse, retryAfter: string | null]>([
     ['in milliseconds', limited({ 'retry-after-ms': '1500' }), '2'],
-    ['in milliseconds, as Azure says it', limited({ 'x-ms-retry-after-ms': '2500' }), '3'],
+    ['in milliseconds, as Azure sends it', limited({ 'x-ms-retry-after-ms': '2500' }), '3'],
     ['that is empty', limited({ 'retry-after-ms': '' }), null],
     ['that is a word', limited({ 'retry-after': 'soon' }), null],
     ['of years', limited({ 'retry-after': '99999999' }), '300'],
     ['beyond all numbers', { status: 429, json: { error: { message: 'no', retry_after: 1e308 } } }, '300'],
-  ])('a hint %s', async (_, answer, told) => {
-    bench().first.enqueue(answer)
+  ])('a Retry-After %s', async (_, scripted, retryAfter) => {
+    bench().first.enqueue(scripted)
     const response = await sendRequest(bench(), 'chat', { model: 'test/chat' })
-    expect([response.status, response.headers.get('retry-after')]).toEqual([429, told])
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, retryAfter])
   })
 })
 

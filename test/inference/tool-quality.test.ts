@@ -34,47 +34,53 @@ const unread: [FormatName, TextDialect][] = [
 ]
 
 describeWithUpstreams('tool-call quality', (bench) => {
-  const noted = async (
+  const sendAndObserve = async (
     format: FormatName,
     dialect: TextDialect,
-    answer: UpstreamResponse,
+    scripted: UpstreamResponse,
     names: string[],
   ): Promise<boolean[]> => {
     const verdicts: boolean[] = []
     const health = bench().server.gateway.routing.health.getOrCreate(`test/${dialect} one-${dialect}`)
     health.recordToolCalls = (_now, areValid) => void verdicts.push(areValid)
-    bench().first.enqueue(answer)
-    const body = { model: `test/${dialect}`, tools: toolsOf(format, names), stream: answer.sse !== undefined }
+    bench().first.enqueue(scripted)
+    const body = {
+      model: `test/${dialect}`,
+      tools: toolsOf(format, names),
+      stream: scripted.sse !== undefined,
+    }
     const response = await sendRequest(bench(), format, body)
     expect(response.status).toBe(200)
     await response.text()
     return verdicts
   }
-  const answerOf = (dialect: TextDialect, way: 'whole' | 'streamed'): UpstreamResponse => {
+  const responseOf = (dialect: TextDialect, way: 'whole' | 'streamed'): UpstreamResponse => {
     const { body, frames } = vendorReply(dialect, 'toolCalls')
     return way === 'whole' ? { json: body } : { sse: frames }
   }
 
   test.each(read)('a valid call counts for its endpoint: %s over %s, %s', async (format, dialect, way) => {
-    expect(await noted(format, dialect, answerOf(dialect, way), offered)).toEqual([true])
+    expect(await sendAndObserve(format, dialect, responseOf(dialect, way), offered)).toEqual([true])
   })
 
   test.each(read)('an unknown tool counts against it: %s over %s, %s', async (format, dialect, way) => {
-    expect(await noted(format, dialect, answerOf(dialect, way), ['something_else'])).toEqual([false])
+    expect(await sendAndObserve(format, dialect, responseOf(dialect, way), ['something_else'])).toEqual([
+      false,
+    ])
   })
 
   test('arguments that are not JSON count against it', async () => {
     const text = JSON.stringify(vendorReply('chat', 'toolCalls').body)
     const broken = JSON.parse(text.replace(/"arguments":"\{/, '"arguments":"'))
-    expect(await noted('chat', 'chat', { json: broken }, offered)).toEqual([false])
+    expect(await sendAndObserve('chat', 'chat', { json: broken }, offered)).toEqual([false])
   })
 
   test('a reply without calls does not count', async () => {
     const { body } = vendorReply('chat', 'text')
-    expect(await noted('chat', 'chat', { json: body }, offered)).toEqual([])
+    expect(await sendAndObserve('chat', 'chat', { json: body }, offered)).toEqual([])
   })
 
   test.each(unread)('streams that are passed through do not count: %s', async (format, dialect) => {
-    expect(await noted(format, dialect, answerOf(dialect, 'streamed'), offered)).toEqual([])
+    expect(await sendAndObserve(format, dialect, responseOf(dialect, 'streamed'), offered)).toEqual([])
   })
 })

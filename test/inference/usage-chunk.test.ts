@@ -31,11 +31,11 @@ describe('the usage at the end of a chat stream', () => {
     })
   }
 
-  const talk = { messages: [{ role: 'user', content: 'Hello' }] }
+  const prompt = { messages: [{ role: 'user', content: 'Hello' }] }
   const ways: [string, JsonObject, string?][] = [
-    ['the same format', { model: 'test/chat', ...talk }],
-    ['a translation', { model: 'test/messages', ...talk }],
-    ['the sandbox', { model: 'sandbox/echo', ...talk }],
+    ['the same format', { model: 'test/chat', ...prompt }],
+    ['a translation', { model: 'test/messages', ...prompt }],
+    ['the sandbox', { model: 'sandbox/echo', ...prompt }],
     ['a Responses body on the chat path', { model: 'test/chat', input: 'Hello' }],
     ['text completions', { model: 'test/chat', prompt: 'Hello' }, '/v1/completions'],
   ]
@@ -52,8 +52,8 @@ describe('the usage at the end of a chat stream', () => {
 
     test.each([[{ stream_options: { include_usage: true } }], [{ usage: { include: true } }]])(
       `${name}: is a separate chunk for a client that requests it: %j`,
-      async (wish) => {
-        const chunks = await chunksOf({ ...body, ...wish }, path)
+      async (fields) => {
+        const chunks = await chunksOf({ ...body, ...fields }, path)
         expect(chunks.at(-1)?.choices).toEqual([])
         expect(chunks.at(-1)?.usage?.total_tokens).toBeGreaterThan(0)
         expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop')
@@ -69,17 +69,17 @@ describe('the usage at the end of a chat stream', () => {
 
   test('of several choices the last one to end carries it', async () => {
     const ended = (index: number) => ({ index, delta: {}, finish_reason: 'stop' })
-    const said = (index: number) => ({ index, delta: { content: 'a' }, finish_reason: null })
+    const content = (index: number) => ({ index, delta: { content: 'a' }, finish_reason: null })
     const chunk = (fields: JsonObject) =>
       `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', ...fields })}\n\n`
     bench.first.enqueue({
       sse: [
-        ...[said(0), said(1), ended(1), ended(0)].map((choice) => chunk({ choices: [choice] })),
+        ...[content(0), content(1), ended(1), ended(0)].map((choice) => chunk({ choices: [choice] })),
         chunk({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } }),
         'data: [DONE]\n\n',
       ],
     })
-    const chunks = await chunksOf({ model: 'test/chat', n: 2, ...talk })
+    const chunks = await chunksOf({ model: 'test/chat', n: 2, ...prompt })
     expect(chunks.every(({ choices }) => choices.length === 1)).toBe(true)
     expect(chunks.at(-1)?.usage?.total_tokens).toBe(5)
   })

@@ -61,8 +61,8 @@ describeWithUpstreams(
         body: { key_hashes: [made.body.data.hash] },
       })
       const models = ['test/plain-1', 'test/plain-1:free']
-      const answers = models.map((model) => sendRequest(bench(), 'chat', { model }, { key: made.body.key }))
-      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(statuses)
+      const responses = models.map((model) => sendRequest(bench(), 'chat', { model }, { key: made.body.key }))
+      expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(statuses)
     })
 
     test.each(['chat', 'responses', 'messages'] as const)(
@@ -76,8 +76,8 @@ describeWithUpstreams(
     )
 
     test(':thinking is overridden by the request', async () => {
-      const effort = async (wish: Record<string, unknown>) =>
-        (await sent('chat', { model: 'test/deep-1:thinking', ...wish })).reasoning_effort
+      const effort = async (fields: Record<string, unknown>) =>
+        (await sent('chat', { model: 'test/deep-1:thinking', ...fields })).reasoning_effort
       expect(await effort({ reasoning: { effort: 'low' } })).toBe('low')
       expect(await effort({ reasoning: { enabled: false } })).toBe('none')
       expect(await effort({ reasoning: { exclude: true } })).toBe('medium')
@@ -107,17 +107,17 @@ describeWithUpstreams(
       { reasoning: { max_tokens: 0 } },
     ]
 
-    test.each(off)('a model that always reasons rejects turning it off: %j', async (wish) => {
+    test.each(off)('a model that always reasons rejects turning it off: %j', async (fields) => {
       for (const format of ['chat', 'responses'] as const) {
-        const refused = await sendRequest(bench(), format, { model: 'test/always-1', ...wish })
+        const refused = await sendRequest(bench(), format, { model: 'test/always-1', ...fields })
         expect(refused.status).toBe(400)
         expect((await readJson(refused)).error.message).toStartWith('reasoning')
       }
       expect(bench().first.requests).toEqual([])
     })
 
-    test.each(off)('the latest of a family uses the lowest effort instead: %j', async (wish) => {
-      const body = await sent('chat', { model: '~test/always-latest', ...wish })
+    test.each(off)('the latest of a family uses the lowest effort instead: %j', async (fields) => {
+      const body = await sent('chat', { model: '~test/always-latest', ...fields })
       expect([body.model, body.reasoning_effort]).toEqual(['always', 'low'])
     })
 

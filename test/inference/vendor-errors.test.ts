@@ -15,7 +15,7 @@ describe('R40 details of a vendor error', () => {
     await Promise.all([bench.first.stop(), bench.second.stop()])
   })
 
-  async function told(format: FormatName, status: number, json: unknown, model = `test/${format}`) {
+  async function sendFailing(format: FormatName, status: number, json: unknown, model = `test/${format}`) {
     bench.first.enqueue({ status, json })
     const response = await sendRequest(bench, format, { model })
     return { status: response.status, body: await readJson(response) }
@@ -32,7 +32,7 @@ describe('R40 details of a vendor error', () => {
   }
 
   test('chat: additional fields, and the code stays the status', async () => {
-    const { status, body } = await told('chat', 400, failedGeneration)
+    const { status, body } = await sendFailing('chat', 400, failedGeneration)
     expect(status).toBe(400)
     expect(body.error).toMatchObject({
       code: 400,
@@ -45,7 +45,7 @@ describe('R40 details of a vendor error', () => {
 
   test('chat: the error of a nested gateway', async () => {
     const metadata = { raw: '{"detail":"context"}', provider_name: 'Deeper' }
-    const { body } = await told('chat', 400, { error: { code: 400, message: 'Bad', metadata } })
+    const { body } = await sendFailing('chat', 400, { error: { code: 400, message: 'Bad', metadata } })
     expect(body.error.metadata).toMatchObject({ raw: metadata.raw, provider_name: 'one-chat' })
   })
 
@@ -60,7 +60,7 @@ describe('R40 details of a vendor error', () => {
 
   test('a model unknown to the vendor', async () => {
     const message = 'The model `vendor-model` does not exist or you do not have access to it.'
-    const { status, body } = await told('chat', 404, {
+    const { status, body } = await sendFailing('chat', 404, {
       error: { message, code: 'model_not_found', param: 'model' },
     })
     expect(status).toBe(502)
@@ -70,13 +70,13 @@ describe('R40 details of a vendor error', () => {
   test('messages: the type is the vendor’s, and the message of a 400 and a 413 is unchanged', async () => {
     const long = 'prompt is too long: 210345 tokens > 200000 maximum'
     const error = (type: string, message: string) => ({ type: 'error', error: { type, message } })
-    const first = await told('messages', 400, error('invalid_request_error', long))
+    const first = await sendFailing('messages', 400, error('invalid_request_error', long))
     expect(first.body).toMatchObject({
       type: 'error',
       error: { type: 'invalid_request_error', message: long },
     })
     const large = 'Request exceeds the maximum size'
-    const second = await told('messages', 413, error('request_too_large', large))
+    const second = await sendFailing('messages', 413, error('request_too_large', large))
     expect(second.status).toBe(413)
     expect(second.body.error).toMatchObject({ type: 'request_too_large', message: large, code: 413 })
   })
@@ -88,7 +88,7 @@ describe('R40 details of a vendor error', () => {
       param: 'text.verbosity',
       code: 'unsupported_value',
     }
-    const { body } = await told('responses', 400, { error })
+    const { body } = await sendFailing('responses', 400, { error })
     expect(body.error).toMatchObject({ code: 400, param: 'text.verbosity' })
   })
 
@@ -141,7 +141,7 @@ describe('R40 details of a vendor error', () => {
     ['the key we signed in with', 'with vendor-secret', 'vendor-secret'],
   ])('without %s', async (_name, words, secret) => {
     const error = { message: `No: ${words}`, param: words, deep: [{ words }] }
-    const { body } = await told('chat', 400, { error })
+    const { body } = await sendFailing('chat', 400, { error })
     expect(JSON.stringify(body)).not.toContain(secret)
     expect(body.error.deep[0].words).toContain('***')
   })
@@ -150,14 +150,14 @@ describe('R40 details of a vendor error', () => {
     let nested: JsonObject = { end: true }
     for (let level = 0; level < 100; level++) nested = { nested }
     const error = { message: 'No', text: 'x'.repeat(30_000), list: Array(400).fill('y'.repeat(50)), nested }
-    const { body } = await told('chat', 400, { error })
+    const { body } = await sendFailing('chat', 400, { error })
     expect(JSON.stringify(body.error).length).toBeLessThan(20_000)
     expect(body.error.text).toStartWith('xxx')
     expect(JSON.stringify(body)).not.toContain('"end"')
   })
 
   test('absent for clients of another format, and when another provider was tried as well', async () => {
-    const foreign = await told('messages', 400, failedGeneration, 'test/chat')
+    const foreign = await sendFailing('messages', 400, failedGeneration, 'test/chat')
     expect(foreign.body.error).not.toHaveProperty('failed_generation')
     expect(foreign.body.error.message).toBe('Failed to call a function.')
     bench.first.enqueue({ status: 500, json: failedGeneration })
@@ -167,7 +167,7 @@ describe('R40 details of a vendor error', () => {
   })
 
   test('nothing about the account of the operator', async () => {
-    const { body } = await told('chat', 402, { error: { message: 'Balance is 0', param: 'balance' } })
+    const { body } = await sendFailing('chat', 402, { error: { message: 'Balance is 0', param: 'balance' } })
     expect(JSON.stringify(body)).not.toContain('alance')
   })
 })

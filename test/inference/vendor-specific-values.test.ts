@@ -28,7 +28,7 @@ const chatValues: [string, Record<string, unknown>, Record<string, unknown>?][] 
   ['more log probabilities', { logprobs: true, top_logprobs: 30 }],
   ['a strong penalty', { repetition_penalty: 2.5 }],
   ['a format by pattern', { response_format: { type: 'regex', pattern: '[a-z]+' } }],
-  ['a schema beside the type', { response_format: { type: 'json_schema', schema } }],
+  ['a schema next to the type', { response_format: { type: 'json_schema', schema } }],
   ['a schema without a name', { response_format: { type: 'json_schema', json_schema: { schema } } }],
   ['a schema of JSON mode', { response_format: { type: 'json_object', schema } }],
   ['a verbosity of a later version', { verbosity: 'tiny' }],
@@ -75,8 +75,8 @@ describe('R31 values that only some vendors know', () => {
     await Promise.all([opened.first.stop(), opened.second.stop()])
   })
 
-  async function passes(format: FormatName, given: Record<string, unknown>, sent = given): Promise<void> {
-    const response = await sendRequest(bench(), format, { model: `test/${format}`, ...given })
+  async function passes(format: FormatName, fields: Record<string, unknown>, sent = fields): Promise<void> {
+    const response = await sendRequest(bench(), format, { model: `test/${format}`, ...fields })
     expect({
       status: response.status,
       ...(response.status === 200 ? {} : { text: await response.text() }),
@@ -88,23 +88,23 @@ describe('R31 values that only some vendors know', () => {
   }
 
   describe('pass to an upstream of the same format', () => {
-    test.each(chatValues.map(([name, given, sent = given]) => [name, given, sent] as const))(
+    test.each(chatValues.map(([name, fields, sent = fields]) => [name, fields, sent] as const))(
       'chat: %s',
-      (_name, given, sent) => passes('chat', given, sent),
+      (_name, fields, sent) => passes('chat', fields, sent),
     )
-    test.each(responsesValues)('responses: %s', (_name, given) => passes('responses', given))
-    test.each(messagesValues)('messages: %s', (_name, given) => passes('messages', given))
+    test.each(responsesValues)('responses: %s', (_name, fields) => passes('responses', fields))
+    test.each(messagesValues)('messages: %s', (_name, fields) => passes('messages', fields))
   })
 
   describe('are accepted by upstreams of other formats', () => {
     const others = { chat: 'test/messages', responses: 'test/chat', messages: 'test/chat' } as const
     const all = [
-      ...chatValues.map(([name, given]) => ['chat', name, given] as const),
-      ...responsesValues.map(([name, given]) => ['responses', name, given] as const),
-      ...messagesValues.map(([name, given]) => ['messages', name, given] as const),
+      ...chatValues.map(([name, fields]) => ['chat', name, fields] as const),
+      ...responsesValues.map(([name, fields]) => ['responses', name, fields] as const),
+      ...messagesValues.map(([name, fields]) => ['messages', name, fields] as const),
     ]
-    test.each(all)('%s: %s', async (format, _name, given) => {
-      const response = await sendRequest(bench(), format, { model: others[format], ...given })
+    test.each(all)('%s: %s', async (format, _name, fields) => {
+      const response = await sendRequest(bench(), format, { model: others[format], ...fields })
       expect(response.status).toBe(200)
     })
   })
@@ -116,9 +116,9 @@ describe('R31 values that only some vendors know', () => {
     ['responses', { reasoning: { effort: 'ultra' } }, 'reasoning.effort'],
     ['responses', { text: { format: { type: 'grammar' } } }, 'response_format'],
     ['responses', { truncation: 'middle' }, 'truncation'],
-  ] as const)('%s: what another format has no word for is named: %j', async (format, given, name) => {
+  ] as const)('%s: what another format cannot express is named: %j', async (format, fields, name) => {
     const model = format === 'chat' ? 'test/messages' : 'test/chat'
-    const response = await sendRequest(bench(), format, { model, ...given })
+    const response = await sendRequest(bench(), format, { model, ...fields })
     expect(response.headers.get('x-headgate-dropped')?.split(', ')).toContain(name)
   })
 

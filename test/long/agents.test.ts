@@ -4,26 +4,29 @@ import { join } from 'node:path'
 import { type Lab, modelOf, openLab, replyOf, type TextDialect } from '../clients/lab.ts'
 import { type Scenario, scenarios } from '../support/replies.ts'
 import type { ReceivedRequest } from '../support/upstream.ts'
-import { openWorkshop, patience, runProgram, type Workshop } from './scratch-home.ts'
+import { openScratchHome, programTimeoutMs, runProgram, type ScratchHome } from './scratch-home.ts'
 
-/** Where scripts/test-long.mjs put the programs; without it this file is not for this run. */
+/** Where scriptToolCall/test-long.mjs put the programs; without it this file is not for this run. */
 const agents = process.env.HEADGATE_TEST_AGENTS ?? ''
 
 const text = 'The snow is deep in Ålesund.\n'
-const farewell = 'Done: hello.txt is written.'
+const finalText = 'Done: hello.txt is written.'
 
 let lab: Lab
-let workshop: Workshop
+let home: ScratchHome
 
 type ToolCall = Pick<Scenario['toolCalls'][number], 'name' | 'arguments'>
 
-/** The upstream calls the tool until it is told its result; then it says goodbye. */
-function scripts(dialect: TextDialect, callFor: (request: ReceivedRequest) => ToolCall | undefined): void {
+/** The upstream calls the tool until it gets the result, then sends the final text. */
+function scriptToolCall(
+  dialect: TextDialect,
+  callFor: (request: ReceivedRequest) => ToolCall | undefined,
+): void {
   lab.upstream.setDefault((request) => {
     const call = request.text.includes('call_write1') ? undefined : callFor(request)
     const scenario: Scenario = {
       ...scenarios.text,
-      text: call ? 'I will write the file.' : farewell,
+      text: call ? 'I will write the file.' : finalText,
       toolCalls: call ? [{ id: 'call_write1', ...call }] : [],
       finish: call ? 'tool_calls' : 'stop',
     }
@@ -38,9 +41,9 @@ function toolNames({ json }: ReceivedRequest): string[] {
   return tools.map((tool) => tool.name ?? tool.function?.name ?? '')
 }
 
-/** A free place to write to, so that no run finds the file of another. */
+/** Deletes the file of the previous run. */
 function freshFile(): string {
-  const file = join(workshop.work, 'hello.txt')
+  const file = join(home.work, 'hello.txt')
   rmSync(file, { force: true })
   return file
 }
@@ -58,7 +61,7 @@ async function runClaude(dialect: TextDialect, key = lab.key) {
     '--permission-mode',
     'acceptEdits',
   ]
-  return runProgram(workshop, ['node', wrapper, '-p', 'Write a greeting to hello.txt.', ...options], {
+  return runProgram(home, ['node', wrapper, '-p', 'Write a greeting to hello.txt.', ...options], {
     ANTHROPIC_BASE_URL: lab.url,
     ANTHROPIC_AUTH_TOKEN: key,
     ANTHROPIC_MODEL: model,
@@ -71,7 +74,7 @@ async function runClaude(dialect: TextDialect, key = lab.key) {
 }
 
 async function runCodex(dialect: TextDialect, model = modelOf(dialect)) {
-  const folder = join(workshop.home, '.codex')
+  const folder = join(home.home, '.codex')
   mkdirSync(folder, { recursive: true })
   writeFileSync(
     join(folder, 'config.toml'),
@@ -93,7 +96,7 @@ wire_api = "responses"
   )
   const program = join(agents, '@openai/codex/bin/codex.js')
   const options = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json']
-  return runProgram(workshop, ['node', program, 'exec', ...options, 'Write a greeting to hello.txt.'], {
+  return runProgram(home, ['node', program, 'exec', ...options, 'Write a greeting to hello.txt.'], {
     HEADGATE_KEY: lab.key,
   })
 }
@@ -114,12 +117,12 @@ function shellCall(request: ReceivedRequest): ToolCall | undefined {
 if (agents) {
   beforeAll(async () => {
     lab = await openLab()
-    workshop = await openWorkshop()
+    home = await openScratchHome()
   })
   afterAll(async () => {
     await lab.server.stop()
     await lab.upstream.stop()
-    workshop.close()
+    home.close()
   })
 
   describe('command-line agents finish a small task', () => {
@@ -127,36 +130,36 @@ if (agents) {
       'Claude Code over an upstream of format %s',
       async (dialect) => {
         const file = freshFile()
-        scripts(dialect, (request) =>
+        scriptToolCall(dialect, (request) =>
           toolNames(request).includes('Write')
             ? { name: 'Write', arguments: JSON.stringify({ file_path: file, content: text }) }
             : undefined,
         )
-        const { code, output, complaints } = await runClaude(dialect)
-        expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
-        expect(JSON.parse(output)).toMatchObject({ is_error: false, result: farewell })
+        const { code, output, errors } = await runClaude(dialect)
+        expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
+        expect(JSON.parse(output)).toMatchObject({ is_error: false, result: finalText })
         expect(readFileSync(file, 'utf8')).toBe(text)
-        expect(workshop.strayed).toEqual([])
+        expect(home.blockedRequests).toEqual([])
       },
-      patience + 10_000,
+      programTimeoutMs + 10_000,
     )
 
     test.each(['responses', 'chat'] as const)(
       'Codex over an upstream of format %s',
       async (dialect) => {
         const file = freshFile()
-        scripts(dialect, shellCall)
-        const { code, output, complaints } = await runCodex(dialect)
-        expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
-        expect(output).toContain(farewell)
+        scriptToolCall(dialect, shellCall)
+        const { code, output, errors } = await runCodex(dialect)
+        expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
+        expect(output).toContain(finalText)
         expect(readFileSync(file, 'utf8')).toBe(text)
-        expect(workshop.strayed).toEqual([])
+        expect(home.blockedRequests).toEqual([])
       },
-      patience + 10_000,
+      programTimeoutMs + 10_000,
     )
 
     test(
-      'Claude Code shows why it is refused, and asks no upstream',
+      'Claude Code shows why it is rejected, and calls no upstream',
       async () => {
         const before = lab.upstream.requests.length
         const { output } = await runClaude('messages', lab.poorKey)
@@ -164,7 +167,7 @@ if (agents) {
         expect(output).toContain('no credits left')
         expect(lab.upstream.requests).toHaveLength(before)
       },
-      patience + 10_000,
+      programTimeoutMs + 10_000,
     )
 
     test(
@@ -174,7 +177,7 @@ if (agents) {
         expect(code).not.toBe(0)
         expect(output).toContain('lab/none')
       },
-      patience + 10_000,
+      programTimeoutMs + 10_000,
     )
   })
 }

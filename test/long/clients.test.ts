@@ -9,9 +9,9 @@ import {
   type TextDialect,
   textDialects,
 } from '../clients/lab.ts'
-import { openWorkshop, patience, runProgram, type Workshop } from './scratch-home.ts'
+import { openScratchHome, programTimeoutMs, runProgram, type ScratchHome } from './scratch-home.ts'
 
-/** What scripts/test-long.mjs installed and built; what it did not is not for this run. */
+/** What scripts/test-long.mjs installed and built; the rest is skipped. */
 const { HEADGATE_TEST_PYTHON: python, HEADGATE_TEST_GO: go, HEADGATE_TEST_RUST: rust } = process.env
 
 interface Program {
@@ -36,10 +36,10 @@ const rustPrograms: Program[] = rust ? [{ name: 'async-openai of Rust', command:
 const programs = [...pythonPrograms, ...goPrograms, ...rustPrograms]
 
 let lab: Lab
-let workshop: Workshop
+let home: ScratchHome
 
-/** The upstream calls tools that it is offered until it is told their results. */
-function callsTools(dialect: TextDialect): void {
+/** The upstream calls the offered tools until it gets their results. */
+function scriptToolCalls(dialect: TextDialect): void {
   lab.upstream.setDefault((request) => {
     const isCalling = request.json?.tools !== undefined && !request.text.includes('It is snowing in')
     const source = replyOf(dialect, isCalling ? scenarios.toolCalls : scenarios.text)
@@ -50,21 +50,21 @@ function callsTools(dialect: TextDialect): void {
 if (programs.length > 0) {
   beforeAll(async () => {
     lab = await openLab()
-    workshop = await openWorkshop()
+    home = await openScratchHome()
   })
   afterAll(async () => {
     await lab.server.stop()
     await lab.upstream.stop()
-    workshop.close()
+    home.close()
   })
 
   describe.each(programs)('the client $name does what its documentation shows', ({ command }) => {
     test.each(textDialects)(
       'over an upstream of format %s',
       async (dialect) => {
-        callsTools(dialect)
+        scriptToolCalls(dialect)
         const before = lab.upstream.requests.length
-        const { code, output, complaints } = await runProgram(workshop, command, {
+        const { code, output, errors } = await runProgram(home, command, {
           HEADGATE_URL: lab.url,
           HEADGATE_KEY: lab.key,
           HEADGATE_POOR_KEY: lab.poorKey,
@@ -72,12 +72,12 @@ if (programs.length > 0) {
           HEADGATE_REPLY: scenarios.text.text,
           PYTHONDONTWRITEBYTECODE: '1',
         })
-        expect({ code, said: code === 0 ? '' : output + complaints }).toEqual({ code: 0, said: '' })
-        const told = lab.upstream.requests.slice(before).map(({ text }) => text)
-        expect(told.some((text) => text.includes('in Oslo.') && text.includes('in 京都.'))).toBe(true)
-        expect(workshop.strayed).toEqual([])
+        expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
+        const bodies = lab.upstream.requests.slice(before).map(({ text }) => text)
+        expect(bodies.some((text) => text.includes('in Oslo.') && text.includes('in 京都.'))).toBe(true)
+        expect(home.blockedRequests).toEqual([])
       },
-      patience + 10_000,
+      programTimeoutMs + 10_000,
     )
   })
 }

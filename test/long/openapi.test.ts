@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-/** Where scripts/test-long.mjs put schemathesis; without it this file is not for this run. */
+/** Where scripts/test-long.mjs installed runSchemathesis; without it this file has no tests. */
 const python = process.env.HEADGATE_TEST_SCHEMATHESIS ?? ''
 
-const patience = 20 * 60_000
+const timeoutMs = 20 * 60_000
 
-/** A namespace of its own has a loopback interface and no way out: what the requests name cannot be reached. */
+/** A separate network namespace with loopback only: addresses in the requests cannot be reached. */
 const isolated = ['unshare', '--map-root-user', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 
-async function schemathesis(kind: string): Promise<{ code: number; output: string }> {
+async function runSchemathesis(kind: string): Promise<{ code: number; output: string }> {
   const script = join(import.meta.dir, 'openapi', 'run.ts')
   const child = Bun.spawn([...isolated, process.execPath, '--no-env-file', script, python, kind], {
     stdin: 'ignore',
@@ -24,16 +24,16 @@ async function schemathesis(kind: string): Promise<{ code: number; output: strin
 }
 
 if (python) {
-  describe('openapi.json says what the server does', () => {
+  describe('openapi.json matches the server', () => {
     for (const kind of ['management', 'inference']) {
       test(
         `${kind} operations`,
         async () => {
-          const { code, output } = await schemathesis(kind)
+          const { code, output } = await runSchemathesis(kind)
           if (code !== 0) console.error(output)
           expect(code).toBe(0)
         },
-        patience,
+        timeoutMs,
       )
     }
   })

@@ -3,25 +3,25 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export interface Workshop {
+export interface ScratchHome {
   home: string
   work: string
-  /** Addresses outside the loopback that were tried. */
-  strayed: string[]
+  /** First lines of requests to other machines. */
+  blockedRequests: string[]
   environment: Record<string, string>
   close(): void
 }
 
-/** A scratch home, and a proxy that takes everything that would leave this machine and goes nowhere. */
-export async function openWorkshop(): Promise<Workshop> {
+/** A temporary home, and a proxy that blocks everything that would leave this machine. */
+export async function openScratchHome(): Promise<ScratchHome> {
   const home = mkdtempSync(join(tmpdir(), 'headgate-agents-'))
   const work = join(home, 'work')
   mkdirSync(work)
-  const strayed: string[] = []
+  const blockedRequests: string[] = []
   const proxy = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', (data) => {
-      strayed.push(data.toString().split('\r\n')[0] ?? '')
+      blockedRequests.push(data.toString().split('\r\n')[0] ?? '')
       socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
     })
   })
@@ -43,29 +43,29 @@ export async function openWorkshop(): Promise<Workshop> {
     NO_PROXY: '127.0.0.1',
     no_proxy: '127.0.0.1',
   }
-  return { home, work, strayed, environment, close }
+  return { home, work, blockedRequests, environment, close }
 }
 
-/** How long a program may take. */
-export const patience = 90_000
+/** The time limit of a program. */
+export const programTimeoutMs = 90_000
 
 export async function runProgram(
-  workshop: Workshop,
+  home: ScratchHome,
   command: string[],
   environment: Record<string, string>,
-): Promise<{ code: number; output: string; complaints: string }> {
+): Promise<{ code: number; output: string; errors: string }> {
   const child = Bun.spawn(command, {
-    cwd: workshop.work,
-    env: { ...workshop.environment, ...environment },
+    cwd: home.work,
+    env: { ...home.environment, ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    timeout: patience,
+    timeout: programTimeoutMs,
     killSignal: 'SIGKILL',
   })
-  const [output, complaints] = await Promise.all([
+  const [output, errors] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
   ])
-  return { code: await child.exited, output, complaints }
+  return { code: await child.exited, output, errors }
 }

@@ -69,8 +69,8 @@ export class Simulation {
   readonly #behavior: EndpointBehavior
   readonly #random: () => number
 
-  constructor(catalog: Catalogue, world: EndpointBehavior, seed: number) {
-    this.#behavior = world
+  constructor(catalog: Catalogue, behavior: EndpointBehavior, seed: number) {
+    this.#behavior = behavior
     this.#random = seededRandom(seed)
     this.gateway = buildFakeGateway(catalog, this.timeline, seededRandom(seed + 1))
   }
@@ -104,9 +104,9 @@ export class Simulation {
     return Promise.all(pending)
   }
 
-  async send(body: JsonObject, incoming: FakeRequestOptions = {}): Promise<SimulatedResult> {
+  async send(body: JsonObject, options: FakeRequestOptions = {}): Promise<SimulatedResult> {
     const at = this.timeline.now()
-    const request = buildFakeRequest(body, { ...incoming, at })
+    const request = buildFakeRequest(body, { ...options, at })
     const model = request.options.models[0] ?? ''
     const served: SimulatedResult = { at: this.elapsed, model, endpointId: null, status: 200, attempts: [] }
     this.results.push(served)

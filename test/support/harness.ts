@@ -56,7 +56,7 @@ export interface CallOptions {
 export interface TestResponse {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
   body: any
 }
 

@@ -20,7 +20,7 @@ export async function recordSpend(
     meterSubjects.workspace(key.workspace_id),
     meterSubjects.key(key.id),
   ]
-  const refusal = await gateway.ledger.admit({
+  const rejection = await gateway.ledger.admit({
     op: 'admit',
     request: { id, subjects: meters, day, limits: [], free: null, ...spent },
     organizationId: key.organization_id,
@@ -28,6 +28,6 @@ export async function recordSpend(
     expiresAt: '2999-01-01T00:00:00.000Z',
     draft: [1, [], [], 0, 0],
   })
-  if (refusal) throw new Error('nothing limits this')
+  if (rejection) throw new Error('the hold was rejected')
   await gateway.ledger.settle({ ...createRelease(id, key.organization_id), spent })
 }

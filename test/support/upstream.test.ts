@@ -58,7 +58,7 @@ function framesOf(text: string): SseFrame[] {
 }
 
 describe('the upstream for tests', () => {
-  test('writes down what it was asked and answers each dialect by its path', async () => {
+  test('records requests and replies in the dialect of the path', async () => {
     const start = upstream.requests.length
     const paths = [
       '/v1/chat/completions',
@@ -73,7 +73,7 @@ describe('the upstream for tests', () => {
     expect((await post('/elsewhere')).status).toBe(404)
   })
 
-  test('streams when that was asked for, in pieces that say the same', async () => {
+  test('streams on request, in chunks with the same content', async () => {
     const { frames } = vendorReply('chat', 'text')
     const plain = await (await post('/chat/completions', { stream: true })).text()
     expect(plain).toBe(frames.join(''))
@@ -115,7 +115,7 @@ describe('the upstream for tests', () => {
     }
   })
 
-  test('breaks a whole response, and a connection without any answer', async () => {
+  test('breaks a whole reply, and a connection without a response', async () => {
     const half = await sendWith({ json: { some: 'body' }, breakAfterBytes: 5 })
     expect((await bytesOf(await half.response)).broken).toBe(true)
     const none = await sendWith({ breakBeforeHead: true })

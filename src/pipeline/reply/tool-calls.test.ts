@@ -74,7 +74,7 @@ test('calls are assembled from their deltas, also where they interleave', () => 
   start(1, 'search')
   more(1, '{}')
   more(0, '"Oslo"}')
-  expect(summary.toolCalls.map(({ name, arguments: given }) => [name, given])).toEqual([
+  expect(summary.toolCalls.map(({ name, arguments: args }) => [name, args])).toEqual([
     ['weather', '{"city":"Oslo"}'],
     ['search', '{}'],
   ])

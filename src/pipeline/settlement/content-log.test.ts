@@ -26,8 +26,8 @@ describeWithUpstreams(
     const { server } = { server: () => bench().server }
     const log = async (changes: Record<string, unknown>) => {
       const { id } = server().own.workspace
-      const answer = await server().call('PATCH', `/workspaces/${id}`, { body: changes })
-      expect(answer.status).toBe(200)
+      const response = await server().call('PATCH', `/workspaces/${id}`, { body: changes })
+      expect(response.status).toBe(200)
     }
     beforeEach(async () => {
       await clearGenerations(bench())
@@ -42,7 +42,7 @@ describeWithUpstreams(
     const contentOf = async (id: string) =>
       (await server().call('GET', `/generation/content?id=${id}`)).body.data
     /** The content of the one generation there is. */
-    const kept = async () => {
+    const readContent = async () => {
       const [row] = await waitForGenerations(bench(), 1)
       return contentOf(row?.id ?? '')
     }
@@ -60,17 +60,17 @@ describeWithUpstreams(
       for (const upstream of textDialects) {
         for (const stream of [false, true]) {
           const way = `${format} over ${upstream}, ${stream ? 'streamed' : 'whole'}`
-          const answered = async (name: ScenarioName) => {
+          const logReply = async (name: ScenarioName) => {
             const { frames, body } = vendorReply(upstream, name)
             bench().first.enqueue(stream ? { sse: frames } : { json: body })
             const response = await sendRequest(bench(), format, { model: `test/${upstream}`, stream })
             expect(response.status).toBe(200)
             await response.text()
-            return kept()
+            return readContent()
           }
 
           test(`${way}: text`, async () => {
-            const { input, output, error, truncated } = await answered('text')
+            const { input, output, error, truncated } = await logReply('text')
             expect(input).toEqual({ messages: [{ role: 'user', content: 'Hello' }] })
             expect(output.completion).toBe(scenarios.text.text)
             expect({ error, truncated, calls: output.tool_calls }).toEqual({
@@ -81,13 +81,13 @@ describeWithUpstreams(
           })
 
           test(`${way}: thinking`, async () => {
-            const { output } = await answered('reasoning')
+            const { output } = await logReply('reasoning')
             expect(output.completion).toBe(scenarios.reasoning.text)
             expect(output.reasoning).toBe(scenarios.reasoning.reasoning.text)
           })
 
           test(`${way}: tool calls`, async () => {
-            const { output } = await answered('toolCalls')
+            const { output } = await logReply('toolCalls')
             const { toolCalls, text } = scenarios.toolCalls
             expect(output.completion).toBe(text)
             expect(output.tool_calls.map(({ name }: { name: string }) => name)).toEqual(
@@ -128,7 +128,7 @@ describeWithUpstreams(
     test('with the instructions first, in the format of the client', async () => {
       const body = { model: 'test/chat', system: 'Be brief.' }
       await (await sendRequest(bench(), 'messages', body)).text()
-      expect((await kept()).input).toEqual({
+      expect((await readContent()).input).toEqual({
         messages: [
           { role: 'system', content: 'Be brief.' },
           { role: 'user', content: 'Hello' },
@@ -143,7 +143,7 @@ describeWithUpstreams(
         body: JSON.stringify({ model: 'test/chat', prompt: ['Once\0 upon'] }),
       })
       expect(response.status).toBe(200)
-      expect((await kept()).input).toEqual({ prompt: 'Once\0 upon' })
+      expect((await readContent()).input).toEqual({ prompt: 'Once\0 upon' })
     })
 
     test('R40 R19 without images and files, up to the maximum length', async () => {
@@ -155,7 +155,7 @@ describeWithUpstreams(
       await (
         await sendRequest(bench(), 'chat', { model: 'test/chat', messages: [{ role: 'user', content }] })
       ).text()
-      const { input, truncated } = await kept()
+      const { input, truncated } = await readContent()
       expect(input.messages[0].content[1].image_url.url).toBe(
         'data:image/png;base64,[20000 characters of data]',
       )
@@ -166,7 +166,7 @@ describeWithUpstreams(
       const long = 'word '.repeat(maxCharacters / 8)
       const messages = ['oldest', long, long, 'newest'].map((text) => ({ role: 'user', content: text }))
       await (await sendRequest(bench(), 'chat', { model: 'test/chat', messages })).text()
-      const { input, truncated } = await kept()
+      const { input, truncated } = await readContent()
       expect(truncated).toBe(true)
       expect(input.messages).toHaveLength(3)
       expect(input.messages.at(-1)).toEqual({ role: 'user', content: 'newest' })
@@ -179,7 +179,7 @@ describeWithUpstreams(
       const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat' })
       expect(response.status).toBe(502)
       await response.text()
-      const content = await kept()
+      const content = await readContent()
       expect(content.output).toEqual({ completion: null, reasoning: null, tool_calls: [] })
       expect(content.error).toEqual({
         message: 'out of order',
@@ -197,7 +197,7 @@ describeWithUpstreams(
       const { frames } = vendorReply('chat', 'text')
       bench().first.enqueue({ sse: frames, breakAfterBytes: Math.floor(frames.join('').length * 0.6) })
       await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
-      const { output, error } = await kept()
+      const { output, error } = await readContent()
       expect(scenarios.text.text).toStartWith(output.completion)
       expect(output.completion).not.toBe('')
       expect(error).toMatchObject({ status: 502, provider_name: 'one-chat', previous_errors: [] })
@@ -214,7 +214,7 @@ describeWithUpstreams(
       )
       await response.body?.getReader().read()
       left.abort()
-      const { output, error } = await kept()
+      const { output, error } = await readContent()
       expect(scenarios.text.text).toStartWith(output.completion)
       expect(error).toBe(null)
     })
@@ -228,7 +228,7 @@ describeWithUpstreams(
         resetRouting(bench().server)
         const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream })
         await response.text()
-        expect((await kept()).output.completion).toBe(scenarios.text.text)
+        expect((await readContent()).output.completion).toBe(scenarios.text.text)
       }
     })
 
@@ -239,7 +239,7 @@ describeWithUpstreams(
         bench().first.enqueue({ sse: frames })
         const body = { model: 'test/chat', stream: true, reasoning: { exclude } }
         await (await sendRequest(bench(), 'chat', body)).text()
-        const { reasoning } = (await kept()).output
+        const { reasoning } = (await readContent()).output
         if (exclude) expect(reasoning).toBe(null)
         else expect(reasoning).toBe(scenarios.reasoning.reasoning.text)
       }

@@ -22,7 +22,7 @@ function catalogWith({ environment = {}, declared = [] }: Wishes = {}): Catalogu
   return buildCatalogue({ settings: { providers: declared, models: [] }, providers, environment })
 }
 
-function ownKey(slug: string, credential: unknown): ByokKey {
+function byokKey(slug: string, credential: unknown): ByokKey {
   const provider = providers.find((known) => known.slug === slug)
   if (!provider) throw new Error(`there is no ${slug}`)
   const text = typeof credential === 'string' ? credential : JSON.stringify(credential)
@@ -39,16 +39,16 @@ function ownKey(slug: string, credential: unknown): ByokKey {
   }
 }
 
-interface Asking extends Wishes {
+interface AccessOptions extends Wishes {
   own?: unknown
   region?: DataRegion
 }
 
-function access(slug: string, tag: string, { own, region = 'global', ...options }: Asking = {}) {
+function access(slug: string, tag: string, { own, region = 'global', ...options }: AccessOptions = {}) {
   const model = catalogWith(options).models.find(({ id }) => id === slug)
   const endpoint = model?.endpoints.find((one) => one.tag === tag)
   if (!model || !endpoint) throw new Error(`${tag} has no ${slug}`)
-  const key = own === undefined ? null : ownKey(endpoint.provider.slug, own)
+  const key = own === undefined ? null : byokKey(endpoint.provider.slug, own)
   return resolveAccess(gateway, createCandidate(model, endpoint, key), region)
 }
 
@@ -63,7 +63,7 @@ const account = {
 }
 
 describe('AWS', () => {
-  const bedrock = (asking: Asking) => access(claude, 'amazon-bedrock', asking)
+  const bedrock = (options: AccessOptions) => access(claude, 'amazon-bedrock', options)
 
   test('a BYOK key uses its own region, even if the installation has none', () => {
     expect(bedrock({ own: accessKey })).toMatchObject({
@@ -127,7 +127,7 @@ describe('AWS', () => {
 })
 
 describe('Google', () => {
-  const vertex = (asking: Asking) => access('google/gemini-2.5-flash', 'google-vertex', asking)
+  const vertex = (options: AccessOptions) => access('google/gemini-2.5-flash', 'google-vertex', options)
 
   test.each([
     [undefined, 'https://aiplatform.googleapis.com/v1/projects/theirs/locations/global'],
@@ -181,7 +181,7 @@ describe('Google', () => {
 })
 
 describe('Azure', () => {
-  const azure = (asking: Asking) => access('openai/o3', 'azure', asking)
+  const azure = (options: AccessOptions) => access('openai/o3', 'azure', options)
   const resource = { api_key: 'k1', resource_name: 'theirs' }
   const deployment = {
     model_slug: 'openai/o3',
@@ -239,11 +239,11 @@ test('S12 a credential that cannot be decrypted or parsed is an error that does 
   const [model] = catalogWith().models.filter(({ id }) => id === 'openai/o3')
   const endpoint = model?.endpoints.find(({ provider }) => provider.slug === 'azure')
   if (!model || !endpoint) throw new Error('no model')
-  const moved = { ...ownKey('azure', 'secret'), id: 'another' }
+  const moved = { ...byokKey('azure', 'secret'), id: 'another' }
   for (const own of [
     moved,
-    ownKey('azure', '[{"api_key": "secret"'),
-    ownKey('azure', [{ api_key: 'secret' }]),
+    byokKey('azure', '[{"api_key": "secret"'),
+    byokKey('azure', [{ api_key: 'secret' }]),
   ]) {
     expect(resolveAccess(gateway, createCandidate(model, endpoint, own), 'global')).toMatchObject({
       problem: 'The credential cannot be read.',
@@ -255,8 +255,8 @@ test('S12 a credential that cannot be decrypted or parsed is an error that does 
 test('S6 a key that was entered before its provider had an address is not used', () => {
   const model = catalogWith().models.find(({ id }) => id === claude)
   const endpoint = model?.endpoints.find(({ tag }) => tag === 'anthropic')
-  if (!model || !endpoint) throw new Error(`nobody has ${claude}`)
-  const unbound = { ...ownKey('anthropic', 'secret'), origin: null }
+  if (!model || !endpoint) throw new Error(`no endpoint of ${claude}`)
+  const unbound = { ...byokKey('anthropic', 'secret'), origin: null }
   expect(resolveAccess(gateway, createCandidate(model, endpoint, unbound), 'global').problem).toContain(
     'address',
   )

@@ -6,7 +6,7 @@ export type KeyKind = 'management' | 'inference'
 
 /**
  * schemathesis.toml for the operations of one kind of key. The kinds are apart because management operations take
- * inference keys away: what is made up at random also deletes keys and workspaces.
+ * inference keys away: random requests also delete keys and workspaces.
  */
 export function configFor(kind: KeyKind, key: string): string {
   const header = `headers = { Authorization = ${JSON.stringify(`Bearer ${key}`)} }`
@@ -17,17 +17,17 @@ const general = `
 seed = 1
 continue-on-failure = true
 request-timeout = 20
-# How many examples are thrown away says nothing about the server.
+# The number of discarded examples says nothing about the server.
 suppress-health-check = ["filter_too_much", "too_slow"]
 
 [generation]
 max-examples = 10
 # Unknown query parameters are ignored.
 allow-extra-parameters = false
-# No text may hold U+0000, and the document says so once for all.
+# No text may contain U+0000; the document states it once.
 allow-x00 = false
 
-# The models that are there without any provider.
+# The models that exist without any provider.
 [dictionaries.models]
 values = ["sandbox/echo", "sandbox/echo:free", "auto"]
 
@@ -38,7 +38,7 @@ values = ["sandbox/echo", "sandbox/echo:free", "auto"]
 enabled = false
 
 [checks.not_a_server_error]
-# Without network, providers cannot be reached: documented answers, unlike 500.
+# Without network, providers cannot be reached: documented responses, unlike 500.
 expected-statuses = ["2xx", "3xx", "4xx", 502, 503]
 `
 

@@ -1,14 +1,14 @@
 const prompt = 'the model must be known, and what a message may hold depends on its role and its model'
 const models = 'the models and providers it names must be known'
 const keys = 'the keys, members and models it names must be known'
-const vendor = 'a vendor can be named only by those who have a key for it'
+const vendor = 'a vendor requires a key for it'
 const amount = 'an amount has at most nine decimals'
 const cursor = 'a page begins after an entry of the list'
 const past = 'a time must not be in the past'
 
 /**
- * Operations with a rule that JSON Schema cannot state: a request which the document allows may be refused with
- * 400. Whatever else is checked is checked of them too.
+ * Operations with a rule that JSON Schema cannot express: a request that the document allows may be rejected with
+ * 400. All other checks apply to them too.
  */
 export const unstated: Record<string, string> = {
   createChatCompletion: prompt,
@@ -37,8 +37,8 @@ export const unstated: Record<string, string> = {
   listGeminiModels: cursor,
   listPublisherModels: cursor,
   listGeminiFiles: cursor,
-  startGeminiUpload: 'the headers of the resumable protocol go along',
-  sendGeminiUpload: 'the headers of the resumable protocol go along',
+  startGeminiUpload: 'requires the headers of the resumable protocol',
+  sendGeminiUpload: 'requires the headers of the resumable protocol',
   listFiles: `${vendor}; ${cursor}; only one of cursor, after and after_id`,
   uploadFile: vendor,
   getFile: vendor,
@@ -59,8 +59,8 @@ export const unstated: Record<string, string> = {
   getActivity: 'the day is one of the last thirty',
   queryAnalytics: 'the length of the time range depends on the granularity and the metrics',
   deleteWorkspace: 'the default workspace is deleted only when that is confirmed',
-  removeWorkspaceMembers: 'nobody leaves the default workspace',
-  putCatalogueProvider: 'what a provider needs depends on whether it is known already',
+  removeWorkspaceMembers: 'members cannot leave the default workspace',
+  putCatalogueProvider: 'the required fields depend on whether the provider exists',
   putCatalogueModel: models,
   putCatalogueEndpoint: models,
 }

@@ -54,8 +54,8 @@ function encodeFrames(scenario: Scenario): string[] {
   const { text, reasoning, finish } = scenario
   return [
     delta({ role: 'assistant', content: '', refusal: null }),
-    ...splitPieces(reasoning?.text ?? '').map((piece) => delta({ reasoning_content: piece })),
-    ...splitPieces(text).map((piece) => delta({ content: piece })),
+    ...splitPieces(reasoning?.text ?? '').map((part) => delta({ reasoning_content: part })),
+    ...splitPieces(text).map((part) => delta({ content: part })),
     ...encodeCallDeltas(scenario).map((call) => delta({ tool_calls: [call] })),
     delta({}, finish),
     chunk({ choices: [], usage: encodeUsage(scenario) }),

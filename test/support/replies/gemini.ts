@@ -55,8 +55,8 @@ function encodeFrames(scenario: Scenario): string[] {
     })
   const trailing = reasoning && toolCalls.length === 0 ? { thoughtSignature: reasoning.signature } : {}
   return [
-    ...splitPieces(reasoning?.text ?? '', 30).map((piece) => chunk([{ text: piece, thought: true }])),
-    ...splitPieces(text, 20).map((piece) => chunk([{ text: piece }])),
+    ...splitPieces(reasoning?.text ?? '', 30).map((part) => chunk([{ text: part, thought: true }])),
+    ...splitPieces(text, 20).map((part) => chunk([{ text: part }])),
     ...encodeCallParts(scenario).map((part) => chunk([part])),
     chunk([{ text: '', ...trailing }], { finishReason: finishOf(scenario) }),
   ]

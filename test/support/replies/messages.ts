@@ -36,14 +36,14 @@ function buildBlocks({ text, reasoning, toolCalls }: Scenario): Block[] {
   if (text !== '') {
     blocks.push({
       start: { type: 'text', text: '' },
-      deltas: splitPieces(text).map((piece) => ({ type: 'text_delta', text: piece })),
+      deltas: splitPieces(text).map((part) => ({ type: 'text_delta', text: part })),
       whole: { type: 'text', text },
     })
   }
   for (const { id, name, arguments: args } of toolCalls) {
     blocks.push({
       start: { type: 'tool_use', id, name, input: {} },
-      deltas: ['', ...splitPieces(args)].map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
+      deltas: ['', ...splitPieces(args)].map((part) => ({ type: 'input_json_delta', partial_json: part })),
       whole: { type: 'tool_use', id, name, input: JSON.parse(args) },
     })
   }
@@ -91,7 +91,7 @@ function encodeFrames(scenario: Scenario): string[] {
   const blocks = buildBlocks(scenario).flatMap(({ start, deltas }, index) => [
     { type: 'content_block_start', index, content_block: start },
     ...(index === 0 ? [{ type: 'ping' }] : []),
-    ...deltas.map((piece) => ({ type: 'content_block_delta', index, delta: piece })),
+    ...deltas.map((part) => ({ type: 'content_block_delta', index, delta: part })),
     { type: 'content_block_stop', index },
   ])
   return [
