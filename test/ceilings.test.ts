@@ -27,23 +27,23 @@ describeOnEachDatabase(
     const types = ['webhook', 'webhook', 'webhook', 'webhook', 'webhook', 'otel-collector', 'otel-collector']
     const slug = newId('versions')
 
-    const makers: [RecordKind, (place: number) => Promise<TestResponse>][] = [
+    const makers: [RecordKind, (index: number) => Promise<TestResponse>][] = [
       ['keys', () => post('/keys', { name: 'key' })],
       ['workspaces', () => post('/workspaces', { name: 'New', slug: newId('w').replace('_', '-') })],
       ['preset_versions', () => post(`/presets/${slug}/messages`, preset)],
       ['presets', () => post(`/presets/${newId('preset')}/messages`, preset)],
       ['guardrails', () => post('/guardrails', { name: newId('guardrail') })],
-      ['destinations', (place) => post('/observability/destinations', destination(place))],
+      ['destinations', (index) => post('/observability/destinations', destination(index))],
       ['byok_keys', () => post('/byok', { provider: 'openai', key: newId('sk') })],
       ['files', () => post('/files', upload())],
       ['conversations', () => server().call('POST', '/conversations', { key: server().own.inferenceKey })],
-      ['apps', (place) => post('/auth/keys/code', { callback_url: `https://app-${place}.example.com/` })],
+      ['apps', (index) => post('/auth/keys/code', { callback_url: `https://app-${index}.example.com/` })],
       ['auth_codes', () => post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })],
       ['scim_tokens', () => post('/scim/tokens', { name: 'token' })],
       ['feedback', () => post('/generation/feedback', { generation_id: generation, category: 'latency' })],
       ['catalogue_edits', () => edit()],
       ['scim_groups', () => provider.send('POST', '/Groups', { displayName: newId('group') })],
-      ['scim_mappings', (place) => mapping(place)],
+      ['scim_mappings', (index) => mapping(index)],
       ['members', () => provider.send('POST', '/Users', buildUserBody(`${newId('person')}@example.com`))],
       [
         'members',
@@ -51,8 +51,8 @@ describeOnEachDatabase(
       ],
     ]
 
-    function destination(place: number) {
-      const type = types[place] ?? 'webhook'
+    function destination(index: number) {
+      const type = types[index] ?? 'webhook'
       return { type, name: newId('d'), config: type === 'webhook' ? config : { endpoint: config.url } }
     }
     function upload(): FormData {
@@ -64,16 +64,16 @@ describeOnEachDatabase(
       const body = { name: 'Own', base_url: 'https://models.example.com/v1', dialects: ['chat'] }
       return server().call('PUT', `/catalogue/providers/${newId('own').replace('_', '-')}`, { body })
     }
-    async function mapping(place: number): Promise<TestResponse> {
+    async function mapping(index: number): Promise<TestResponse> {
       if (groups.length === 0) groups = (await groupRows()).map(({ id }) => id)
       const workspaces = await server()
         .gateway.db.selectFrom('workspaces')
         .select('id')
         .where('organization_id', '=', server().own.organization.id)
         .execute()
-      const workspace_id = workspaces[Math.floor(place / groups.length)]?.id
+      const workspace_id = workspaces[Math.floor(index / groups.length)]?.id
       return post('/scim/group-mappings', {
-        scim_group_id: groups[place % groups.length],
+        scim_group_id: groups[index % groups.length],
         workspace_id,
         role: 'member',
       })
@@ -82,8 +82,8 @@ describeOnEachDatabase(
 
     test.each(makers)('%s is enforced, and named in the error', async (kind, make) => {
       let refused: TestResponse | null = null
-      for (let place = 0; place <= most && !refused; place++) {
-        const response = await make(place)
+      for (let index = 0; index <= most && !refused; index++) {
+        const response = await make(index)
         if (response.status >= 400) refused = response
       }
       expect(refused?.status).toBe(409)
@@ -106,7 +106,7 @@ describeOnEachDatabase(
     test('sessions ends the oldest ones', async () => {
       const { gateway, own, clock } = server()
       const sessions: string[] = []
-      for (let place = 0; place <= most; place++) {
+      for (let index = 0; index <= most; index++) {
         const link = await createSigninToken(gateway.db, clock, own.owner.id)
         sessions.push((await createSession(gateway, link)) ?? '')
         clock.advance(1000)
@@ -119,7 +119,7 @@ describeOnEachDatabase(
     })
 
     test('sync jobs deletes the oldest ones', async () => {
-      for (let place = 0; place < most + 2; place++) {
+      for (let index = 0; index < most + 2; index++) {
         expect((await post('/scim/sync-jobs', undefined)).status).toBe(202)
         server().clock.advance(1000)
       }

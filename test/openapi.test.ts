@@ -36,8 +36,8 @@ describe('query parameters', () => {
   for (const { id, query } of operations) {
     if (!query) continue
     const { shape } = query as z.ZodObject<Record<string, z.ZodType>>
-    for (const { name, in: place, schema, allowEmptyValue } of described(id).parameters) {
-      if (place !== 'query') continue
+    for (const { name, in: location, schema, allowEmptyValue } of described(id).parameters) {
+      if (location !== 'query') continue
       test(`${id}: what the document allows for ${name} is accepted`, () => {
         const strings = [...allowedStrings(schema), ...(allowEmptyValue ? [''] : [])]
         if (schema.enum || schema.type !== 'string') expect(strings).not.toEqual([])

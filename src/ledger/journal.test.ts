@@ -92,11 +92,11 @@ function charge(
   changes: Partial<GenerationTable> = {},
   extraStatements: Statement[] = [],
 ): Settlement {
-  const place = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
+  const scope = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
   const row = {
     ...blankGeneration,
     id,
-    ...place,
+    ...scope,
     cost_nanos: amount,
     hold_nanos: 100n,
     ...changes,
@@ -329,7 +329,7 @@ describe('the journal of the ledger', () => {
   test('R7 a journal of a version that had other columns is read by their names', async () => {
     const admit = await writtenBy(({ generation, ...settle }) => {
       const known = generationColumns.filter((column) => column !== 'user_agent')
-      const values = generation?.filter((_, place) => generationColumns[place] !== 'user_agent') ?? []
+      const values = generation?.filter((_, index) => generationColumns[index] !== 'user_agent') ?? []
       const columns = encodeColumns(['dropped_since', ...known]).replace(/^columns \d+/, 'columns -')
       return [columns, encodeSettlement({ ...settle, generation: ['old', ...values] })]
     })

@@ -140,7 +140,7 @@ class Twin {
 
   #admit({ amount, byok, days, subjects }: Step): void {
     this.#time += days * dayMs
-    const names = subjects.map((place) => subjectNames[place] as string)
+    const names = subjects.map((index) => subjectNames[index] as string)
     const request: HoldRequest = {
       id: `gen-${this.records.length}`,
       subjects: names,
@@ -274,9 +274,9 @@ test(
     fc.assert(
       fc.property(limits, fc.array(steps, size), (amounts, attempt) => {
         const twin = new Twin(amounts)
-        attempt.forEach((step, place) => {
+        attempt.forEach((step, index) => {
           twin.take(step)
-          if (place % 50 === 0) twin.agrees()
+          if (index % 50 === 0) twin.agrees()
         })
         twin.agrees()
         sums.operations += attempt.length

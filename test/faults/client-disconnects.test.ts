@@ -50,7 +50,7 @@ async function disconnectEarly(scene: FaultScenario, gateway: GatewayProcess): P
   }
 }
 
-/** Abandoned requests are waitUntilSettled after their clients have disconnected. */
+/** Abandoned requests are settled after their clients have disconnected. */
 async function waitUntilSettled(scene: FaultScenario, least: number): Promise<void> {
   await scene.vendor.idle()
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; await Bun.sleep(20)) {

@@ -17,7 +17,7 @@ const frozenDay = '2031-11-03'
 
 /** Generations of one nano-dollar each: `rolled` of them in the roll-ups, the others not; the clock was ahead once. */
 async function leaveOldRecords(db: Db, { rolled, unrolled }: { rolled: number; unrolled: number }) {
-  const ids = Array.from({ length: rolled + unrolled }, (_, place) => `gen-${place}`)
+  const ids = Array.from({ length: rolled + unrolled }, (_, index) => `gen-${index}`)
   const created = { is_operator: 0, created_at: at } as const
   await db
     .insertInto('organizations')

@@ -26,7 +26,7 @@ for (const kind of databaseKinds) {
       await vendor.stop()
     })
 
-    const ask = async (key: string) => {
+    const send = async (key: string) => {
       const { status } = await server.call('POST', '/chat/completions', {
         key,
         body: { model: 'faults/fixed', messages: [{ role: 'user', content: 'Hello' }] },
@@ -51,13 +51,13 @@ for (const kind of databaseKinds) {
     test('R13 R23 I6 an hour ahead for a moment: every later request is in the analytics, and the ledger is sound', async () => {
       server.clock.freeze('2031-03-12T12:00:00.000Z')
       const key = await newKey(null)
-      await ask(key)
+      await send(key)
       server.clock.advance(hourMs)
-      await ask(key)
+      await send(key)
       server.clock.advance(60_000)
       await rollUp(server.gateway, { minRows: 1 })
       server.clock.advance(-hourMs)
-      await ask(key)
+      await send(key)
       await rollUp(server.gateway, { minRows: 1 })
       expect(await requestsInAnalytics()).toBe(3)
       expect(await problems()).toEqual([])
@@ -68,14 +68,14 @@ for (const kind of databaseKinds) {
       async (reset) => {
         server.clock.freeze('2032-03-10T12:00:00.000Z')
         const key = await newKey(0.03, reset)
-        expect(await ask(key)).toBe(200)
+        expect(await send(key)).toBe(200)
         server.clock.advance(yearMs)
-        expect(await ask(key)).toBe(200)
+        expect(await send(key)).toBe(200)
         server.clock.advance(-yearMs)
         expect(await usageOf(key)).toMatchObject({ [`usage_${reset}`]: 0.01, limit_remaining: 0.02 })
-        expect(await ask(key)).toBe(200)
-        expect(await ask(key)).toBe(200)
-        expect(await ask(key)).toBe(402)
+        expect(await send(key)).toBe(200)
+        expect(await send(key)).toBe(200)
+        expect(await send(key)).toBe(402)
         expect(await usageOf(key)).toMatchObject({
           usage: 0.04,
           [`usage_${reset}`]: 0.03,
@@ -90,14 +90,14 @@ for (const kind of databaseKinds) {
     test('R13 I6 back across the end of a month: the earlier windows are the old ones again', async () => {
       server.clock.freeze('2033-03-31T23:00:00.000Z')
       const key = await newKey(0.02, 'monthly')
-      expect(await ask(key)).toBe(200)
+      expect(await send(key)).toBe(200)
       server.clock.advance(2 * hourMs)
-      expect(await ask(key)).toBe(200)
-      expect(await ask(key)).toBe(200)
-      expect(await ask(key)).toBe(402)
+      expect(await send(key)).toBe(200)
+      expect(await send(key)).toBe(200)
+      expect(await send(key)).toBe(402)
       server.clock.advance(-2 * hourMs)
-      expect(await ask(key)).toBe(200)
-      expect(await ask(key)).toBe(402)
+      expect(await send(key)).toBe(200)
+      expect(await send(key)).toBe(402)
       expect(await usageOf(key)).toMatchObject({ usage: 0.04, usage_monthly: 0.02, usage_weekly: 0.04 })
       expect(await problems()).toEqual([])
     })

@@ -20,13 +20,13 @@ function burst(
   key: string,
   spreadMs = 0,
 ): Promise<ClientOutcome[]> {
-  const ask = async (place: number) => {
+  const send = async (index: number) => {
     if (spreadMs > 0) await Bun.sleep(random() * spreadMs)
-    const url = gateways[place % gateways.length]?.url ?? ''
+    const url = gateways[index % gateways.length]?.url ?? ''
     const paceMs = Math.floor(random() * 8)
-    return scene.clients.send(url, key, { model: 'faults/fixed', stream: place % 4 > 1, paceMs })
+    return scene.clients.send(url, key, { model: 'faults/fixed', stream: index % 4 > 1, paceMs })
   }
-  return Promise.all(Array.from({ length: requestCount }, (_, place) => ask(place)))
+  return Promise.all(Array.from({ length: requestCount }, (_, index) => send(index)))
 }
 
 function countsOf(outcomes: ClientOutcome[]): Record<string, number> {

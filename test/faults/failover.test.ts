@@ -119,7 +119,7 @@ describeWithUpstreams('one of two providers', (bench) => {
       for (const upstream of [first, second]) upstream.setDefault(null)
       const attempts = first.requests.length + second.requests.length
       printTotals('a storm of 429', { requests: 2 * requests, attempts, refused: watch.refused })
-      expect(watch.disturbed).toEqual([])
+      expect(watch.early).toEqual([])
       expect(watch.refused).toBeGreaterThan(0)
       expect(attempts / (2 * requests)).toBeLessThanOrEqual(1.2 + 1)
       expect([...statuses.keys()].filter((status) => status !== 200 && status !== 429)).toEqual([])
@@ -130,7 +130,7 @@ describeWithUpstreams('one of two providers', (bench) => {
 
 /** Each Retry-After that was sent, and the requests that could have known it. */
 class Watch {
-  readonly disturbed: unknown[] = []
+  readonly early: unknown[] = []
   refused = 0
   readonly #begun = new Map<string, number>()
   readonly #waits = new Map<string, { provider: string; until: number }[]>()
@@ -165,7 +165,7 @@ class Watch {
   #check(provider: string, { json, at }: ReceivedRequest): void {
     const begun = this.#begun.get(json.user) ?? -1
     const isKnown = this.#known.get(provider)?.some(({ since, until }) => since < begun && at < until)
-    if (isKnown) this.disturbed.push({ provider, user: json.user })
+    if (isKnown) this.early.push({ provider, user: json.user })
   }
 }
 

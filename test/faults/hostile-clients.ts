@@ -89,7 +89,7 @@ export interface AttackImpact {
 /** A gateway in a separate process, an upstream that attacks it, and another tenant with requests. */
 export class AttackHarness {
   readonly attacker = new Attacker()
-  readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-siege-'))
+  readonly #folder = mkdtempSync(join(tmpdir(), 'headgate-attack-'))
   #gateway: GatewayProcess | null = null
   #key = ''
 

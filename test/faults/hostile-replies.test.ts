@@ -3,16 +3,16 @@ import { hostileStreams } from '../support/hostile-streams.ts'
 import { AttackHarness, dialects } from './hostile-clients.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
-const siege = new AttackHarness()
+const harness = new AttackHarness()
 
-beforeAll(() => siege.open())
-afterAll(() => siege.close())
+beforeAll(() => harness.open())
+afterAll(() => harness.close())
 
 /** Bounds that hold on a busy machine; the short form finds only gross violations. */
-const longestWaitMs = 2000
+const maxAllowedWaitMs = 2000
 /** Allowed for any request: buffers, compiled code, uncollected garbage. */
 const workingBytes = 160 * 1024 * 1024
-const mostTimes = 3
+const maxMemoryFactor = 3
 
 const prompt = [{ role: 'user', content: 'Hello' }]
 const formats = {
@@ -24,8 +24,8 @@ const formatNames = Object.keys(formats) as (keyof typeof formats)[]
 
 async function endure(name: string, dialect: string, format: keyof typeof formats, stream: boolean) {
   const { path, body } = formats[format]
-  const damage = await siege.measureAttack(path, { model: `attack/${dialect}`, stream, ...body })
-  const { status, sent, received, maxWaitMs, peakBytes } = damage
+  const effect = await harness.measureAttack(path, { model: `attack/${dialect}`, stream, ...body })
+  const { status, sent, received, maxWaitMs, peakBytes } = effect
   printTotals(`${name} from ${dialect} to ${format}`, {
     status,
     'bytes sent': sent,
@@ -33,9 +33,9 @@ async function endure(name: string, dialect: string, format: keyof typeof format
     'ms the longest wait': Math.round(maxWaitMs),
     'bytes at the peak': peakBytes,
   })
-  expect(maxWaitMs).toBeLessThan(longestWaitMs)
-  expect(peakBytes).toBeLessThan(workingBytes + mostTimes * Math.max(sent, received))
-  return damage
+  expect(maxWaitMs).toBeLessThan(maxAllowedWaitMs)
+  expect(peakBytes).toBeLessThan(workingBytes + maxMemoryFactor * Math.max(sent, received))
+  return effect
 }
 
 /** Batches of events, generated while they are sent. */
@@ -54,7 +54,7 @@ for (const { name, frames } of hostileStreams) {
         async () => {
           const [first = '', ...rest] = frames[dialect](1000)
           const chunks = batches([first, ...rest], Math.ceil(events / 1000))
-          siege.attacker.attack = { type: 'text/event-stream', chunks }
+          harness.attacker.attack = { type: 'text/event-stream', chunks }
           await endure(name, dialect, format, true)
         },
         testTimeoutMs,
@@ -77,7 +77,7 @@ for (const [name, frame] of Object.entries(nothings)) {
   test(
     `S13 endless ${name} are cut off, in bounded memory`,
     async () => {
-      siege.attacker.attack = { type: 'text/event-stream', chunks: endless(frame) }
+      harness.attacker.attack = { type: 'text/event-stream', chunks: endless(frame) }
       const { status, end } = await endure(name, 'chat', 'chat', true)
       expect(status >= 400 || end.includes('"error"')).toBe(true)
     },
@@ -97,7 +97,7 @@ for (const format of formatNames) {
   test(
     `S13 a whole reply of ${megabytes} MB to ${format} takes at most three times its length`,
     async () => {
-      siege.attacker.attack = { type: 'application/json', chunks: wholeReply() }
+      harness.attacker.attack = { type: 'application/json', chunks: wholeReply() }
       const { status } = await endure('a long whole reply', 'chat', format, false)
       expect(status).toBe(200)
     },
@@ -113,7 +113,7 @@ test(
       for (let sent = 0; sent < megabytes * 16; sent++) yield '[],'.repeat(21_845)
       yield '[]]}'
     }
-    siege.attacker.attack = { type: 'application/json', chunks: brackets() }
+    harness.attacker.attack = { type: 'application/json', chunks: brackets() }
     const { status } = await endure('brackets', 'chat', 'chat', false)
     expect(status).toBe(502)
   },
@@ -128,9 +128,9 @@ for (const fields of options) {
     async () => {
       const messages = [{ role: 'user', content: 'sandbox:length=200000' }]
       const body = { model: 'sandbox/echo', messages, ...fields }
-      const damage = await siege.measureAttack('/v1/chat/completions', body)
-      expect(damage.maxWaitMs).toBeLessThan(longestWaitMs)
-      expect(damage.peakBytes).toBeLessThan(workingBytes + mostTimes * damage.received)
+      const effect = await harness.measureAttack('/v1/chat/completions', body)
+      expect(effect.maxWaitMs).toBeLessThan(maxAllowedWaitMs)
+      expect(effect.peakBytes).toBeLessThan(workingBytes + maxMemoryFactor * effect.received)
     },
     testTimeoutMs,
   )

@@ -99,7 +99,7 @@ for (const kind of databaseKinds) {
       await vendor.stop()
     })
 
-    const ask = (key: string) =>
+    const send = (key: string) =>
       server.call('POST', '/chat/completions', {
         key,
         body: { model: 'faults/fixed', messages: [{ role: 'user', content: 'Hello' }] },
@@ -113,19 +113,19 @@ for (const kind of databaseKinds) {
     test.each(edges)('%s', async (last, ending) => {
       server.clock.freeze(new Date(Date.parse(last) - 1).toISOString())
       const keys = await Promise.all(windows.map((window) => newKey(window, 0.02)))
-      for (const key of keys) expect((await ask(key)).status).toBe(200)
+      for (const key of keys) expect((await send(key)).status).toBe(200)
       server.clock.freeze(last)
       for (const key of keys) {
-        expect((await ask(key)).status).toBe(200)
-        expect((await ask(key)).status).toBe(402)
+        expect((await send(key)).status).toBe(200)
+        expect((await send(key)).status).toBe(402)
       }
       server.clock.advance(1)
-      for (const [place, window] of windows.entries()) {
-        const key = keys[place] ?? ''
+      for (const [index, window] of windows.entries()) {
+        const key = keys[index] ?? ''
         const field = `usage_${interval[window]}`
         const isNew = ending.includes(window)
         expect((await usageOf(key))[field]).toBe(isNew ? 0 : 0.02)
-        expect((await ask(key)).status).toBe(isNew ? 200 : 402)
+        expect((await send(key)).status).toBe(isNew ? 200 : 402)
         expect(await usageOf(key)).toMatchObject({ usage: isNew ? 0.03 : 0.02, [field]: isNew ? 0.01 : 0.02 })
       }
       server.clock.release()
@@ -144,7 +144,7 @@ for (const kind of databaseKinds) {
           },
         }
       })
-      const response = await ask(key)
+      const response = await send(key)
       expect(response.status).toBe(200)
       expect(await usageOf(key)).toMatchObject({ usage: 0.01, usage_daily: 0, usage_monthly: 0 })
       const row = await server.gateway.db
@@ -153,7 +153,7 @@ for (const kind of databaseKinds) {
         .where('id', '=', response.headers.get('x-generation-id') ?? '')
         .executeTakeFirstOrThrow()
       expect(row).toEqual({ created_at: '2104-02-29T23:59:59.999Z', ended_at: '2104-03-01T00:00:01.000Z' })
-      expect((await ask(key)).status).toBe(200)
+      expect((await send(key)).status).toBe(200)
       server.clock.release()
     })
   })

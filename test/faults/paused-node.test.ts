@@ -29,8 +29,8 @@ describe.if(databaseKinds.includes('postgres'))('a node that is paused', () => {
       const send = (spec: object) => scene.clients.send(silent.url, key, spec)
       for (let round = 0; round < rounds; round++) {
         const underWay = [
-          ...Array.from({ length: 4 }, (_, place) => send({ stream: true, tokens: 60 + place, paceMs: 50 })),
-          ...Array.from({ length: 4 }, (_, place) => send({ tokens: 20 + place, paceMs: 3000 })),
+          ...Array.from({ length: 4 }, (_, index) => send({ stream: true, tokens: 60 + index, paceMs: 50 })),
+          ...Array.from({ length: 4 }, (_, index) => send({ tokens: 20 + index, paceMs: 3000 })),
           send({ stream: true, tokens: 80, paceMs: 40, leaveAfter: 70 }),
         ]
         // Long enough for a checkpoint, so that the other node charges something.

@@ -51,16 +51,17 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
     const server = await startTestServer('postgres')
     const proxy = await silenceableProxy(server.gateway.config.databaseUrl)
     const db = openDb(proxy.url, 300)
-    const ask = () => sql<{ one: number }>`select 1 as one`.execute(db).then((result) => result.rows[0]?.one)
-    expect(await ask()).toBe(1)
+    const query = () =>
+      sql<{ one: number }>`select 1 as one`.execute(db).then((result) => result.rows[0]?.one)
+    expect(await query()).toBe(1)
     proxy.silent = true
     const messages = await Promise.all(
-      Array.from({ length: 30 }, () => ask().catch((error: Error) => error.message)),
+      Array.from({ length: 30 }, () => query().catch((error: Error) => error.message)),
     )
     expect(new Set(messages)).toEqual(new Set(['the database does not respond']))
     proxy.silent = false
     let recovered: unknown
-    for (let i = 0; i < 50 && recovered !== 1; i++) recovered = await ask().catch(() => undefined)
+    for (let i = 0; i < 50 && recovered !== 1; i++) recovered = await query().catch(() => undefined)
     expect(recovered).toBe(1)
     await db.destroy()
     proxy.close()

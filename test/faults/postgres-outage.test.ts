@@ -94,13 +94,13 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       const gateway = await scene.start()
       const key = await gateway.createKey()
       const count = 6
-      const underWay = Array.from({ length: count }, (_, place) =>
+      const underWay = Array.from({ length: count }, (_, index) =>
         scene.clients.send(
           gateway.url,
           key,
-          place < 3
-            ? { tokens: 30 + place, paceMs: 3000 }
-            : { stream: true, tokens: 30 + place, paceMs: 100 },
+          index < 3
+            ? { tokens: 30 + index, paceMs: 3000 }
+            : { stream: true, tokens: 30 + index, paceMs: 100 },
         ),
       )
       while (scene.vendor.records.length < count) await Bun.sleep(20)
@@ -128,17 +128,17 @@ class Load {
   readonly #work: Promise<unknown>
 
   constructor(scene: FaultScenario, { url }: GatewayProcess, key: string) {
-    const client = async (place: number) => {
+    const client = async (index: number) => {
       while (this.#running) {
         const { status } = await scene.clients.send(url, key, {
-          stream: place % 3 > 0,
-          tokens: 5 + place,
-          paceMs: place,
+          stream: index % 3 > 0,
+          tokens: 5 + index,
+          paceMs: index,
         })
         if (status !== 200) await Bun.sleep(100)
       }
     }
-    this.#work = Promise.all(Array.from({ length: 10 }, (_, place) => client(place)))
+    this.#work = Promise.all(Array.from({ length: 10 }, (_, index) => client(index)))
   }
 
   async stop(): Promise<void> {

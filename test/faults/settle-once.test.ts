@@ -95,7 +95,7 @@ for (const kind of databaseKinds) {
       await vendor.stop()
     })
 
-    const ask = async (stream: boolean, signal?: AbortSignal) => {
+    const send = async (stream: boolean, signal?: AbortSignal) => {
       const response = await fetch(`${server.url}/api/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${server.own.inferenceKey}`, 'content-type': 'application/json' },
@@ -130,7 +130,7 @@ for (const kind of databaseKinds) {
     test.each(Object.keys(ends))('%s', async (name) => {
       vendor.enqueue(...(ends[name] ?? []))
       for (const stream of [false, true]) {
-        const id = await ask(stream)
+        const id = await send(stream)
         await expectSettled(++count)
         const row = (await rows()).find((one) => one.id === id)
         expect(row?.status).toBe(name === 'all is well' ? 'completed' : 'failed')
@@ -144,7 +144,7 @@ for (const kind of databaseKinds) {
       async (stream) => {
         vendor.enqueue({ hang: true })
         const leaving = new AbortController()
-        const request = ask(stream, leaving.signal).catch(() => null)
+        const request = send(stream, leaving.signal).catch(() => null)
         await vendor.waitForRequests(++count)
         leaving.abort()
         await request

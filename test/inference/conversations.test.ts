@@ -22,11 +22,11 @@ describeWithUpstreams('conversations', (bench) => {
         expect(await first.text()).toContain(id)
         const second = await respond({ model, input: 'Who am I?', conversation: { id } })
         expect((await readJson(second)).conversation).toEqual({ id })
-        const places = ['My name is Ada.', 'Do you know Kyoto?', 'Schneefall', 'Who am I?'].map((text) =>
+        const positions = ['My name is Ada.', 'Do you know Kyoto?', 'Schneefall', 'Who am I?'].map((text) =>
           sent().indexOf(text),
         )
-        expect(places).toEqual(places.toSorted((a, b) => a - b))
-        expect(places[0]).toBeGreaterThan(-1)
+        expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+        expect(positions[0]).toBeGreaterThan(-1)
         expect(sent()).not.toContain(id)
         const { data } = await items(id)
         const roles = data.map((item: { role: string }) => item.role)

@@ -6,7 +6,7 @@ describeWithUpstreams(
   (bench) => {
     const send = (input: unknown, fields = {}) =>
       sendRequest(bench(), 'responses', { model: 'test/chat', input, ...fields })
-    const reference = (id: string, place: number) => ({ type: 'item_reference', id: `msg_${id}_${place}` })
+    const reference = (id: string, index: number) => ({ type: 'item_reference', id: `msg_${id}_${index}` })
     const repeated = (id: string, count: number) => Array.from({ length: count }, () => reference(id, 0))
 
     test('is rejected where the items together exceed the size of a body', async () => {
@@ -37,14 +37,14 @@ describeWithUpstreams(
 
     test('has each of them in position, from any page and response', async () => {
       const request = (name: string) =>
-        Array.from({ length: 4 }, (_, place) => ({
+        Array.from({ length: 4 }, (_, index) => ({
           role: 'user',
-          content: `${name}${place} ${'x'.repeat(40_000)}`,
+          content: `${name}${index} ${'x'.repeat(40_000)}`,
         }))
       const a = await readJson(send(request('a')))
       const b = await readJson(send(request('b')))
-      const places = [reference(a.id, 3), reference(b.id, 0), reference(a.id, 0), reference(a.id, 3)]
-      await send([...places, reference(b.id, 1), { role: 'user', content: 'And?' }])
+      const references = [reference(a.id, 3), reference(b.id, 0), reference(a.id, 0), reference(a.id, 3)]
+      await send([...references, reference(b.id, 1), { role: 'user', content: 'And?' }])
       const { messages } = lastRequest(bench().first.requests).json
       const names = messages.map(({ content }: { content: string }) => content.split(' ')[0])
       expect(names).toEqual(['a3', 'b0', 'a0', 'a3', 'b1', 'And?'])

@@ -204,7 +204,7 @@ describeWithUpstreams('a client that', (bench) => {
   })
 
   test('S13 lists too many providers, or too many suffixes, is not echoed at length', async () => {
-    const names = Array.from({ length: 1001 }, (_, place) => `p${place}`)
+    const names = Array.from({ length: 1001 }, (_, index) => `p${index}`)
     for (const field of ['order', 'only', 'ignore']) {
       const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', provider: { [field]: names } })
       expect(refused.status).toBe(400)

@@ -192,7 +192,7 @@ describeWithUpstreams('POST /quote', (bench) => {
   test('an earlier response counts', async () => {
     const input = 'x'.repeat(4000)
     const earlier = await readJson(
-      sendRequest(bench(), 'responses', { model: 'test/responses', input: input, store: true }),
+      sendRequest(bench(), 'responses', { model: 'test/responses', input, store: true }),
     )
     const body = { model: 'test/responses', input: 'And?', previous_response_id: earlier.id }
     expect((await quoteOf(body)).price.assumed.prompt_tokens).toBeGreaterThan(1000)
@@ -309,9 +309,9 @@ describeWithUpstreams('POST /quote', (bench) => {
       const body = { ...formats[format].body, model: 'test/chat' }
       const real = await readJson(sendRequest(bench(), format, body, { key }))
       const { refusal } = await quoteOf(body, { key }, format)
-      const { request_id: _ours, ...rest } = refusal
-      const { request_id: _theirs, ...options } = real
-      expect(rest).toEqual(options)
+      const { request_id: _quoted, ...rest } = refusal
+      const { request_id: _real, ...expected } = real
+      expect(rest).toEqual(expected)
     }
   })
 

@@ -12,16 +12,16 @@ import {
 const ceilings =
   'limits: { list_entries: 1000, parts: 1500, body_values: 20000, body_idle: 0.5, body_rate: 100000 }'
 const hello = { role: 'user', content: 'Hello' }
-const many = <T>(count: number, entry: (place: number) => T): T[] =>
+const many = <T>(count: number, entry: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => entry(i))
 const pairs = (count: number, value: unknown) =>
-  Object.fromEntries(many(count, (place) => [`k${place}`, value]))
+  Object.fromEntries(many(count, (index) => [`k${index}`, value]))
 
 describeWithUpstreams(
   'S13 a request beyond a size limit',
   (bench) => {
     beforeEach(() => clearGenerations(bench()))
-    const tool = (place: number) => ({ type: 'function', function: { name: `f${place}` } })
+    const tool = (index: number) => ({ type: 'function', function: { name: `f${index}` } })
     const part = () => ({ type: 'text', text: 'a' })
 
     test.each([
@@ -37,7 +37,7 @@ describeWithUpstreams(
         { messages: many(2, () => ({ role: 'user', content: many(800, part) })) },
       ],
       ['messages', 'messages', { messages: many(1001, () => hello) }],
-      ['messages', 'tools', { tools: many(1001, (place) => ({ name: `f${place}`, input_schema: {} })) }],
+      ['messages', 'tools', { tools: many(1001, (index) => ({ name: `f${index}`, input_schema: {} })) }],
       ['chat', 'messages.0', { messages: [{ ...hello, ...pairs(1001, 1) }] }],
       ['responses', 'input', { input: many(1001, () => hello) }],
       ['responses', 'input.0.content', { input: [{ role: 'user', content: many(1001, part) }] }],

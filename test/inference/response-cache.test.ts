@@ -309,33 +309,33 @@ describeWithUpstreams(
         const made = await server().call('POST', `/presets/${slug}/chat/completions`, { body })
         expect(made.status).toBeLessThan(300)
       }
-      const ask = (slug: string, headers: Record<string, string>, changes: JsonObject = {}) =>
+      const sendWithPreset = (slug: string, headers: Record<string, string>, changes: JsonObject = {}) =>
         chat({ model: `@preset/${slug}`, ...changes }, headers)
 
       test('R36 a preset that forbids it overrides every header, and the body', async () => {
         await preset('never', { cache_enabled: false })
-        const response = await ask('never', on, { cache_enabled: true })
+        const response = await sendWithPreset('never', on, { cache_enabled: true })
         expect([response.status, statusOf(response)]).toEqual([200, null])
       })
 
       test('R36 a preset that enables it needs no header, and a header can opt out', async () => {
         await preset('always', { cache_enabled: true, cache_ttl_seconds: 42 })
-        const first = await ask('always', {})
+        const first = await sendWithPreset('always', {})
         expect([statusOf(first), first.headers.get('x-service-cache-ttl')]).toEqual(['MISS', '42'])
-        expect(statusOf(await ask('always', {}))).toBe('HIT')
-        expect(statusOf(await ask('always', { 'x-service-cache': 'false' }))).toBeNull()
+        expect(statusOf(await sendWithPreset('always', {}))).toBe('HIT')
+        expect(statusOf(await sendWithPreset('always', { 'x-service-cache': 'false' }))).toBeNull()
         const longer = { 'x-service-cache-ttl': '99', 'x-service-cache-clear': 'true' }
-        expect((await ask('always', longer)).headers.get('x-service-cache-ttl')).toBe('99')
+        expect((await sendWithPreset('always', longer)).headers.get('x-service-cache-ttl')).toBe('99')
         expect(JSON.stringify(bench().first.requests.map(({ json }) => json))).not.toContain('cache_')
       })
 
       test('R36 a preset without the field leaves it to the header; a new version has new entries', async () => {
         await preset('silent', { temperature: 0.5 })
-        expect(statusOf(await ask('silent', {}))).toBeNull()
-        expect(statusOf(await ask('silent', on))).toBe('MISS')
-        expect(statusOf(await ask('silent', on))).toBe('HIT')
+        expect(statusOf(await sendWithPreset('silent', {}))).toBeNull()
+        expect(statusOf(await sendWithPreset('silent', on))).toBe('MISS')
+        expect(statusOf(await sendWithPreset('silent', on))).toBe('HIT')
         await preset('silent', { temperature: 0.7 })
-        expect(statusOf(await ask('silent', on))).toBe('MISS')
+        expect(statusOf(await sendWithPreset('silent', on))).toBe('MISS')
       })
 
       test('R36 without a preset its fields have no effect', async () => {
@@ -345,14 +345,14 @@ describeWithUpstreams(
 
       test('R36 applies to the Gemini format too', async () => {
         await preset('gem', { model: 'test/gemini', cache_enabled: true })
-        const ask = () =>
+        const sendWithPreset = () =>
           send(
             bench(),
             '/v1beta/models/@preset%2Fgem:generateContent',
             { contents: [{ parts: [{ text: 'Hi' }] }] },
             {},
           )
-        const [first, second] = [await ask(), await ask()]
+        const [first, second] = [await sendWithPreset(), await sendWithPreset()]
         expect([first.status, statusOf(first), statusOf(second)]).toEqual([200, 'MISS', 'HIT'])
         expect(bench().first.requests.at(-1)?.text).not.toContain('cache_')
       })
@@ -504,8 +504,8 @@ describeWithUpstreams(
 
     test('R36 I10 is bounded: old entries are evicted, long ones are not stored, expired ones are dropped', async () => {
       const { responseCache, clock, settings } = server().gateway
-      for (let place = 0; place < 40; place++) {
-        await statusFor({ messages: [{ role: 'user', content: `Number ${place}` }] })
+      for (let index = 0; index < 40; index++) {
+        await statusFor({ messages: [{ role: 'user', content: `Number ${index}` }] })
       }
       expect(responseCache.size).toBeLessThanOrEqual(settings.response_cache.bytes)
       expect(responseCache.count).toBeGreaterThan(2)

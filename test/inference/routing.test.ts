@@ -174,9 +174,9 @@ describeRouting('a preference', (routed) => {
     /** Latency falls and throughput grows from alpha over beta to gamma; tool calls are best at beta. */
     const learn = (model: string) => {
       const { routing, clock } = routed().server.gateway
-      for (const [place, slug] of ['alpha', 'beta', 'gamma'].entries()) {
+      for (const [index, slug] of ['alpha', 'beta', 'gamma'].entries()) {
         const health = routing.health.getOrCreate(`test/${model} ${slug}`)
-        const performance = { firstTokenMs: 900 - 400 * place, tokensPerSecond: 10 + 40 * place }
+        const performance = { firstTokenMs: 900 - 400 * index, tokensPerSecond: 10 + 40 * index }
         for (let count = 0; count < 60; count++) {
           health.recordSuccess(clock.now(), performance)
           health.recordToolCalls(clock.now(), slug === 'beta' || count % 2 > 0)
@@ -292,8 +292,8 @@ describeRouting('a preference', (routed) => {
     expect(withImage.attempts.map(({ endpoint }) => endpoint)).toEqual(['eyes beta'])
     const alone = await collectAttempts(routed(), { model: 'test/blind', messages })
     expect(alone.tried).toEqual(['alpha'])
-    const spoken = await collectAttempts(routed(), { model: undefined, models })
-    expect(spoken.attempts.map(({ endpoint }) => endpoint)).toEqual(['blind alpha', 'eyes beta'])
+    const withoutImage = await collectAttempts(routed(), { model: undefined, models })
+    expect(withoutImage.attempts.map(({ endpoint }) => endpoint)).toEqual(['blind alpha', 'eyes beta'])
   })
 
   each('service_tier', [

@@ -23,7 +23,7 @@ const chatValues: [string, Record<string, unknown>, Record<string, unknown>?][] 
   ['the default effort', { reasoning_effort: 'default' }],
   ['an effort of a later version', { reasoning_effort: 'ultra' }],
   ['no limit of the most likely tokens', { top_k: -1 }],
-  ['a count in the place of the flag', { logprobs: 5 }],
+  ['a count instead of the flag', { logprobs: 5 }],
   ['many stop sequences', { stop: ['a', 'b', 'c', 'd', 'e', 'f'] }],
   ['more log probabilities', { logprobs: true, top_logprobs: 30 }],
   ['a strong penalty', { repetition_penalty: 2.5 }],

@@ -14,7 +14,7 @@ const minute = 60 * second
 const lastsMs = 15 * minute
 
 /** The behaviour of one endpoint over the whole run. */
-interface Fate {
+interface SimulatedEndpoint {
   /** Start and end of each outage, alternating. */
   outages: [from: number, to: number][]
   /** Its status during an outage. */
@@ -26,8 +26,8 @@ interface Fate {
   speed: number
 }
 
-function fateOf(random: () => number, frail: number): Fate {
-  const outages: Fate['outages'] = []
+function drawBehavior(random: () => number, frail: number): SimulatedEndpoint {
+  const outages: SimulatedEndpoint['outages'] = []
   const isFrail = random() < frail
   for (let at = sampleExponential(random, 4 * minute); isFrail && at < lastsMs; ) {
     const to = at + sampleExponential(random, 40 * second)
@@ -45,7 +45,7 @@ function fateOf(random: () => number, frail: number): Fate {
   }
 }
 
-function isDown({ outages }: Fate, elapsed: number): boolean {
+function isDown({ outages }: SimulatedEndpoint, elapsed: number): boolean {
   return outages.some(([from, to]) => elapsed >= from && elapsed < to)
 }
 
@@ -64,8 +64,8 @@ const harsh: Size = { models: 100, fewest: 2, most: 2, frail: 1 }
 
 /** Prices over several decades, some free, some unknown. */
 function manyModels(random: () => number, { models, fewest, most }: Size): FakeModel[] {
-  return Array.from({ length: models }, (_, place) => ({
-    id: `made/model-${place}`,
+  return Array.from({ length: models }, (_, index) => ({
+    id: `made/model-${index}`,
     endpoints: Array.from({ length: fewest + Math.floor(random() * (most - fewest + 1)) }, (_, at) => {
       const kind = random()
       return { provider: `p${at}`, price: kind < 0.05 ? null : kind < 0.1 ? 0 : 10 ** (random() * 4 - 2) }
@@ -75,38 +75,39 @@ function manyModels(random: () => number, { models, fewest, most }: Size): FakeM
 
 interface Run {
   simulation: Simulation
-  fates: Map<string, Fate>
+  endpoints: Map<string, SimulatedEndpoint>
   /** Attempts during a known Retry-After of their endpoint. */
-  disturbed: unknown[]
+  early: unknown[]
 }
 
 async function simulateTraffic(seed: number, requests: number, size = large): Promise<Run> {
   const random = seededRandom(seed)
   const models = manyModels(random, size)
   const catalog = buildFakeCatalogue(models)
-  const fates = new Map<string, Fate>()
+  const endpoints = new Map<string, SimulatedEndpoint>()
   for (const { id } of models)
     for (const endpoint of catalog.bySlug.get(id)?.endpoints ?? [])
-      fates.set(endpoint.id, fateOf(random, size.frail))
-  const disturbed: unknown[] = []
+      endpoints.set(endpoint.id, drawBehavior(random, size.frail))
+  const early: unknown[] = []
   const retryAfters = new Map<string, { at: number; until: number }>()
   const lastAt = new Map<string, number>()
   const behavior: EndpointBehavior = ({ id }, now, chance) => {
-    const fate = fates.get(id)
-    if (!fate) throw new Error(`unknown endpoint ${id}`)
+    const endpointState = endpoints.get(id)
+    if (!endpointState) throw new Error(`unknown endpoint ${id}`)
     const hint = retryAfters.get(id)
-    if (hint && now > hint.at && now < hint.until) disturbed.push({ id, now, ...hint })
-    const isBusy = now - (lastAt.get(id) ?? 0) < 1000 / fate.perSecond
+    if (hint && now > hint.at && now < hint.until) early.push({ id, now, ...hint })
+    const isBusy = now - (lastAt.get(id) ?? 0) < 1000 / endpointState.perSecond
     lastAt.set(id, now)
-    if (isDown(fate, simulation.elapsed)) return { afterMs: 10 + chance() * 90, status: fate.status }
+    if (isDown(endpointState, simulation.elapsed))
+      return { afterMs: 10 + chance() * 90, status: endpointState.status }
     if (isBusy) {
       const afterMs = 5
       const at = now + afterMs
-      const until = Math.max(retryAfters.get(id)?.until ?? 0, at + fate.hintMs)
+      const until = Math.max(retryAfters.get(id)?.until ?? 0, at + endpointState.hintMs)
       retryAfters.set(id, { at, until })
-      return { afterMs, status: 429, retryAfterMs: fate.hintMs }
+      return { afterMs, status: 429, retryAfterMs: endpointState.hintMs }
     }
-    return succeed(fate, chance)
+    return succeed(endpointState, chance)
   }
   const simulation: Simulation = new Simulation(catalog, behavior, seed)
   const chosen = seededRandom(seed + 7)
@@ -118,10 +119,10 @@ async function simulateTraffic(seed: number, requests: number, size = large): Pr
       () => ({ model: models[Math.floor(chosen() ** 3 * models.length)]?.id }),
     ),
   )
-  return { simulation, fates, disturbed }
+  return { simulation, endpoints, early }
 }
 
-function succeed({ latency, speed }: Fate, chance: () => number): SimulatedOutcome {
+function succeed({ latency, speed }: SimulatedEndpoint, chance: () => number): SimulatedOutcome {
   return { firstTokenMs: sampleLogNormal(chance, latency, 0.4), tokens: 20, tokensPerSecond: speed }
 }
 
@@ -134,14 +135,14 @@ const running = simulateTraffic(2026, requests)
 
 describe('thousands of endpoints with different outages, limits, prices and latencies', () => {
   test('R15 every request succeeds', async () => {
-    const { simulation, fates } = await running
-    expect(fates.size).toBeGreaterThan(2500)
+    const { simulation, endpoints } = await running
+    expect(endpoints.size).toBeGreaterThan(2500)
     expect(simulation.results.filter(({ endpointId }) => endpointId === null)).toEqual([])
   })
 
   test('a provider is never called during its Retry-After', async () => {
-    const { simulation, disturbed } = await running
-    expect(disturbed).toEqual([])
+    const { simulation, early } = await running
+    expect(early).toEqual([])
     expect(triedOf(simulation.results).some(({ failed }) => failed)).toBe(true)
   })
 
@@ -151,11 +152,11 @@ describe('thousands of endpoints with different outages, limits, prices and late
   })
 
   test('an outage is detected by a few requests, not by all of them', async () => {
-    const { simulation, fates } = await running
+    const { simulation, endpoints } = await running
     const tried = Map.groupBy(triedOf(simulation.results), ({ id }) => id)
     let wasted = 0
     let spared = 0
-    for (const [id, { outages }] of fates) {
+    for (const [id, { outages }] of endpoints) {
       const attempts = tried.get(id) ?? []
       const rate = attempts.filter(({ failed }) => !failed).length / lastsMs
       for (const [from, to] of outages) {
@@ -181,17 +182,21 @@ describe('thousands of endpoints with different outages, limits, prices and late
 
 describe('models with two endpoints', () => {
   test('R15 hardly any request fails while one of them works', async () => {
-    const { simulation, fates, disturbed } = await simulateTraffic(77, requests, harsh)
+    const { simulation, endpoints, early } = await simulateTraffic(77, requests, harsh)
     const works = (id: string, { at, attempts }: SimulatedResult) => {
-      const fate = fates.get(id)
+      const endpointState = endpoints.get(id)
       const end = Math.max(at, ...attempts.map(({ endedAt }) => endedAt))
-      return fate?.perSecond === Number.POSITIVE_INFINITY && !isDown(fate, at) && !isDown(fate, end)
+      return (
+        endpointState?.perSecond === Number.POSITIVE_INFINITY &&
+        !isDown(endpointState, at) &&
+        !isDown(endpointState, end)
+      )
     }
     const isNeedless = (served: SimulatedResult) =>
       ['p0', 'p1'].some((provider) => works(`${served.model} ${provider}`, served))
     const unanswered = simulation.results.filter(({ endpointId }) => endpointId === null)
     const needless = unanswered.filter(isNeedless)
-    expect(disturbed).toEqual([])
+    expect(early).toEqual([])
     expect(unanswered.length).toBeGreaterThan(100)
     // An ejected endpoint that just recovered is not tried before its ejection ends.
     expect(needless.length / requests).toBeLessThan(0.005)

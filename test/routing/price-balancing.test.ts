@@ -22,10 +22,10 @@ type Kind = 'priced' | 'with-free' | 'with-unknown' | 'unknown'
 const kinds: Kind[] = ['priced', 'with-free', 'with-unknown', 'unknown']
 
 function someEndpoints(kind: Kind, random: () => number): FakeEndpoint[] {
-  return Array.from({ length: 2 + Math.floor(random() * 19) }, (_, place) => {
+  return Array.from({ length: 2 + Math.floor(random() * 19) }, (_, index) => {
     const odd = { priced: somePrice(random), 'with-free': 0, 'with-unknown': null, unknown: null }[kind]
-    const isOdd = kind === 'unknown' || place % 3 === 0
-    return { provider: `p${place}`, price: isOdd ? odd : somePrice(random) }
+    const isOdd = kind === 'unknown' || index % 3 === 0
+    return { provider: `p${index}`, price: isOdd ? odd : somePrice(random) }
   })
 }
 
@@ -43,9 +43,9 @@ function expectedShares(endpoints: readonly FakeEndpoint[]): number[] {
 }
 
 const random = seededRandom(11)
-const models = Array.from({ length: 60 }, (_, place) => ({
-  id: `made/model-${place}`,
-  endpoints: someEndpoints(kinds[place % kinds.length] ?? 'priced', random),
+const models = Array.from({ length: 60 }, (_, index) => ({
+  id: `made/model-${index}`,
+  endpoints: someEndpoints(kinds[index % kinds.length] ?? 'priced', random),
 }))
 const catalog = buildFakeCatalogue(models)
 
@@ -61,10 +61,10 @@ describe('balancing by price', () => {
         const provider = planRoute(gateway, request).candidates[0]?.endpoint.provider.slug ?? ''
         first.set(provider, (first.get(provider) ?? 0) + 1)
       }
-      for (const [place, share] of expectedShares(endpoints).entries()) {
-        const count = first.get(endpoints[place]?.provider ?? '') ?? 0
+      for (const [index, share] of expectedShares(endpoints).entries()) {
+        const count = first.get(endpoints[index]?.provider ?? '') ?? 0
         checked += 1
-        if (!isLikely(count, draws, share)) wrong.push({ id, price: endpoints[place]?.price, share, count })
+        if (!isLikely(count, draws, share)) wrong.push({ id, price: endpoints[index]?.price, share, count })
       }
     }
     expect(wrong).toEqual([])
@@ -98,10 +98,10 @@ describe('balancing by price', () => {
   test('the same seed gives the same decisions, byte for byte, and another seed others', () => {
     const decisions = (seed: number) => {
       const gateway = buildFakeGateway(catalog, clock, seededRandom(seed))
-      const lines = Array.from({ length: 3000 }, (_, place) => {
+      const lines = Array.from({ length: 3000 }, (_, index) => {
         const { candidates } = planRoute(
           gateway,
-          buildFakeRequest({ model: models[place % models.length]?.id }),
+          buildFakeRequest({ model: models[index % models.length]?.id }),
         )
         return candidates.map(({ id, why }) => `${id} ${why}`).join(', ')
       })
@@ -117,7 +117,7 @@ describe('balancing by price', () => {
       buildFakeByokKey('first', 'p0'),
       buildFakeByokKey('last', 'p0', { isFallback: true }),
     ]
-    const three = [5, 1, 3].map((price, place) => ({ provider: `p${place}`, price }))
+    const three = [5, 1, 3].map((price, index) => ({ provider: `p${index}`, price }))
     const gateway = buildFakeGateway(
       buildFakeCatalogue([{ id: 'made/own', endpoints: three }]),
       clock,
@@ -125,8 +125,8 @@ describe('balancing by price', () => {
     )
     for (let draw = 0; draw < 100; draw++) {
       const { candidates } = planRoute(gateway, buildFakeRequest({ model: 'made/own' }, { byokKeys: keys }))
-      const places = candidates.map(({ byokKey }) => byokKey?.id ?? 'shared')
-      expect(places).toEqual(['second', 'first', 'shared', 'shared', 'shared', 'last'])
+      const keyIds = candidates.map(({ byokKey }) => byokKey?.id ?? 'shared')
+      expect(keyIds).toEqual(['second', 'first', 'shared', 'shared', 'shared', 'last'])
     }
   })
 })

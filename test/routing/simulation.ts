@@ -94,7 +94,7 @@ export class Simulation {
   async sendMany(
     count: number,
     pauseMs: () => number,
-    body: (place: number) => JsonObject,
+    body: (index: number) => JsonObject,
   ): Promise<SimulatedResult[]> {
     const pending: Promise<SimulatedResult>[] = []
     for (let index = 0; index < count; index++) {

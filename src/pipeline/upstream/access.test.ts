@@ -104,10 +104,10 @@ describe('AWS', () => {
     ['europe', 'eu-west-1', `eu.${claudeId}`],
     ['us', 'us-east-1', `us.${claudeId}`],
     ['global', 'ap-northeast-1', `global.${claudeId}`],
-  ] as const)('a request for %s stays there, whatever region its key is of', (region, place, model) => {
+  ] as const)('a request for %s stays there, whatever region its key is of', (region, awsRegion, model) => {
     const { baseUrl, endpoint } = bedrock({ own: accessKey, region })
     expect([baseUrl, endpoint.upstream_model]).toEqual([
-      `https://bedrock-runtime.${place}.amazonaws.com`,
+      `https://bedrock-runtime.${awsRegion}.amazonaws.com`,
       model,
     ])
   })
