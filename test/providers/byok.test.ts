@@ -223,7 +223,7 @@ for (const kind of databaseKinds) {
           body: { model: 'd' },
         },
       ])
-      // Nothing of the operator goes to an address that a user wrote.
+      // No credential of the operator goes to an address entered by a user.
       expect(received[0]?.headers).not.toHaveProperty('x-operator')
       expect(await expectReply({ ...request, stream: true })).toContain(firstWord)
       expect(await expectReply({ ...request, format: 'messages', stream: true })).toContain('message_stop')

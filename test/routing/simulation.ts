@@ -55,7 +55,7 @@ export interface SimulatedResult {
   attempts: SimulatedAttempt[]
 }
 
-/** Any moment will do; it is in the middle of a second. */
+/** An arbitrary time in the middle of a second. */
 const start = 1_800_000_000_500
 
 /**

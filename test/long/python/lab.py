@@ -8,7 +8,7 @@ key = os.environ["HEADGATE_KEY"]
 poor_key = os.environ["HEADGATE_POOR_KEY"]
 wrong_key = "sk-hg-v1-wrong"
 model = os.environ["HEADGATE_MODEL"]
-# What the model says when it has no tool to call.
+# The reply of the model without a tool call.
 reply = os.environ["HEADGATE_REPLY"]
 
 question = "What is the weather in Oslo and in Kyoto?"

@@ -1,4 +1,4 @@
-// Package lab has what the test that runs these programs tells them: see test/long/clients.test.ts.
+// Package lab reads the settings that test/long/clients.test.ts passes in the environment.
 package lab
 
 import (
@@ -14,7 +14,7 @@ var (
 	PoorKey  = os.Getenv("HEADGATE_POOR_KEY")
 	WrongKey = "sk-hg-v1-wrong"
 	Model    = os.Getenv("HEADGATE_MODEL")
-	// Reply is what the model says when it has no tool to call.
+	// Reply is the reply of the model without a tool call.
 	Reply = os.Getenv("HEADGATE_REPLY")
 
 	Question = "What is the weather in Oslo and in Kyoto?"
@@ -33,7 +33,7 @@ var WeatherSchema = map[string]any{
 	"required":   []string{"city"},
 }
 
-// Weather is what the tool says.
+// Weather is the result of the tool.
 func Weather(city string) string {
 	return fmt.Sprintf("It is snowing in %s.", city)
 }

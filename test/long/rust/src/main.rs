@@ -1,4 +1,4 @@
-//! async-openai, used as its documentation does, with what test/long/clients.test.ts tells it.
+//! async-openai, used as its documentation does, with settings that test/long/clients.test.ts passes.
 
 use std::env;
 use std::error::Error;
@@ -223,7 +223,7 @@ async fn refusals() -> Outcome {
     Ok(())
 }
 
-/// The crate takes only texts as `error.code`; with a number it gives the body instead.
+/// The crate accepts only strings as `error.code`; with a number it returns the body instead.
 fn expect_status(error: Option<OpenAIError>, status: u16) {
     let Some(OpenAIError::JSONDeserialize(_, content)) = error else {
         panic!("not an error of the API: {error:?}");
