@@ -16,7 +16,7 @@ export const formats = {
     replyCodec: chat.client,
     dialect: chat,
   },
-  /** No upstream is asked in this format any more: the prompt becomes a message. */
+  /** Not an upstream format: the prompt becomes a message. */
   completions: {
     name: 'completions',
     presetTarget: presetTargets.completions,
@@ -59,7 +59,7 @@ export const formats = {
     replyCodec: ollamaGenerate,
     dialect: null,
   },
-  /** Some editors send a Responses body to the chat operation and want chat chunks back. */
+  /** Some editors send a Responses body to the chat operation and expect chat chunks. */
   responsesAsChat: {
     name: 'chat',
     presetTarget: presetTargets.responses,

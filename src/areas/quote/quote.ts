@@ -64,7 +64,7 @@ async function dryRunRequest(
   const prepared = catchGatewayError(() => estimateHold(gateway, request, routed))
   if (prepared instanceof GatewayError) return { ...nothing, error: earlyError ?? prepared }
   const { plan } = prepared
-  const hold = buildHoldRequest(request, prepared.asking)
+  const hold = buildHoldRequest(request, prepared.estimate)
   const preview = await previewAdmission(gateway.db, hold)
   const rejectionError = preview.rejection && limitError(request, preview.rejection)
   return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(request, plan) }

@@ -5,7 +5,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { replayEntry } from './response-cache.ts'
 
-/** Replies with the stored reply to an identical request. */
+/** Responds with the stored reply to an identical request. */
 export async function replyFromCache(
   gateway: Gateway,
   request: InferenceRequest,

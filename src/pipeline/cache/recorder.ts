@@ -2,7 +2,7 @@ import { type Reply, ReplyCollector, type ReplyEvent } from '../../call/event.ts
 import { estimateJsonLength } from '../../lib/long-json.ts'
 import type { ReplyObserver } from '../reply/transforms.ts'
 
-/** Collects a reply for the cache. Of several attempts the last one counts. */
+/** Collects a reply for the cache; `restart` is called for each attempt. */
 export class ReplyRecorder implements ReplyObserver {
   readonly #maxLength: number
   #collector = new ReplyCollector()

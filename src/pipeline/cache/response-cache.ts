@@ -30,16 +30,16 @@ import type { RequestTrace } from '../settlement/trace.ts'
 import { computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
 
-/** Where the answer to a request is kept, because it asks for that. */
+/** The entry of a request that uses the response cache. */
 export interface CacheKey {
   hash: string
   ttlSeconds: number
   shouldRefresh: boolean
 }
 
-/** An answer as it is kept: whatever belongs to one request alone is not in it. */
+/** A stored reply, without what is specific to one request. */
 interface CacheEntry {
-  /** The generation it is of. */
+  /** The generation that produced it. */
   sourceId: string
   place: Omit<UpstreamTarget, 'pricing'>
   /** Display name. */
@@ -50,7 +50,7 @@ interface CacheEntry {
   reply: Reply
 }
 
-/** Null for a request that neither gets nor leaves an answer here. */
+/** Null if the request does not use the cache. */
 export function resolveCacheKey(gateway: Gateway, request: InferenceRequest): CacheKey | null {
   if (!gateway.settings.response_cache.enabled) return null
   const preset = request.presetId === null ? null : request.content.body
@@ -59,18 +59,17 @@ export function resolveCacheKey(gateway: Gateway, request: InferenceRequest): Ca
   return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
 }
 
-/** What there is in a slot. */
 export function lookupCache(
   { responseCache, clock, metrics }: Gateway,
   { hash, shouldRefresh }: CacheKey,
 ): ByteCacheEntry | undefined {
   if (shouldRefresh) responseCache.delete(hash)
-  const kept = responseCache.get(hash, clock.now())
-  metrics.recordCacheLookup(kept ? 'hit' : 'miss')
-  return kept
+  const stored = responseCache.get(hash, clock.now())
+  metrics.recordCacheLookup(stored ? 'hit' : 'miss')
+  return stored
 }
 
-/** A request whose answer is to be kept: what it says is listened to, and kept once it is settled. */
+/** Records the reply to a request and stores it once the request is settled. */
 export class CacheWriter {
   readonly #gateway: Gateway
   readonly #key: CacheKey
@@ -91,15 +90,15 @@ export class CacheWriter {
     return { ...request, replyObservers: [...replyObservers, () => this.#recorder.restart()] }
   }
 
-  /** Closes a request as before; an answer that came to its end is kept, which must never cost us the answer. */
-  wrapSettle({ id }: InferenceRequest, trace: RequestTrace, close: SettleFn): SettleFn {
-    return async (outcome, companions) => {
-      await close(outcome, companions)
+  /** Also stores a completed reply. A failure to store must not fail the request. */
+  wrapSettle({ id }: InferenceRequest, trace: RequestTrace, settleFn: SettleFn): SettleFn {
+    return async (outcome, extraStatements) => {
+      await settleFn(outcome, extraStatements)
       if (outcome.status !== 'completed') return
       try {
         this.#write(id, trace, outcome.summary)
       } catch (err) {
-        this.#gateway.log.warn({ err, id }, 'an answer could not be kept')
+        this.#gateway.log.warn({ err, id }, 'failed to cache a reply')
       }
     }
   }
@@ -107,7 +106,7 @@ export class CacheWriter {
   #write(sourceId: string, { candidate, translation }: RequestTrace, summary: ReplySummary | null): void {
     const { reply } = this.#recorder
     if (!candidate || !translation || !reply) return
-    const answer: CacheEntry = {
+    const entry: CacheEntry = {
       sourceId,
       place: buildUpstreamTarget(this.#gateway, candidate, translation.dialect.name),
       provider: candidate.endpoint.provider.name,
@@ -117,7 +116,7 @@ export class CacheWriter {
       reply,
     }
     const { responseCache, clock, settings } = this.#gateway
-    const bytes = Buffer.from(JSON.stringify(answer))
+    const bytes = Buffer.from(JSON.stringify(entry))
     if (bytes.length > settings.response_cache.entry_bytes) return
     const at = clock.now()
     const until = at + this.#key.ttlSeconds * 1000
@@ -125,7 +124,7 @@ export class CacheWriter {
   }
 }
 
-/** An answer given once more. */
+/** A stored reply, encoded for a request. */
 export interface CachedReply {
   /** Whole, or the texts of a stream. */
   body: JsonObject | string[]
@@ -133,51 +132,51 @@ export interface CachedReply {
   headers: Record<string, string>
 }
 
-/** It costs nothing, but it is a request like others: it is counted, and has a record of its own. */
+/** A cache hit is free, but it counts against rate limits and has its own generation. */
 export async function replayEntry(
   gateway: Gateway,
   request: InferenceRequest,
   plan: RoutingPlan,
-  kept: ByteCacheEntry,
+  stored: ByteCacheEntry,
 ): Promise<CachedReply> {
-  const answer: CacheEntry = JSON.parse(kept.bytes.toString())
-  const events = replayEvents(answer.reply)
+  const entry: CacheEntry = JSON.parse(stored.bytes.toString())
+  const events = replayEvents(entry.reply)
   const { body, final } = request.content.call.stream
-    ? encodeStream(request, answer, events)
-    : encodeWhole(request, answer)
+    ? encodeStream(request, entry, events)
+    : encodeWhole(request, entry)
   const transcript = buildTranscript(request, events)
   const extraStatements = [
     ...((final && (await request.store?.(final))) ?? []),
     ...buildContentStatements(gateway, request, { transcript, error: null, attempts: [] }),
   ]
   const admission = await admitFree(gateway, request, plan)
-  await settle(gateway, createSettlement(request, admission, answer, extraStatements), request)
+  await settle(gateway, createSettlement(request, admission, entry, extraStatements), request)
   const now = gateway.clock.now()
   const headers = {
     'x-service-cache-status': 'HIT',
-    'x-service-cache-age': String(Math.max(0, Math.floor((now - kept.at) / 1000))),
-    'x-service-cache-ttl': String(Math.max(0, Math.ceil((kept.until - now) / 1000))),
-    'x-service-cache-source-id': answer.sourceId,
+    'x-service-cache-age': String(Math.max(0, Math.floor((now - stored.at) / 1000))),
+    'x-service-cache-ttl': String(Math.max(0, Math.ceil((stored.until - now) / 1000))),
+    'x-service-cache-source-id': entry.sourceId,
   }
-  const lost: string[] = []
-  for (const event of events) addReplyLosses(lost, event, request.format.replyCodec.replyLimits)
-  return { body, dropped: [...answer.dropped, ...lost], headers }
+  const losses: string[] = []
+  for (const event of events) addReplyLosses(losses, event, request.format.replyCodec.replyLimits)
+  return { body, dropped: [...entry.dropped, ...losses], headers }
 }
 
 const zeroCost = buildCost(zeroCharge, undefined)
 
-function encodeWhole(request: InferenceRequest, answer: CacheEntry): { body: JsonObject; final: JsonObject } {
-  const reply = { ...answer.reply, usage: zeroUsage }
-  const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, answer), zeroCost)
+function encodeWhole(request: InferenceRequest, entry: CacheEntry): { body: JsonObject; final: JsonObject } {
+  const reply = { ...entry.reply, usage: zeroUsage }
+  const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
   return { body, final: body }
 }
 
 function encodeStream(
   request: InferenceRequest,
-  answer: CacheEntry,
+  entry: CacheEntry,
   events: ReplyEvent[],
 ): { body: string[]; final: JsonObject | null } {
-  const writer = request.format.replyCodec.createWriter(buildReplyContext(request, answer))
+  const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
   const texts = events.map((event) => writer.write(event))
   texts.push(writer.end(zeroUsage, zeroCost))
   return { body: texts.filter((text) => text !== ''), final: writer.finalBody }
@@ -232,7 +231,7 @@ function createSettlement(
   })
 }
 
-/** Settles a request, then caches its reply where the request wants that. */
+/** Settles a request, then caches its reply if the request uses the cache. */
 export function createSettle(
   gateway: Gateway,
   request: InferenceRequest,

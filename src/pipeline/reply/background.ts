@@ -34,7 +34,7 @@ import { streamHeaders } from './http-response.ts'
 
 const minuteMs = 60_000
 
-/** Answers at once with a queued response, and makes it without its client. */
+/** Responds at once with a queued response, and generates it in the background. */
 export async function startBackgroundResponse(
   gateway: Gateway,
   owner: Owner,
@@ -43,14 +43,14 @@ export async function startBackgroundResponse(
 ): Promise<Response> {
   const { store, body } = incoming
   if (!store || body.store !== true)
-    throw invalidFieldError('background', 'needs a response that is stored; leave out store: false')
+    throw invalidFieldError('background', 'requires a stored response; remove store: false')
   const generationId = newGenerationId()
   const id = responseIdOf(generationId)
   const queued = buildQueuedResponse(gateway, generationId, incoming)
   await queue(gateway, owner, id, queued)
   const run = gateway.backgroundRuns.start(id)
   const admitted = Promise.withResolvers<void>()
-  const answering = handleInference(gateway, {
+  const responding = handleInference(gateway, {
     ...incoming,
     id: generationId,
     body: { ...body, stream: true },
@@ -64,14 +64,14 @@ export async function startBackgroundResponse(
       run.complete() ? [...(await store(reply)), buildUnfinishedDelete(gateway.db, id)] : [],
   })
   try {
-    // What is wrong with the request itself is told to who sends it.
-    await Promise.race([admitted.promise, answering])
+    // Errors before admission are returned to the client.
+    await Promise.race([admitted.promise, responding])
   } catch (error) {
     run.finish()
     await deleteUnfinishedResponse(gateway.db, id)
     throw error
   }
-  void runToEnd(gateway, { id, owner, body: queued, input }, run, answering)
+  void runToEnd(gateway, { id, owner, body: queued, input }, run, responding)
   const headers = { 'x-generation-id': generationId }
   if (body.stream !== true) return Response.json(queued, { headers })
   return new Response(followEvents(gateway, run, 0), {
@@ -80,7 +80,7 @@ export async function startBackgroundResponse(
 }
 
 function buildQueuedResponse(gateway: Gateway, id: string, { body, format }: IncomingRequest): JsonObject {
-  const about = {
+  const context = {
     id,
     created: Math.floor(gateway.clock.now() / 1000),
     model: asString(body.model) ?? '',
@@ -89,20 +89,29 @@ function buildQueuedResponse(gateway: Gateway, id: string, { body, format }: Inc
     call: format.requestCodec.decodeRequest(body),
     body,
   }
-  return encodeResponse(about, { status: 'queued', output: [], usage: null, start: { type: 'reply-start' } })
+  return encodeResponse(context, {
+    status: 'queued',
+    output: [],
+    usage: null,
+    start: { type: 'reply-start' },
+  })
 }
 
 async function queue(gateway: Gateway, owner: Owner, id: string, body: JsonObject): Promise<void> {
-  const most = gateway.settings.responses.background
+  const maxQueued = gateway.settings.responses.background
   if (
-    await queueResponse(gateway, { id, owner, nodeId: gateway.node.id, body: trimEchoedFields(body) }, most)
+    await queueResponse(
+      gateway,
+      { id, owner, nodeId: gateway.node.id, body: trimEchoedFields(body) },
+      maxQueued,
+    )
   )
     return
-  const message = `The workspace has ${most} background responses under way, as many as it may. Wait for one to end, or cancel one.`
-  throw rateLimitError(message, most, minuteMs, gateway.clock.now())
+  const message = `The workspace already has ${maxQueued} background responses in progress, which is the limit. Wait for one to finish, or cancel one.`
+  throw rateLimitError(message, maxQueued, minuteMs, gateway.clock.now())
 }
 
-/** Longer instructions and tools are not repeated in what is stored of a response before it is complete. */
+/** Longer instructions and tools are not echoed in a stored response that is not complete. */
 const maxEchoedLength = 256 * 1024
 
 function trimEchoedFields(response: JsonObject): JsonObject {
@@ -112,28 +121,28 @@ function trimEchoedFields(response: JsonObject): JsonObject {
 }
 
 /**
- * Reads the reply to its end and stores how it ended. One that is cancelled has ended at once, though what a provider
- * bills anyway is still read and charged. Never throws: nobody waits.
+ * Reads the reply to its end and stores the final response. A cancelled response ends at once, though a reply that the
+ * provider bills anyway is still drained and charged. Never throws, because it is not awaited.
  */
 async function runToEnd(
   gateway: Gateway,
   queued: FinishedResponse,
   run: BackgroundRun,
-  answering: Promise<Response>,
+  responding: Promise<Response>,
 ): Promise<void> {
-  const last = new ResponseState(queued.body)
-  await Promise.race([readReply(gateway, queued.id, run, last, answering), run.cancelled])
+  const state = new ResponseState(queued.body)
+  await Promise.race([readReply(gateway, queued.id, run, state, responding), run.cancelled])
   try {
     if (await isUnfinished(gateway.db, queued.id))
-      await storeEnded(gateway, { ...queued, body: last.finalResponse(run) })
+      await storeEnded(gateway, { ...queued, body: state.finalResponse(run) })
   } catch (err) {
-    gateway.log.error({ err, id: queued.id }, 'the end of a background response was not stored')
+    gateway.log.error({ err, id: queued.id }, 'failed to store the end of a background response')
   }
-  if (!last.hasEnded && run.stopReason !== 'cancelled') {
+  if (!state.hasEnded && run.stopReason !== 'cancelled') {
     const failed = {
       type: 'response.failed',
       sequence_number: run.log.count,
-      response: last.finalResponse(run),
+      response: state.finalResponse(run),
     }
     run.log.append(eventText(failed.type, JSON.stringify(failed)), true)
   }
@@ -147,19 +156,19 @@ async function storeEnded(gateway: Gateway, ended: FinishedResponse): Promise<vo
   if (bytes > 0) gateway.responseQuota.recordResponse(ended.owner.workspaceId, bytes, responses)
 }
 
-/** Never throws: what goes wrong is how the response ended. */
+/** Never throws: an error becomes the end of the response. */
 async function readReply(
   gateway: Gateway,
   id: string,
   run: BackgroundRun,
-  last: ResponseState,
-  answering: Promise<Response>,
+  state: ResponseState,
+  responding: Promise<Response>,
 ): Promise<void> {
   try {
-    await readEvents(gateway, id, run, last, await answering)
+    await readEvents(gateway, id, run, state, await responding)
   } catch (error) {
     const { row, message } = toGatewayError(error)
-    if (run.stopReason === null) last.fail(row.errorType, row.status === 500 ? row.message : message)
+    if (run.stopReason === null) state.fail(row.errorType, row.status === 500 ? row.message : message)
   }
 }
 
@@ -167,24 +176,24 @@ async function readEvents(
   gateway: Gateway,
   id: string,
   run: BackgroundRun,
-  last: ResponseState,
+  state: ResponseState,
   response: Response,
 ): Promise<void> {
   const reader = new SseReader()
-  let isBegun = false
-  const take = (frames: SseFrame[]) => {
+  let isMarked = false
+  const append = (frames: SseFrame[]) => {
     for (const frame of frames) {
-      last.read(frame)
-      run.log.append(eventText(frame.event ?? 'message', frame.data), last.hasEnded)
+      state.read(frame)
+      run.log.append(eventText(frame.event ?? 'message', frame.data), state.hasEnded)
     }
   }
   for await (const bytes of response.body ?? []) {
-    take(reader.push(bytes))
-    if (isBegun || !last.hasStarted) continue
-    isBegun = true
+    append(reader.push(bytes))
+    if (isMarked || !state.hasStarted) continue
+    isMarked = true
     await markInProgress(gateway.db, id)
   }
-  take(reader.end())
+  append(reader.end())
 }
 
 function eventText(event: string, data: string): string {
@@ -197,13 +206,13 @@ const finalEvents: ReadonlySet<string> = new Set([
   'response.failed',
 ])
 
-/** What is known of a response, from the events of its stream. */
+/** The state of a response, from the events of its stream. */
 class ResponseState {
   readonly #queued: JsonObject
-  /** The last event that has the response in it; parsed when it is needed, as it may be long. */
+  /** The last event that contains the response; parsed when needed, because it may be long. */
   #lastEvent: string | null = null
   #error: JsonObject | null = null
-  /** An event has told how it ended. */
+  /** A final event was received. */
   hasEnded = false
   hasStarted = false
 
@@ -224,28 +233,28 @@ class ResponseState {
     if (!this.hasEnded) this.#error ??= { code: encodeErrorCode(errorType), message }
   }
 
-  /** Where no event told the end, the reason why it was stopped does. */
+  /** Without a final event, the status depends on why the run was stopped. */
   finalResponse({ stopReason }: BackgroundRun): JsonObject {
     const body = this.#response()
     if (this.hasEnded && this.#error === null) return body
     if (stopReason === 'cancelled' && !this.hasEnded) return { ...body, status: 'cancelled' }
-    this.fail('', stopReason === 'shutdown' ? shutdownMessage : 'The reply broke off.')
+    this.fail('', stopReason === 'shutdown' ? shutdownMessage : 'The reply was interrupted.')
     return { ...body, status: 'failed', error: this.#error }
   }
 
   #response(): JsonObject {
-    const told = this.#lastEvent === null ? undefined : asObject(JSON.parse(this.#lastEvent))
-    return asObject(told?.response) ?? this.#queued
+    const event = this.#lastEvent === null ? undefined : asObject(JSON.parse(this.#lastEvent))
+    return asObject(event?.response) ?? this.#queued
   }
 }
 
 const shutdownMessage = 'The gateway was stopped before the response was complete. Send the request again.'
 
-/** The events of a run from this number on, with heartbeats while it is quiet. */
+/** The events of a run from this number on, with heartbeats while there are none. */
 async function* followEvents(gateway: Gateway, { log }: BackgroundRun, from: number): AsyncGenerator<string> {
   const { heartbeat } = gateway.settings.limits
-  for (let place = from; ; ) {
-    const next = log.read(place)
+  for (let position = from; ; ) {
+    const next = log.read(position)
     let read = await gateway.timer.wait(next, heartbeat)
     while (read === timedOut) {
       yield ': HEADGATE PROCESSING\n\n'
@@ -253,7 +262,7 @@ async function* followEvents(gateway: Gateway, { log }: BackgroundRun, from: num
     }
     if (read === null) return
     yield read.event
-    place = read.next
+    position = read.next
   }
 }
 
@@ -272,26 +281,26 @@ export async function streamResponse(
   await readResponse(gateway, owner, id)
   const run = gateway.backgroundRuns.get(id)
   if (!run)
-    throw invalidFieldError('stream', 'only a background response that is still being made can be streamed')
+    throw invalidFieldError('stream', 'only a background response that is in progress can be streamed')
   const from = startingAfter === undefined ? 0 : startingAfter + 1
   return new Response(followEvents(gateway, run, from), { headers: streamHeaders(formats.responses) })
 }
 
-/** Idempotent: one that has ended stays as it ended. */
+/** Idempotent: a response that has ended is unchanged. */
 export async function cancelResponse(gateway: Gateway, owner: Owner, id: string): Promise<JsonObject> {
-  const found = await readResponse(gateway, owner, id)
-  if (found.background !== true)
+  const response = await readResponse(gateway, owner, id)
+  if (response.background !== true)
     throw gatewayError('invalid_request', 'response_id: only a background response can be cancelled')
   const run = gateway.backgroundRuns.get(id)
   if (run) {
     run.stop('cancelled')
     await run.done
-  } else if (found.status === 'queued' || found.status === 'in_progress')
+  } else if (response.status === 'queued' || response.status === 'in_progress')
     await requestCancellation(gateway.db, id)
   return readResponse(gateway, owner, id)
 }
 
-/** Stops what other nodes were asked to cancel, and ends what a node that is gone has left. */
+/** Applies cancellations requested through other nodes, and fails the responses of nodes that are gone. */
 export async function maintainBackgroundResponses(gateway: Gateway): Promise<void> {
   const { db, node, backgroundRuns } = gateway
   for (const id of await listCancellationRequests(db, node.id)) backgroundRuns.get(id)?.stop('cancelled')

@@ -3,38 +3,38 @@ import { timedOut } from '../../lib/coarse-timer.ts'
 import type { ReplyStream } from './reply-stream.ts'
 import { usageGraceMs } from './stream-timers.ts'
 
-/** Nothing more is to be expected of a reply that is complete and has told its usage. */
+/** Whether the reply is complete and its usage was reported. */
 export function isFinished({ summary }: ReplyStream): boolean {
   return summary.isComplete && summary.usage !== null
 }
 
-/** The connection can be used again once the last byte is read; one that does not end is closed. */
-export async function releaseConnection(gateway: Gateway, flow: ReplyStream): Promise<void> {
-  await readUntil(gateway, flow, usageGraceMs, () => false)
-  flow.cancel()
+/** Reads to the last byte, so that the connection can be reused; closes it if the stream does not end. */
+export async function releaseConnection(gateway: Gateway, stream: ReplyStream): Promise<void> {
+  await readUntil(gateway, stream, usageGraceMs, () => false)
+  stream.cancel()
 }
 
-/** How long a reply that nobody waits for is read on. */
+/** How long a reply without a client is read. */
 const drainMs = 60_000
 
-/** Reads what a provider bills anyway, to learn what it bills. */
-export function drainUpstream(gateway: Gateway, flow: ReplyStream): Promise<void> {
-  return readUntil(gateway, flow, drainMs, () => isFinished(flow) || flow.summary.failure !== null)
+/** Reads a reply that the provider bills anyway, for its usage. */
+export function drainUpstream(gateway: Gateway, stream: ReplyStream): Promise<void> {
+  return readUntil(gateway, stream, drainMs, () => isFinished(stream) || stream.summary.failure !== null)
 }
 
-/** Reads without passing anything on, until the end, until it is enough, or until the time is up. */
+/** Reads and discards, until the end of the stream, `isEnough` or the timeout. */
 async function readUntil(
   gateway: Gateway,
-  flow: ReplyStream,
+  stream: ReplyStream,
   ms: number,
   isEnough: () => boolean,
 ): Promise<void> {
   const deadline = performance.now() + ms
   try {
     for (let text: unknown = ''; text !== null && text !== timedOut && !isEnough(); ) {
-      text = await gateway.timer.wait(flow.next(), Math.max(0, deadline - performance.now()))
+      text = await gateway.timer.wait(stream.next(), Math.max(0, deadline - performance.now()))
     }
   } catch (error) {
-    gateway.log.debug({ err: error }, 'a reply broke off when nobody needed it any more')
+    gateway.log.debug({ err: error }, 'a reply failed while it was drained')
   }
 }

@@ -9,11 +9,11 @@ import { unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/upstream-exchange.ts'
 import type { EventEncoder } from './event-encoder.ts'
 
-/** A streamed reply on its way to the client, wherever it comes from. */
+/** A streamed reply, encoded for the client. */
 export interface ReplyStream {
   /** The next text for the client, possibly empty; null when the upstream has no more. */
   next(): Promise<string | null>
-  /** What still follows when the upstream is not waited for any longer. */
+  /** The rest of the text for the client, when the upstream is not read any further. */
   close(): string
   readonly summary: ReplySummary
   end(usage: Usage, cost: UsageCost): string
@@ -23,45 +23,45 @@ export interface ReplyStream {
   cancel(): void
 }
 
-/** What a reply may amount to before it is cut off. */
+/** Limits of a reply; beyond them it fails. */
 export interface ReplyBounds {
-  /** Of a stream, as it was sent. */
+  /** Of a stream, as received. */
   bytes: number
   events: number
   parts: number
-  /** Of what it says: some formats repeat all of it at the end. */
+  /** Of the content: some formats repeat all of it at the end. */
   characters: number
 }
 
 export interface StreamLimits {
-  turns: TimeSlicer
+  timeSlicer: TimeSlicer
   bounds: ReplyBounds
 }
 
-/** A failure when the reply has more than it may have. */
+/** Throws if the reply exceeds its limits. */
 export function checkBounds(
   { partCount, characters }: ReplySummary,
   bounds: Pick<ReplyBounds, 'parts' | 'characters'>,
 ): void {
   if (partCount > bounds.parts)
-    throw unexpectedReplyError(`The reply of the provider has more than ${bounds.parts} parts.`)
-  if (characters > bounds.characters) throw unexpectedReplyError('The reply of the provider is too large.')
+    throw unexpectedReplyError(`The reply from the provider has more than ${bounds.parts} parts.`)
+  if (characters > bounds.characters) throw unexpectedReplyError('The reply from the provider is too large.')
 }
 
-/** More is not turned into text at once: for a client that reads slowly it would lie in memory several times over. */
+/** Larger chunks are decoded in slices, so that a slow client does not hold several copies in memory. */
 const maxSliceBytes = 16 * 1024
 
-/** From an upstream's bytes. */
+/** A stream from an upstream's response body. */
 export class UpstreamStream implements ReplyStream {
   readonly #exchange: UpstreamExchange
   readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
   readonly #frames: FrameReader
   readonly #relay: Relay
   #pendingRead: Promise<string | null> | null = null
-  /** What was received and not looked at yet. */
+  /** Received but not decoded yet. */
   #unread: Uint8Array | null = null
   #ended = false
-  readonly #turns: TimeSlicer
+  readonly #timeSlicer: TimeSlicer
   readonly #bounds: ReplyBounds
   #bytes = 0
   #events = 0
@@ -71,14 +71,14 @@ export class UpstreamStream implements ReplyStream {
     relay: Relay,
     exchange: UpstreamExchange,
     frames: FrameReader,
-    { turns, bounds }: StreamLimits,
+    { timeSlicer, bounds }: StreamLimits,
   ) {
-    if (!response.body) throw unexpectedReplyError('The provider answered without a body.')
+    if (!response.body) throw unexpectedReplyError('The provider sent a response without a body.')
     this.#body = response.body.getReader()
     this.#relay = relay
     this.#exchange = exchange
     this.#frames = frames
-    this.#turns = turns
+    this.#timeSlicer = timeSlicer
     this.#bounds = bounds
   }
 
@@ -89,7 +89,7 @@ export class UpstreamStream implements ReplyStream {
     return this.#relay.finalBody
   }
 
-  /** Who asks while a text is awaited gets the same one: a reader that left and one that reads on do not collide. */
+  /** Concurrent calls share one read, so that a drain can start while the last read of the client is pending. */
   next(): Promise<string | null> {
     this.#pendingRead ??= this.#read().finally(() => {
       this.#pendingRead = null
@@ -104,18 +104,18 @@ export class UpstreamStream implements ReplyStream {
       if (!bytes) return this.close()
       const isLong = bytes.length > maxSliceBytes
       this.#unread = isLong ? bytes.subarray(maxSliceBytes) : null
-      for (let turn = this.#turns.pendingYield; turn; turn = this.#turns.pendingYield) await turn
-      // It may have been closed in the meantime.
+      for (let turn = this.#timeSlicer.pendingYield; turn; turn = this.#timeSlicer.pendingYield) await turn
+      // It may have been closed while waiting.
       if (this.#ended) return null
       const startedAt = performance.now()
       const text = this.#push(isLong ? bytes.subarray(0, maxSliceBytes) : bytes)
-      this.#turns.recordWork(startedAt)
+      this.#timeSlicer.recordWork(startedAt)
       return text
     } catch (error) {
-      // A connection that goes after the reply was complete takes nothing with it; before, half a frame says nothing.
+      // A connection lost after the reply was complete does not matter; a partial frame before that is discarded.
       if (this.summary.isComplete) {
-        const rest = this.close()
-        if (!this.summary.failure) return rest
+        const text = this.close()
+        if (!this.summary.failure) return text
       }
       this.#ended = true
       throw error instanceof SseError ? unexpectedReplyError(error.message) : this.#exchange.toError(error)
@@ -131,7 +131,7 @@ export class UpstreamStream implements ReplyStream {
   #push(bytes: Uint8Array): string {
     this.#bytes += bytes.length
     if (this.#bytes > this.#bounds.bytes)
-      throw unexpectedReplyError('The reply of the provider is too large.')
+      throw unexpectedReplyError('The reply from the provider is too large.')
     return this.#pass(this.#frames.push(bytes))
   }
 
@@ -139,7 +139,7 @@ export class UpstreamStream implements ReplyStream {
     this.#events += frames.length
     const { events } = this.#bounds
     if (this.#events > events)
-      throw unexpectedReplyError(`The reply of the provider has more than ${events} events.`)
+      throw unexpectedReplyError(`The reply from the provider has more than ${events} events.`)
     let text = ''
     for (const frame of frames) text += this.#relay.pass(frame)
     checkBounds(this.summary, this.#bounds)
@@ -158,24 +158,24 @@ export class UpstreamStream implements ReplyStream {
   }
 }
 
-/** A stream of events: of a provider in this process, or of a whole reply to a request for a stream. */
+/** A stream of decoded events: of a provider in this process, or of an upstream that sent a whole reply. */
 export class EventStream implements ReplyStream {
   readonly #events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>
   readonly #encoder: EventEncoder
   readonly #exchange: UpstreamExchange
-  readonly #turns: TimeSlicer
+  readonly #timeSlicer: TimeSlicer
   readonly #bounds: ReplyBounds
 
   constructor(
     events: AsyncIterator<ReplyEvent> | Iterator<ReplyEvent>,
     encoder: EventEncoder,
     exchange: UpstreamExchange,
-    { turns, bounds }: StreamLimits,
+    { timeSlicer, bounds }: StreamLimits,
   ) {
     this.#events = events
     this.#encoder = encoder
     this.#exchange = exchange
-    this.#turns = turns
+    this.#timeSlicer = timeSlicer
     this.#bounds = bounds
   }
 
@@ -188,10 +188,10 @@ export class EventStream implements ReplyStream {
 
   async next(): Promise<string | null> {
     try {
-      for (let turn = this.#turns.pendingYield; turn; turn = this.#turns.pendingYield) await turn
-      const { done, value } = await this.#turns.runCounted(() => this.#events.next())
+      for (let turn = this.#timeSlicer.pendingYield; turn; turn = this.#timeSlicer.pendingYield) await turn
+      const { done, value } = await this.#timeSlicer.runCounted(() => this.#events.next())
       if (done) return null
-      return this.#turns.runCounted(() => {
+      return this.#timeSlicer.runCounted(() => {
         const text = this.#encoder.write(value)
         checkBounds(this.summary, this.#bounds)
         return text

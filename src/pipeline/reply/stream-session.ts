@@ -30,82 +30,82 @@ import type { ReplyStream } from './reply-stream.ts'
 import { StreamTimers, usageGraceMs } from './stream-timers.ts'
 
 /**
- * The body of a streamed answer, from the moment the client is told 200. `opening` may still be under way:
- * until it is done the client gets signs of life. Whatever happens, the request is settled exactly once.
+ * The body of a streamed response, after its status 200 was sent. While `opening` is pending the client is sent
+ * heartbeats. The request is settled exactly once, however it ends.
  */
 export async function* streamBody(
   gateway: Gateway,
   request: InferenceRequest,
-  run: StreamSession,
+  session: StreamSession,
   opening: Promise<AcceptedAttempt<StreamedReply>>,
 ): AsyncGenerator<string> {
-  const watch = gateway.timer.createWaiter()
+  const waiter = gateway.timer.createWaiter()
   try {
-    if (run.needsHeartbeat) yield request.format.replyCodec.heartbeat
+    if (session.needsHeartbeat) yield request.format.replyCodec.heartbeat
     const attempt = yield* withHeartbeats(gateway, request, opening)
-    run.begin(attempt)
+    session.begin(attempt)
     yield attempt.reply.pending
-    yield* relayUpstream(gateway, request, attempt.reply.stream, watch, run)
-    // With signs of life: a database that is away keeps the end waiting.
-    yield yield* withHeartbeats(gateway, request, run.end())
+    yield* relayUpstream(gateway, request, attempt.reply.stream, waiter, session)
+    // With heartbeats, because settlement waits while the database is unavailable.
+    yield yield* withHeartbeats(gateway, request, session.end())
   } catch (error) {
-    const text = await run.fail(error)
+    const text = await session.fail(error)
     if (text !== null) yield text
   } finally {
-    watch.close()
-    // Reached without an end when the client left while a text was being written to it.
-    await run.abandon()
+    waiter.close()
+    // Without an end if the client disconnected during a write.
+    await session.abandon()
   }
 }
 
-/** What `opening` gives, with heartbeats as long as it takes. */
+/** Awaits a promise and sends heartbeats until it resolves. */
 async function* withHeartbeats<T>(
   gateway: Gateway,
   request: InferenceRequest,
-  opening: Promise<T>,
+  pending: Promise<T>,
 ): AsyncGenerator<string, T> {
   for (;;) {
-    const done = await gateway.timer.wait(opening, gateway.settings.limits.heartbeat)
-    if (done !== timedOut) return done
+    const result = await gateway.timer.wait(pending, gateway.settings.limits.heartbeat)
+    if (result !== timedOut) return result
     yield request.format.replyCodec.heartbeat
   }
 }
 
-/** The upstream's text as it comes; a long silence is a failure, a shorter one a heartbeat. */
+/** Relays text as it arrives, with heartbeats while there is none; fails after the idle timeout. */
 async function* relayUpstream(
   gateway: Gateway,
   request: InferenceRequest,
-  flow: ReplyStream,
-  watch: Waiter,
-  run: StreamSession,
+  stream: ReplyStream,
+  waiter: Waiter,
+  session: StreamSession,
 ): AsyncGenerator<string> {
-  const quietness = new StreamTimers(gateway, flow)
+  const timers = new StreamTimers(gateway, stream)
   let next: Promise<string | null> | null = null
-  while (!isFinished(flow)) {
-    if (flow.summary.failure) throw new UpstreamError(flow.summary.failure)
-    next ??= flow.next()
-    const text = await watch.wait(next, flow.summary.isComplete ? usageGraceMs : quietness.waitMs)
+  while (!isFinished(stream)) {
+    if (stream.summary.failure) throw new UpstreamError(stream.summary.failure)
+    next ??= stream.next()
+    const text = await waiter.wait(next, stream.summary.isComplete ? usageGraceMs : timers.waitMs)
     if (text === null) return
-    quietness.update()
-    if (quietness.isGraceOver || (text === timedOut && flow.summary.isComplete)) return yield flow.close()
+    timers.update()
+    if (timers.isGraceOver || (text === timedOut && stream.summary.isComplete)) return yield stream.close()
     if (text !== timedOut) next = null
-    const nothing = text === timedOut || text === ''
-    if (!nothing || quietness.isHeartbeatDue) {
-      yield nothing ? request.format.replyCodec.heartbeat : text
-      if (quietness.recordSent() > gateway.settings.limits.heartbeat) run.isClientSlow = true
+    const isEmpty = text === timedOut || text === ''
+    if (!isEmpty || timers.isHeartbeatDue) {
+      yield isEmpty ? request.format.replyCodec.heartbeat : text
+      if (timers.recordSent() > gateway.settings.limits.heartbeat) session.isClientSlow = true
     }
-    if (quietness.isIdle) yield endStalled(flow)
+    if (timers.isIdle) yield endStalled(stream)
   }
 }
 
-/** What follows from what was received of a reply that does not go on: its end, if it needs no more, or a failure. */
-function endStalled(flow: ReplyStream): string {
-  const rest = flow.close()
-  if (!flow.summary.isComplete) flow.summary.failure ??= idleTimeoutError().failure
-  return rest
+/** Ends a stream that makes no progress: complete if everything was received, otherwise with a timeout. */
+function endStalled(stream: ReplyStream): string {
+  const text = stream.close()
+  if (!stream.summary.isComplete) stream.summary.failure ??= idleTimeoutError().failure
+  return text
 }
 
-/** One streamed reply, to whichever end it comes. */
+/** A streamed reply until it ends, fails or is abandoned. */
 export class StreamSession {
   readonly #gateway: Gateway
   readonly #request: InferenceRequest
@@ -113,11 +113,11 @@ export class StreamSession {
   readonly #trace: RequestTrace
   readonly #settle: SettleFn
   #attempt: AcceptedAttempt<StreamedReply> | null = null
-  /** It has come to an end that was told to the client. */
+  /** The end or an error was sent to the client. */
   #ended = false
-  /** The client has already waited as long as it may without a sign of life. */
+  /** A heartbeat is due before the stream has opened. */
   needsHeartbeat = false
-  /** The client took so long to read that the provider may have lost patience. */
+  /** The client read so slowly that the provider may have timed out. */
   isClientSlow = false
 
   constructor(
@@ -125,14 +125,14 @@ export class StreamSession {
     request: InferenceRequest,
     admission: Admission,
     trace: RequestTrace,
-    close: SettleFn,
+    settle: SettleFn,
   ) {
     this.#gateway = gateway
     this.#request = request
     this.#admission = admission
     this.#trace = trace
-    this.#settle = close
-    // The body may never be asked for, when the client is gone before it begins.
+    this.#settle = settle
+    // The body is never read if the client disconnects before it starts.
     request.httpRequest.signal.addEventListener('abort', () => void this.abandon(), { once: true })
   }
 
@@ -140,57 +140,59 @@ export class StreamSession {
     this.#attempt = attempt
     this.#trace.firstTokenMs = performance.now() - this.#request.startedAt
     if (this.#request.httpRequest.signal.aborted) return
-    let noted = 0
+    let recordedCharacters = 0
     this.#gateway.ledger.trackProgress(this.#request.id, () => {
       const { summary } = attempt.reply.stream
-      if (summary.characters === noted) return null
-      noted = summary.characters
+      if (summary.characters === recordedCharacters) return null
+      recordedCharacters = summary.characters
       return buildCheckpoint(this.#gateway, this.#trace, attempt)
     })
   }
 
-  /** The last text, once the charge is durable. A reply that was not marked as complete broke off. */
+  /** The last text, once the charge is durable. A reply that is not complete was interrupted. */
   async end(): Promise<string> {
-    const flow = this.#attempt?.reply.stream
-    if (flow?.summary.failure) throw new UpstreamError(flow.summary.failure)
-    if (!flow?.summary.isComplete) throw unexpectedReplyError('The connection to the provider broke off.')
-    if (endedWithError(flow.summary))
+    const stream = this.#attempt?.reply.stream
+    if (stream?.summary.failure) throw new UpstreamError(stream.summary.failure)
+    if (!stream?.summary.isComplete)
+      throw unexpectedReplyError('The connection to the provider was closed before the reply was complete.')
+    if (endedWithError(stream.summary))
       throw unexpectedReplyError('The provider ended its reply with an error.')
     const charge = this.#computeCharge()
-    const text = this.#lossComment(flow) + flow.end(charge.usage, buildCost(charge, this.#attempt?.candidate))
-    // From here on a client that leaves changes nothing: all of its reply is there.
+    const text =
+      this.#lossComment(stream) + stream.end(charge.usage, buildCost(charge, this.#attempt?.candidate))
+    // From here on a disconnect changes nothing: the reply is complete.
     this.#ended = true
-    const keep = flow.final ? await this.#request.store?.(flow.final) : undefined
-    const left = this.#request.httpRequest.signal.aborted
-    await this.#settle(this.#buildOutcome(left ? 'cancelled' : 'completed', charge, null), keep)
-    void releaseConnection(this.#gateway, flow)
+    const extraStatements = stream.final ? await this.#request.store?.(stream.final) : undefined
+    const isGone = this.#request.httpRequest.signal.aborted
+    await this.#settle(this.#buildOutcome(isGone ? 'cancelled' : 'completed', charge, null), extraStatements)
+    void releaseConnection(this.#gateway, stream)
     return text
   }
 
-  /** Formats that are not server-sent events have no comments. */
+  /** Only server-sent events have comments. */
   #lossComment({ summary }: ReplyStream): string {
     return this.#request.format.replyCodec.streamContentType === undefined
       ? formatLossComment(summary.losses)
       : ''
   }
 
-  /** The error in the client's format; null when there is no client any more. */
+  /** The error in the client's format; null if the client disconnected. */
   async fail(error: unknown): Promise<string | null> {
     if (error instanceof ClientGoneError || this.#request.httpRequest.signal.aborted) return null
     this.#ended = true
-    const shown = this.#toClientError(error)
-    explainError(this.#request, this.#trace.plan, this.#trace, shown)
-    const flow = this.#attempt?.reply.stream
-    flow?.cancel()
-    const isCut = this.#isUpstreamBlameless(error)
-    if (isCut) ignoreOutcome(this.#gateway, this.#trace)
-    // It is in the log; the client is told of the first error, not of the second.
-    const charge = this.#computeCharge(!isCut)
-    await this.#settle(this.#buildOutcome('failed', charge, shown)).catch(() => undefined)
-    return (flow ?? this.#request.format.replyCodec.createWriter(this.#emptyContext())).fail(shown)
+    const clientError = this.#toClientError(error)
+    explainError(this.#request, this.#trace.plan, this.#trace, clientError)
+    const stream = this.#attempt?.reply.stream
+    stream?.cancel()
+    const isUpstreamBlameless = this.#isUpstreamBlameless(error)
+    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#trace)
+    const charge = this.#computeCharge(!isUpstreamBlameless)
+    // A failed settlement is logged; the client is sent the first error.
+    await this.#settle(this.#buildOutcome('failed', charge, clientError)).catch(() => undefined)
+    return (stream ?? this.#request.format.replyCodec.createWriter(this.#emptyContext())).fail(clientError)
   }
 
-  /** The client left, unless the reply is already over. What was produced until then is charged. */
+  /** The client disconnected before the end. What was generated until then is charged. */
   async abandon(): Promise<void> {
     if (this.#ended) return
     const attempt = this.#attempt
@@ -201,15 +203,15 @@ export class StreamSession {
     await this.#settle(this.#buildOutcome('cancelled', this.#computeCharge(), null)).catch(() => undefined)
   }
 
-  /** It was we or the client who took too long, after it had begun: the provider did its part. */
+  /** The gateway or the client ended a reply that the provider had begun. */
   #isUpstreamBlameless(error: unknown): boolean {
     if (error instanceof StoppingError) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
     return (isLate || this.isClientSlow) && this.#attempt?.reply.stream.summary.failure === null
   }
 
-  /** One that broke off costs no tokens: its client was given an error. */
-  #computeCharge(brokeOff = false): Charge {
+  /** The tokens of an interrupted reply are free, because the client was sent an error. */
+  #computeCharge(isInterrupted = false): Charge {
     if (!this.#attempt) return zeroCharge
     const { candidate, reply } = this.#attempt
     return computeCharge(
@@ -218,7 +220,7 @@ export class StreamSession {
       this.#admission,
       candidate,
       reply.stream.summary,
-      brokeOff,
+      isInterrupted,
     )
   }
 
@@ -238,7 +240,7 @@ export class StreamSession {
     return new GatewayError('internal', { cause: error })
   }
 
-  /** Nobody has answered yet: there is only what was asked. */
+  /** For an error before any upstream has replied. */
   #emptyContext(): ReplyContext {
     const { id, at, content, options } = this.#request
     const model = options.models[0] ?? ''

@@ -1,12 +1,12 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
-/** After the end of a reply only its usage can follow: this long it is waited for. */
+/** How long the usage is waited for after the end of a reply; nothing else can follow. */
 export const usageGraceMs = 1000
 
 /**
- * How long a client was sent nothing, and how long the reply made no progress. The two differ: comments, pings and
- * empty deltas of a provider are no progress, and what is not passed on does not keep the client's connection alive.
+ * Measures the time since the client was last sent anything, and since the reply last made progress. They differ:
+ * comments, pings and empty deltas are no progress, and those that are not relayed do not keep the client connected.
  */
 export class StreamTimers {
   readonly #stream: ReplyStream
@@ -18,14 +18,14 @@ export class StreamTimers {
   #progress: number
   #completeAt: number | null = null
 
-  constructor({ settings }: Gateway, flow: ReplyStream) {
-    this.#stream = flow
+  constructor({ settings }: Gateway, stream: ReplyStream) {
+    this.#stream = stream
     this.#heartbeat = settings.limits.heartbeat
     this.#idle = settings.limits.idle
-    this.#progress = flow.summary.contentEvents
+    this.#progress = stream.summary.contentEvents
   }
 
-  /** Until there is something to do though nothing comes. */
+  /** Until the next heartbeat or the idle timeout. */
   get waitMs(): number {
     return Math.max(0, Math.min(this.#sentAt + this.#heartbeat, this.#progressAt + this.#idle) - this.#now)
   }
@@ -34,17 +34,17 @@ export class StreamTimers {
     return this.#now - this.#sentAt >= this.#heartbeat
   }
 
-  /** Whether the provider has sent nothing that matters for longer than it may. */
+  /** Whether the reply has made no progress for the idle timeout. */
   get isIdle(): boolean {
     return this.#now - this.#progressAt >= this.#idle
   }
 
-  /** Whether the usage of a reply that is complete was waited for long enough, whatever came instead. */
+  /** Whether the time to wait for the usage of a complete reply is over. */
   get isGraceOver(): boolean {
     return this.#completeAt !== null && this.#now - this.#completeAt >= usageGraceMs
   }
 
-  /** Looks at the clock, and at what came. */
+  /** To be called after each read. */
   update(): void {
     this.#now = performance.now()
     const { contentEvents, isComplete } = this.#stream.summary
@@ -54,7 +54,7 @@ export class StreamTimers {
     this.#progressAt = this.#now
   }
 
-  /** How long the client took for what it was sent, which is not held against the provider. */
+  /** Returns how long the client took to read, which does not count as idle time of the provider. */
   recordSent(): number {
     this.#sentAt = performance.now()
     const took = this.#sentAt - this.#now

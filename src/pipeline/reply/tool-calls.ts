@@ -3,21 +3,21 @@ import type { ReplyEvent } from '../../call/event.ts'
 import type { ReplySummary, ToolCallSummary } from '../../dialects/dialect.ts'
 import { asString } from '../../lib/json-values.ts'
 
-/** Longer arguments, of all calls together, are not judged: they are parsed in one go. */
+/** Longer arguments, of all calls together, are not validated, because they are parsed at once. */
 const maxArgumentsLength = 1024 * 1024
 
-/** Notes what a reply calls, from its events. */
+/** Records the tool calls of a reply from its events. */
 export function recordToolCall(summary: ReplySummary, event: ReplyEvent): void {
   if (event.type === 'part-start' && event.content.kind === 'tool-call') {
-    const { name, arguments: given, custom = false } = event.content
-    addCall(summary, { choice: event.choice, part: event.part, name, arguments: given, custom })
+    const { name, arguments: args, custom = false } = event.content
+    addCall(summary, { choice: event.choice, part: event.part, name, arguments: args, custom })
   } else if (event.type === 'part-delta' && event.delta.arguments) {
     const call = findCall(summary, event.choice, event.part)
     if (call && call.arguments.length <= maxArgumentsLength) call.arguments += event.delta.arguments
   }
 }
 
-/** By choice and part: a search through the calls for every delta would take the square of their number. */
+/** By choice and part, because a linear search for every delta would be quadratic. */
 const callsByPart = new WeakMap<ReplySummary, Map<string, ToolCallSummary>>()
 
 function addCall(summary: ReplySummary, call: ToolCallSummary): void {
@@ -33,8 +33,8 @@ function findCall(summary: ReplySummary, choice: number, part: number): ToolCall
 }
 
 /**
- * Whether every call of a reply that ended with calls names a tool it was offered, with arguments that are
- * JSON; null when there is nothing to judge. Arguments are not held against the tool's schema.
+ * Whether every call of a reply that ended with tool calls names a tool of the request and has JSON arguments; null if
+ * there is nothing to validate. The tool's schema is not checked.
  */
 export function areToolCallsValid(tools: readonly Tool[] | undefined, summary: ReplySummary): boolean | null {
   if (!tools?.length || summary.toolCalls.length === 0) return null
@@ -47,7 +47,7 @@ export function areToolCallsValid(tools: readonly Tool[] | undefined, summary: R
   )
 }
 
-/** Null where a tool of the vendor's own may call itself anything. */
+/** Null if a vendor's native tool may use any name. */
 function toolNames(tools: readonly Tool[]): Set<string> | null {
   const names = new Set<string>()
   for (const tool of tools) {
@@ -59,11 +59,11 @@ function toolNames(tools: readonly Tool[]): Set<string> | null {
   return names
 }
 
-/** A tool without arguments is often called with nothing. */
-function hasValidArguments({ arguments: given, custom }: ToolCallSummary): boolean {
-  if (custom || given.trim() === '' || given.length > maxArgumentsLength) return true
+/** Calls of tools without parameters often have empty arguments. */
+function hasValidArguments({ arguments: args, custom }: ToolCallSummary): boolean {
+  if (custom || args.trim() === '' || args.length > maxArgumentsLength) return true
   try {
-    JSON.parse(given)
+    JSON.parse(args)
     return true
   } catch {
     return false

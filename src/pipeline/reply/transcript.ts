@@ -2,10 +2,10 @@ import type { ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
 import type { ReplyObserver } from './transforms.ts'
 
-/** Of what was asked, and of what was answered: more is not kept. */
+/** The limit of the logged prompt, and of the logged reply. */
 export const maxCharacters = 1024 * 1024
 
-/** What a part costs beside its text, so that there cannot be any number of them. */
+/** The cost of a part in addition to its text, which bounds the number of parts. */
 const partCharacters = 32
 
 export interface TranscriptText {
@@ -22,12 +22,12 @@ interface Fragment {
   text: string
 }
 
-/** What a reply says, noted as it comes: text, thinking and calls of tools, not what else it is made of. */
+/** Collects the text, reasoning and tool calls of a reply. */
 export class Transcript implements ReplyObserver {
   readonly #fragments = new Map<string, Fragment>()
   #remaining = maxCharacters
 
-  /** Something was too long to be kept. */
+  /** Something exceeded the limit. */
   get truncated(): boolean {
     return this.#remaining < 0
   }
@@ -35,11 +35,11 @@ export class Transcript implements ReplyObserver {
   add(event: ReplyEvent): void {
     if (event.type === 'part-start') this.#begin(event.choice, event.part, event.content)
     else if (event.type === 'part-delta') {
-      const piece = this.#fragments.get(`${event.choice} ${event.part}`)
-      if (!piece) return
-      const { text, transcript, summary, arguments: written } = event.delta
-      const more = { completion: text ?? transcript, reasoning: text ?? summary, call: written }[piece.kind]
-      if (more) piece.text += this.#take(more)
+      const fragment = this.#fragments.get(`${event.choice} ${event.part}`)
+      if (!fragment) return
+      const { text, transcript, summary, arguments: args } = event.delta
+      const more = { completion: text ?? transcript, reasoning: text ?? summary, call: args }[fragment.kind]
+      if (more) fragment.text += this.#take(more)
     }
   }
 
@@ -53,25 +53,26 @@ export class Transcript implements ReplyObserver {
   }
 
   #begin(choice: number, part: number, content: OutputPart): void {
-    const begun = firstFragment(content)
-    if (!begun) return
+    const first = firstFragment(content)
+    if (!first) return
     this.#remaining -= partCharacters
     if (this.#remaining < 0) return
-    const { kind, text, id = '', name = '' } = begun
+    const { kind, text, id = '', name = '' } = first
     this.#fragments.set(`${choice} ${part}`, { choice, kind, id, name, text: this.#take(text) })
   }
 
   #take(text: string): string {
-    const kept = text.slice(0, Math.max(0, this.#remaining))
+    const taken = text.slice(0, Math.max(0, this.#remaining))
     this.#remaining -= text.length
-    return kept
+    return taken
   }
 
-  /** Several answers to one question stand below each other. */
+  /** Several choices are separated by an empty line. */
   #join(kind: Fragment['kind']): string | null {
     const texts = new Map<number, string>()
-    for (const piece of this.#fragments.values()) {
-      if (piece.kind === kind) texts.set(piece.choice, (texts.get(piece.choice) ?? '') + piece.text)
+    for (const fragment of this.#fragments.values()) {
+      if (fragment.kind === kind)
+        texts.set(fragment.choice, (texts.get(fragment.choice) ?? '') + fragment.text)
     }
     return [...texts.values()].join('\n\n') || null
   }

@@ -2,9 +2,9 @@ import type { ReplyEvent } from '../../call/event.ts'
 
 /** Changes a reply on its way to the client: content filters, plugins, tools that run in the gateway. */
 export interface ReplyTransform {
-  /** The events to continue with in the place of this one. A thrown error ends the reply with that error. */
+  /** The events that replace this one. A thrown error ends the reply with that error. */
   transform(event: ReplyEvent): ReplyEvent[]
-  /** What is still held back when the upstream has sent everything. */
+  /** The events still buffered when the upstream has ended. */
   end(): ReplyEvent[]
 }
 
@@ -48,7 +48,7 @@ export class ReplyPipeline {
     return events
   }
 
-  /** For replies that are passed through, and decoded only to be observed. */
+  /** For replies that are passed through and decoded only for the observers. */
   observe(events: readonly ReplyEvent[]): void {
     for (const observer of this.#observers) for (const event of events) observer.add(event)
   }

@@ -14,7 +14,7 @@ import { unexpectedReplyError } from '../upstream/errors.ts'
 import { recordFailure, toClientError } from '../upstream/failure.ts'
 import { droppedFields, replyHeaders, toJsonResponse } from './http-response.ts'
 
-/** The charge is durable before the client is sent the reply. */
+/** Responds with a whole reply, after its charge is durable. */
 export async function replyWhole(
   gateway: Gateway,
   request: InferenceRequest,
@@ -26,11 +26,12 @@ export async function replyWhole(
   try {
     const attempt = await dispatchWhole(gateway, request, admission.plan, trace)
     const { summary } = attempt.reply
-    const isBroken = summary.failure !== null || endedWithError(summary)
-    if (isBroken && !request.format.replyCodec.canEncodeFailure) throw brokenReplyError(trace, attempt)
-    const charge = computeCharge(gateway, request, admission, attempt.candidate, summary, isBroken)
+    const isInterrupted = summary.failure !== null || endedWithError(summary)
+    if (isInterrupted && !request.format.replyCodec.canEncodeFailure)
+      throw interruptedReplyError(trace, attempt)
+    const charge = computeCharge(gateway, request, admission, attempt.candidate, summary, isInterrupted)
     const body = encodeBody(request, attempt, charge)
-    const status = isBroken ? 'failed' : request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
+    const status = isInterrupted ? 'failed' : request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, summary, error: null, firstTokenMs: null }
     await settle(outcome, await request.store?.(body))
     return toJsonResponse(gateway, body, {
@@ -42,8 +43,8 @@ export async function replyWhole(
   }
 }
 
-/** For a client whose format cannot express that a reply broke off. */
-function brokenReplyError(
+/** For clients whose format cannot express an interrupted reply. */
+function interruptedReplyError(
   { attempts, attemptAt }: RequestTrace,
   { candidate, reply, translation }: AcceptedAttempt<WholeReply>,
 ): GatewayError {

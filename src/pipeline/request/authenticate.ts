@@ -5,38 +5,37 @@ import type { Owner } from '../../account/stored-responses.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 
-/** Who is calling: the one result of the one authenticator. */
+/** The authenticated caller. */
 export interface Caller {
   key: ApiKey
   organizationId: string
   userId: string | null
 }
 
-/** Whose stored responses and conversations a caller sees. */
+/** The owner of the stored responses and conversations a caller can read. */
 export function ownerOf({ organizationId, key }: Caller): Owner {
   return { organizationId, workspaceId: key.workspace_id }
 }
 
-/** Longer credentials are not looked at: no key of ours, nor a partner's, is near this. */
+/** Longer credentials are rejected without a lookup: no key is nearly this long. */
 const maxCredentialLength = 512
 
 /**
- * The first credential that was sent counts; one that is not valid is refused, whatever else was sent. Only
- * where models are asked is it enough to remember a key: what another process changed is seen a second later
- * there.
+ * The first credential in the headers counts; if it is invalid the request is rejected, whatever the others are.
+ * `allowCached` is for inference only: a change made by another process takes effect there a second later.
  */
 export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
   const secret = readCredentialHeader(request.headers)
   if (secret === undefined) throw gatewayError('credential_missing')
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
-  const known = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
-  const key = known instanceof Promise ? await known : known
+  const lookup = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
+  const key = lookup instanceof Promise ? await lookup : lookup
   const problem = findKeyProblem(gateway, key)
   if (key && !problem) return resolveCaller(gateway, key)
   throw problem ?? gatewayError('credential_invalid')
 }
 
-/** For an address that was made for a key: as long as the key itself is valid. */
+/** For a URL that was issued for a key, and is valid as long as the key. */
 export async function authenticateByHash(gateway: Gateway, hash: string): Promise<Caller> {
   const key = await findKeyByHash(gateway.db, hash)
   const problem = findKeyProblem(gateway, key)
@@ -44,7 +43,7 @@ export async function authenticateByHash(gateway: Gateway, hash: string): Promis
   return resolveCaller(gateway, key)
 }
 
-/** An identity provider, which acts for a whole organization and only at /scim/v2. */
+/** An identity provider: acts for the whole organization, at /scim/v2 only. */
 export interface ScimCaller {
   organizationId: string
   tokenId: string
@@ -63,10 +62,10 @@ export async function authenticateScim(gateway: Gateway, request: Request): Prom
   return { organizationId: token.organization_id, tokenId: token.id }
 }
 
-/** Where clients of the Messages format, of Azure and of Gemini put their key. */
+/** The key headers of the Messages format, of Azure and of Gemini. */
 const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key']
 
-/** Whether a caller says who they are, rightly or not. */
+/** Whether any credential was sent, valid or not. */
 export function hasCredential({ headers }: Request): boolean {
   return ['authorization', ...keyHeaders].some((name) => headers.has(name))
 }
@@ -91,7 +90,7 @@ function resolveCaller(gateway: Gateway, key: ApiKey): Caller | Promise<Caller> 
   return findActiveCreator(gateway, key).then((userId) => ({ ...caller, userId }))
 }
 
-/** A management key outlives the person who made it; what it makes while they are deactivated has no creator. */
+/** A management key stays valid when its creator is deactivated; what it creates then has no creator. */
 async function findActiveCreator(gateway: Gateway, key: ApiKey): Promise<string | null> {
   const creator = await findMember(gateway.db, key.organization_id, key.creator_user_id ?? '')
   return creator?.active ? creator.id : null

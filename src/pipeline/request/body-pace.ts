@@ -1,7 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { Pace } from '../../lib/body-reader.ts'
 
-/** How slowly the bodies of requests may arrive. */
+/** The minimum rate at which a request body must arrive. */
 export function bodyPace({ settings }: Gateway): Pace {
   return { idle: settings.limits.body_idle, bytesPerSecond: settings.limits.body_rate }
 }

@@ -4,8 +4,8 @@ import { newId } from '../../lib/ids.ts'
 import { asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /**
- * A compacted conversation is its user messages and a summary by the model, which comes back as the input of
- * later requests. The summary is sealed for its workspace and opened here, so any provider can go on from it.
+ * A compacted conversation is its user messages and a summary by the model, which the client sends as the input of
+ * later requests. The summary is encrypted for its workspace and decrypted here, so any provider can continue from it.
  */
 const summaryPrefix = 'headgate:'
 
@@ -19,7 +19,7 @@ const preface = 'Summary of the conversation so far:\n\n'
 
 type SealedSummary = Pick<StoreContext, 'vault'>
 
-/** The request that has a model summarise what `body`, a Responses request with all it refers to, says. */
+/** The request for a summary of `body`, a Responses request whose references are resolved. */
 export function buildSummaryRequest(body: JsonObject): JsonObject {
   const { model, models, provider, instructions, service_tier, user, session_id } = body
   const input = [...parseItems(body.input).flatMap(toText), toMessage('user', summaryInstructions)]
@@ -31,22 +31,22 @@ export function buildSummaryRequest(body: JsonObject): JsonObject {
   }
 }
 
-/** What the client sends in the place of the conversation from now on. */
+/** The items a client sends instead of the conversation in later requests. */
 export function compactItems(
   { vault }: SealedSummary,
   owner: Owner,
   body: JsonObject,
   summary: string,
 ): JsonObject[] {
-  const said = parseItems(body.input).filter((item) => item.role === 'user' && !isSummary(item))
+  const userMessages = parseItems(body.input).filter((item) => item.role === 'user' && !isSummary(item))
   const sealed = summaryPrefix + vault.seal(summary, sealContext(owner))
   return [
-    ...said.map((item) => ({ id: newId('msg'), type: 'message', status: 'completed', ...item })),
+    ...userMessages.map((item) => ({ id: newId('msg'), type: 'message', status: 'completed', ...item })),
     { id: newId('cmp'), type: 'compaction', encrypted_content: sealed },
   ]
 }
 
-/** Summaries of ours as messages; those of a vendor stay as they are. */
+/** Turns summaries of this gateway into messages; a vendor's compactions are left unchanged. */
 export function openSummaries({ vault }: SealedSummary, owner: Owner, items: JsonObject[]): JsonObject[] {
   return items.map((item) => {
     const sealed = item.type === 'compaction' ? asString(item.encrypted_content) : undefined
@@ -57,7 +57,7 @@ export function openSummaries({ vault }: SealedSummary, owner: Owner, items: Jso
     } catch {
       throw invalidFieldError(
         'input',
-        'has a compaction that was not made by this gateway for this workspace',
+        'has a compaction that was not created by this gateway for this workspace',
       )
     }
   })
@@ -75,7 +75,7 @@ function parseItems(input: unknown): JsonObject[] {
   return typeof input === 'string' ? [toMessage('user', input)] : asObjects(input)
 }
 
-/** Calls and their results in words: a request with calls but no tools is refused by some providers. */
+/** Tool calls and results as text: some providers reject a request with calls but no tools. */
 function toText(item: JsonObject): JsonObject[] {
   if (asString(item.role) !== undefined) return [item]
   if (item.type === 'reasoning') return []

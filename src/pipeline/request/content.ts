@@ -6,7 +6,7 @@ import type { Dialect, Target } from '../../dialects/dialect.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { ClientFormat } from './client-format.ts'
 
-/** What the client sent, before a preset, a path or a stored conversation added to it. */
+/** The body as the client sent it, before a preset, the path or a stored conversation was merged into it. */
 export interface RequestSource {
   text: string
   body: JsonObject
@@ -15,8 +15,8 @@ export interface RequestSource {
 }
 
 /**
- * What the model is asked. Pass-through needs `verbatim`, and rewriting a request is the only way to change its call:
- * a rewritten request has no `verbatim`, so it is always encoded from its call.
+ * The prompt and parameters for the model. Pass-through needs `verbatim`, and `rewrite` is the only way to change the
+ * call: a rewritten request has no `verbatim`, so it is always encoded from its call.
  */
 export class RequestContent {
   readonly call: ModelCall
@@ -42,13 +42,13 @@ export class RequestContent {
     return new RequestContent(requestCodec.decodeRequest(body), body, source, source)
   }
 
-  /** The same request with another call. Its body says what the call says, for records and replies that quote it. */
+  /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */
   rewrite({ dialect }: ClientFormat, call: ModelCall): RequestContent {
     const encoded = encodePrompt(dialect ?? chat, call)
     return new RequestContent(call, { ...omit(this.body, promptFields), ...encoded }, null, this.source)
   }
 
-  /** Each stage takes milliseconds then, so other requests should be served between two of them. */
+  /** Each stage of a large request takes milliseconds, so the event loop is yielded between stages. */
   get isLarge(): boolean {
     return isLarge(this.source)
   }
@@ -61,7 +61,7 @@ export function isLarge({ text, values }: Pick<RequestSource, 'text' | 'values'>
 const largeValueCount = 5000
 const largeTextLength = 1024 * 1024
 
-/** Where the formats keep what is said to the model. */
+/** The fields of all formats that hold the prompt. */
 const promptFields: ReadonlySet<string> = new Set([
   'messages',
   'system',

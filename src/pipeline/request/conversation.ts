@@ -16,16 +16,16 @@ import { estimateJsonLength } from '../../lib/long-json.ts'
 import { openSummaries } from './compaction.ts'
 import { enforceSizeLimits } from './size-limits.ts'
 
-/** A request with everything it refers to in place. */
+/** A request whose references to stored items are resolved. */
 export interface ResolvedConversation {
   body: JsonObject
-  /** Its own input, without what was said before. */
+  /** The input of this request, without earlier turns. */
   input: JsonObject[]
-  /** How its answer is kept; absent when the client wants nothing stored. */
+  /** Stores the reply; absent if the request disables storage. */
   store?: (reply: JsonObject) => Promise<Statement[]>
 }
 
-/** Puts what was said before in front of the input, and stored items in the place of references to them. */
+/** Prepends earlier turns to the input and replaces references with the stored items. */
 export async function resolveConversation(
   gateway: Gateway,
   owner: Owner,
@@ -35,21 +35,21 @@ export async function resolveConversation(
   const conversationId = parseConversationId(body.conversation)
   if (previousId !== null && conversationId !== null)
     throw invalidFieldError('conversation', 'cannot be combined with previous_response_id')
-  const earlier = await loadHistory(gateway, owner, previousId, conversationId)
-  const input = await resolveReferences(gateway, owner, parseItems(body.input), earlier)
-  if (conversationId !== null && earlier.items.length + input.length > maxItems)
+  const history = await loadHistory(gateway, owner, previousId, conversationId)
+  const input = await resolveReferences(gateway, owner, parseItems(body.input), history)
+  if (conversationId !== null && history.items.length + input.length > maxItems)
     throw invalidFieldError(
       'input',
-      `a conversation has at most ${maxItems} items, and has ${earlier.items.length}`,
+      `a conversation can have at most ${maxItems} items, and this one already has ${history.items.length}`,
     )
   const { responses } = gateway.settings
   const store = typeof body.store === 'boolean' ? body.store : responses.store
-  const isAlone = earlier.items.length === 0 && typeof body.input === 'string'
-  const opened = isAlone ? body.input : openSummaries(gateway, owner, [...earlier.items, ...input])
+  const isPlainText = history.items.length === 0 && typeof body.input === 'string'
+  const resolvedInput = isPlainText ? body.input : openSummaries(gateway, owner, [...history.items, ...input])
   const conversation = conversationId === null ? {} : { conversation: { id: conversationId } }
-  const request = { ...body, ...conversation, store, input: opened }
+  const request = { ...body, ...conversation, store, input: resolvedInput }
   if (!store && conversationId === null) return { body: request, input }
-  const mayBeLong = body.background === true
+  const isBackground = body.background === true
   return {
     body: request,
     input,
@@ -59,7 +59,7 @@ export async function resolveConversation(
         conversationId === null
           ? []
           : await buildAppendStatements(gateway, conversationId, [...input, ...output])
-      if (!store || (!mayBeLong && estimateJsonLength(reply) > maxStoredLength)) return added
+      if (!store || (!isBackground && estimateJsonLength(reply) > maxStoredLength)) return added
       const { statements, bytes } = await buildResponseStatements(gateway, {
         id: asString(reply.id) ?? newId('resp'),
         owner,
@@ -75,7 +75,7 @@ export async function resolveConversation(
   }
 }
 
-/** A longer response is not kept, unless it is made in the background: nobody has read that one yet. */
+/** Longer responses are not stored, except background ones: their client has not received them yet. */
 const maxStoredLength = 8 * 1024 * 1024
 
 function parseConversationId(conversation: unknown): string | null {
@@ -88,7 +88,7 @@ function parseConversationId(conversation: unknown): string | null {
 interface ConversationHistory {
   items: JsonObject[]
   bytes: number
-  /** What they may be referred to by. */
+  /** The ids of the items. */
   ids: ReadonlySet<string>
 }
 
@@ -102,8 +102,8 @@ async function loadHistory(
   if (conversationId !== null) {
     const retentionDays = gateway.settings.responses.retention_days
     const limits = { maxBytes, retentionDays }
-    const { items: found, bytes } = await readConversationItems(gateway, owner, conversationId, limits)
-    return { items: found.map(({ item }) => item), bytes, ids: new Set(found.map(({ id }) => id)) }
+    const { items: stored, bytes } = await readConversationItems(gateway, owner, conversationId, limits)
+    return { items: stored.map(({ item }) => item), bytes, ids: new Set(stored.map(({ id }) => id)) }
   }
   if (previousId === null) return { items: [], bytes: 0, ids: new Set() }
   const { items, bytes } = await loadPreviousTurns(
@@ -115,8 +115,8 @@ async function loadHistory(
   return { items, bytes, ids: new Set(items.flatMap(({ id }) => asString(id) ?? [])) }
 }
 
-/** A response that failed or was cancelled has nothing to go on from. */
-const dropUnansweredCalls = new Set<unknown>(['failed', 'cancelled'])
+/** A response that failed or was cancelled cannot be continued. */
+const terminalStatuses = new Set<unknown>(['failed', 'cancelled'])
 
 async function loadPreviousTurns(
   gateway: Gateway,
@@ -125,7 +125,7 @@ async function loadPreviousTurns(
   maxBytes: number,
 ): Promise<Pick<ConversationHistory, 'items' | 'bytes'>> {
   const status = await findResponseStatus(gateway, owner, id)
-  if (dropUnansweredCalls.has(status))
+  if (terminalStatuses.has(status))
     throw invalidFieldError(
       'previous_response_id',
       `is a response that ${status === 'failed' ? 'failed' : 'was cancelled'}`,
@@ -133,7 +133,7 @@ async function loadPreviousTurns(
   return loadConversation(gateway, owner, id, maxBytes)
 }
 
-/** Nothing stored has another kind of id, and a database may refuse to look for one. */
+/** Nothing is stored under another form of id, and a database may reject it in a query. */
 function validateId(kind: string, id: string): string {
   if (isItemId(id)) return id
   throw gatewayError('not_found', `The ${kind} does not exist or is no longer stored.`)
@@ -144,59 +144,62 @@ function parseItems(input: unknown): JsonObject[] {
   return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }]
 }
 
-/** The items with what they refer to in place, which together with what is in front is no more than a body may be. */
+/** Replaces references with the stored items; together with earlier turns they may be as large as a body. */
 async function resolveReferences(
   gateway: Gateway,
   owner: Owner,
   items: JsonObject[],
-  earlier: ConversationHistory,
+  history: ConversationHistory,
 ): Promise<JsonObject[]> {
   const references = items.flatMap((item) =>
     item.type === 'item_reference' ? (asString(item.id) ?? []) : [],
   )
   if (references.length === 0) return items
   if (references.length > maxReferences)
-    throw invalidFieldError('input', `refers to more than ${maxReferences} items`)
-  const wanted = references.filter((id) => !earlier.ids.has(id) && isItemId(id))
-  const stored = await findReferenced(gateway, owner, wanted, earlier.bytes)
-  const input = items.flatMap((item, place) => {
+    throw invalidFieldError('input', `must have at most ${maxReferences} item references`)
+  const missing = references.filter((id) => !history.ids.has(id) && isItemId(id))
+  const stored = await findReferenced(gateway, owner, missing, history.bytes)
+  const input = items.flatMap((item, index) => {
     if (item.type !== 'item_reference') return [item]
     const id = asString(item.id) ?? ''
-    // Already in front, as part of the conversation.
-    if (earlier.ids.has(id)) return []
-    const found = stored.get(id)
-    if (!found)
-      throw invalidFieldError(`input.${place}.id`, `no stored item has the id "${id.slice(0, 100)}"`)
-    return [found]
+    // Already included with the earlier turns.
+    if (history.ids.has(id)) return []
+    const storedItem = stored.get(id)
+    if (!storedItem)
+      throw invalidFieldError(
+        `input.${index}.id`,
+        `there is no stored item with the id "${id.slice(0, 100)}"`,
+      )
+    return [storedItem]
   })
   enforceSizeLimits({ input }, Number.POSITIVE_INFINITY, gateway.settings.limits)
   return input
 }
 
-/** In one request. */
+/** Per request. */
 const maxReferences = 1000
-/** Items share pages with others, which are read along with them. */
+/** Items share pages with others, and whole pages are read. */
 const pageAllowance = 4
 
-/** The stored items by id. One that is referred to twice counts twice: it is sent twice. */
+/** The stored items by id. One that is referenced twice counts twice, because it is sent twice. */
 async function findReferenced(
   gateway: Gateway,
   owner: Owner,
   ids: string[],
-  earlierBytes: number,
+  historyBytes: number,
 ): Promise<Map<string, JsonObject>> {
   const { body_bytes: maxBytes } = gateway.settings.limits
-  const times = new Map<string, number>()
-  for (const id of ids) times.set(id, (times.get(id) ?? 0) + 1)
+  const references = new Map<string, number>()
+  for (const id of ids) references.set(id, (references.get(id) ?? 0) + 1)
   const stored = new Map<string, JsonObject>()
-  let bytes = earlierBytes
-  const found = findItems(gateway, owner, new Set(ids), pageAllowance * maxBytes)
-  for await (const { id, item } of found) {
-    bytes += (times.get(id) ?? 1) * Buffer.byteLength(JSON.stringify(item))
+  let bytes = historyBytes
+  const matches = findItems(gateway, owner, new Set(ids), pageAllowance * maxBytes)
+  for await (const { id, item } of matches) {
+    bytes += (references.get(id) ?? 1) * Buffer.byteLength(JSON.stringify(item))
     if (bytes > maxBytes)
       throw gatewayError(
         'body_too_large',
-        `input with the items it refers to is larger than ${maxBytes} bytes.`,
+        `The input with the items it references is larger than ${maxBytes} bytes.`,
       )
     stored.set(id, item)
   }

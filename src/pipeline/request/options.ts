@@ -3,24 +3,24 @@ import type { ProviderPreferences } from '../../dialects/schema/preferences.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
-/** What a request says about how it should be served, beside what it asks the model. */
+/** How a request is to be served, as opposed to what is sent to the model. */
 export interface RequestOptions {
-  /** Slugs in the order they are to be tried. */
+  /** Slugs, in the order they are tried. */
   models: string[]
   routing: ProviderPreferences
   sessionId: string | null
   /** The end user, as the client names them. */
   user: string | null
   app: { url: string | null; title: string | null }
-  /** Anything a translation would lose is refused. */
+  /** The request is rejected if a translation would drop a field. */
   strict: boolean
-  /** Its answer is to say how it came about. */
+  /** The reply includes `service_metadata`. */
   wantsMetadata: boolean
-  /** Which names of reasoning formats its answer uses. */
+  /** The names of reasoning formats in the reply. */
   reasoningFormatNames: FormatNames
 }
 
-/** More would be a way to try the whole catalogue in one request. */
+/** Bounds the attempts of one request. */
 const maxFallbacks = 3
 const maxLabelLength = 256
 
@@ -31,7 +31,7 @@ export function parseOptions(
 ): RequestOptions {
   return {
     models: parseModels(body, defaultModel),
-    // The operation's schema checked it; a preset's was checked when it was made.
+    // Validated by the operation's schema; a preset's, when the preset was created.
     routing: (asObject(body.provider) ?? {}) as ProviderPreferences,
     sessionId: sanitizeLabel(
       asString(body.session_id) ?? firstHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
@@ -71,7 +71,7 @@ function firstHeader(headers: Headers, names: string[]): string | undefined {
   return undefined
 }
 
-/** Kept in a record: bounded, and without what a database would refuse. */
+/** Stored with the generation: bounded, and without characters that PostgreSQL rejects. */
 function sanitizeLabel(text: string | null | undefined): string | null {
   return text ? text.slice(0, maxLabelLength).replaceAll('\0', '').toWellFormed() : null
 }

@@ -1,15 +1,15 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 
-/** True for a page of this server itself, by its own address or the public one. */
-export function isOwnOrigin(gateway: Gateway, request: Request, origin: string): boolean {
+/** Whether a page of this server sent the httpRequest, at its own host or at `public_url`. */
+export function isOwnOrigin(gateway: Gateway, httpRequest: Request, origin: string): boolean {
   if (!URL.canParse(origin)) return false
   const { public_url } = gateway.settings
   if (public_url && new URL(public_url).origin === origin) return true
-  return new URL(origin).host === request.headers.get('host')
+  return new URL(origin).host === httpRequest.headers.get('host')
 }
 
-/** Where clients reach this server, for addresses in answers. */
-export function publicOrigin({ settings }: Gateway, request: Request): string {
-  return settings.public_url ? new URL(settings.public_url).origin : parseRequestUrl(request).origin
+/** The origin clients use, for URLs in responses. */
+export function publicOrigin({ settings }: Gateway, httpRequest: Request): string {
+  return settings.public_url ? new URL(settings.public_url).origin : parseRequestUrl(httpRequest).origin
 }

@@ -10,12 +10,12 @@ export function newGenerationId(): string {
   return `gen-${newTimeOrderedHex()}`
 }
 
-/** Expands the preset, decodes the body and adds what is known of the caller. */
+/** Expands the preset, decodes the body and adds the context of the caller's key. */
 export async function parseRequest(gateway: Gateway, incoming: IncomingRequest): Promise<InferenceRequest> {
   const { caller, format, httpRequest } = incoming
   const startedAt = performance.now()
-  const known = gateway.accounts.findContext(caller.key)
-  const keyContext = known instanceof Promise ? await known : known
+  const loading = gateway.accounts.findContext(caller.key)
+  const keyContext = loading instanceof Promise ? await loading : loading
   const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
   const id = incoming.id ?? newGenerationId()

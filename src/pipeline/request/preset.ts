@@ -11,24 +11,24 @@ export interface ExpandedRequest {
 
 interface NamedPreset {
   slug: string
-  /** The model the request names beside it, or nothing. */
+  /** The model in the request itself; empty if it names none. */
   model: string
 }
 
-/** No other text is looked for: a database may refuse it. */
+/** Anything else cannot be a slug, and a database may reject it in a query. */
 const presetSlug = /^[\w.-]{1,200}$/
 
 const presetReference = /^(.*?)@preset\/([^@/]+)$/
 
-/** The body with what the preset it names adds; what the request itself says stands. */
+/** Merges the preset that the body names into it; fields of the request take precedence. */
 export function expandPreset(
   gateway: Gateway,
   organizationId: string,
   target: PresetTarget,
   body: JsonObject,
 ): ExpandedRequest | Promise<ExpandedRequest> {
-  const named = parsePresetReference(body)
-  return named ? applyPreset(gateway, organizationId, target, body, named) : { body, presetId: null }
+  const reference = parsePresetReference(body)
+  return reference ? applyPreset(gateway, organizationId, target, body, reference) : { body, presetId: null }
 }
 
 async function applyPreset(
@@ -36,36 +36,40 @@ async function applyPreset(
   organizationId: string,
   target: PresetTarget,
   body: JsonObject,
-  named: NamedPreset,
+  reference: NamedPreset,
 ): Promise<ExpandedRequest> {
-  const known = presetSlug.test(named.slug)
-  const preset = known ? await gateway.accounts.findPreset(organizationId, named.slug) : undefined
+  const preset = presetSlug.test(reference.slug)
+    ? await gateway.accounts.findPreset(organizationId, reference.slug)
+    : undefined
   if (!preset)
     throw gatewayError(
       'preset_unusable',
-      `The preset "${named.slug.slice(0, 100)}" does not exist or is not active.`,
+      `The preset "${reference.slug.slice(0, 100)}" does not exist or is not active.`,
     )
   const config = target.translate(preset)
   if (presetReference.test(asString(config.model) ?? '')) {
-    throw invalidFieldError('model', `the preset "${named.slug}" names a preset itself`)
+    throw invalidFieldError(
+      'model',
+      `the preset "${reference.slug}" refers to another preset; name a model in it`,
+    )
   }
-  const own = Object.fromEntries(
+  const requested = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => value !== null && !presetOnly.has(name)),
   )
-  const merged: JsonObject = { ...config, ...own, ...(named.model && { model: named.model }) }
+  const merged: JsonObject = { ...config, ...requested, ...(reference.model && { model: reference.model }) }
   for (const name of nestedFields) {
     const settings = asObject(config[name])
-    if (settings) merged[name] = { ...settings, ...asObject(own[name]) }
+    if (settings) merged[name] = { ...settings, ...asObject(requested[name]) }
   }
-  if (config.tools && own.tools) merged.tools = mergeTools(config.tools, own.tools)
+  if (config.tools && requested.tools) merged.tools = mergeTools(config.tools, requested.tools)
   const prompted = preset.systemPrompt === null ? merged : target.addSystemPrompt(merged, preset.systemPrompt)
   return { body: prompted, presetId: preset.id }
 }
 
-/** Where formats keep what steers the model, beside what it is asked. */
+/** Fields that hold the parameters of the model as an object; they are merged field by field. */
 const nestedFields = ['generationConfig', 'options']
 
-/** What only a preset says: a request has other ways to say it, or none. */
+/** Fields that only a preset may set: a request uses headers instead, or cannot set them. */
 const presetOnly = new Set(['preset', 'model', 'cache_enabled', 'cache_ttl_seconds'])
 
 /** `@preset/slug`, `author/model@preset/slug`, or the field `preset`. */
@@ -77,13 +81,13 @@ function parsePresetReference(body: JsonObject): NamedPreset | null {
   return slug ? { model, slug } : null
 }
 
-/** Where formats have different words for one thing. */
+/** Names of the same field in each format. */
 const fieldNames: { chat: string; messages: string; responses: string }[] = [
   { chat: 'max_tokens', messages: 'max_tokens', responses: 'max_output_tokens' },
   { chat: 'stop', messages: 'stop_sequences', responses: 'stop' },
 ]
 
-/** Fields that mean something else, or nothing, in another format than the one they were written in. */
+/** Fields with another meaning, or none, in the other formats. */
 const formatSpecificFields = new Set([
   'tools',
   'tool_choice',
@@ -98,14 +102,14 @@ const formatSpecificFields = new Set([
   'max_completion_tokens',
 ])
 
-/** The fields of a preset in the words of a format. */
+/** Renames the fields of a preset to those of a format. */
 function translateTo(format: PresetFormat) {
   return (preset: ActivePreset): JsonObject => {
     if (preset.format === format) return preset.config
     const fields = Object.entries(preset.config).filter(([name]) => !formatSpecificFields.has(name))
     return Object.fromEntries(
       fields.map(([name, value]) => [
-        fieldNames.find((word) => word[preset.format] === name)?.[format] ?? name,
+        fieldNames.find((names) => names[preset.format] === name)?.[format] ?? name,
         value,
       ]),
     )
@@ -140,22 +144,22 @@ const routingFields = new Set([
   ...['cache_enabled', 'cache_ttl_seconds'],
 ])
 
-/** What steers the gateway is said beside the request, what steers the model inside a field of the format. */
-function translateNested(field: string, words: Readonly<Record<string, string>>) {
+/** For formats that nest the model parameters in a field; routing fields stay at the top level. */
+function translateNested(field: string, names: Readonly<Record<string, string>>) {
   return (preset: ActivePreset): JsonObject => {
     const config = translateTo('chat')(preset)
-    const steering = Object.entries(config).filter(([name]) => routingFields.has(name))
+    const routing = Object.entries(config).filter(([name]) => routingFields.has(name))
     const settings = Object.entries(config).flatMap(([name, value]) =>
-      words[name] ? [[words[name], value] as const] : [],
+      names[name] ? [[names[name], value] as const] : [],
     )
-    return { ...Object.fromEntries(steering), [field]: Object.fromEntries(settings) }
+    return { ...Object.fromEntries(routing), [field]: Object.fromEntries(settings) }
   }
 }
 
-/** What a preset becomes in the bodies of a format. */
+/** How a preset is merged into a body of one format. */
 export interface PresetTarget {
   translate(preset: ActivePreset): JsonObject
-  /** The body with a system prompt, unless it has one of its own. */
+  /** Adds the system prompt, unless the body already has one. */
   addSystemPrompt(body: JsonObject, text: string): JsonObject
 }
 
@@ -187,7 +191,7 @@ function prependSystemMessage(body: JsonObject, content: string): JsonObject {
   return { ...body, messages: [{ role: 'system', content }, ...messages] }
 }
 
-/** There is nobody to speak to in a text that is only to be continued. */
+/** A completion prompt has no roles, so the system prompt goes in front of the text. */
 function prependToPrompt(body: JsonObject, text: string): JsonObject {
   return typeof body.prompt === 'string' ? { ...body, prompt: `${text}\n\n${body.prompt}` } : body
 }
@@ -197,18 +201,14 @@ function addSystemInstruction(body: JsonObject, text: string): JsonObject {
   return { ...body, systemInstruction: { parts: [{ text }] } }
 }
 
-/** The preset's tools in their order, then those only the request has. */
+/** The preset's tools in their order, replaced by the request's of the same name, then the rest of the request's. */
 function mergeTools(ofPreset: unknown, ofRequest: unknown): JsonObject[] {
   const requested = asObjects(ofRequest)
-  const names = new Set(requested.map(toolIdentity))
-  const kept = asObjects(ofPreset).map(
-    (tool) => requested.find((own) => toolIdentity(own) === toolIdentity(tool)) ?? tool,
+  const merged = asObjects(ofPreset).map(
+    (tool) => requested.find((other) => toolIdentity(other) === toolIdentity(tool)) ?? tool,
   )
-  const known = new Set(kept.map(toolIdentity))
-  return [
-    ...kept,
-    ...requested.filter((tool) => names.has(toolIdentity(tool)) && !known.has(toolIdentity(tool))),
-  ]
+  const mergedNames = new Set(merged.map(toolIdentity))
+  return [...merged, ...requested.filter((tool) => !mergedNames.has(toolIdentity(tool)))]
 }
 
 function toolIdentity(tool: JsonObject): string {

@@ -5,19 +5,19 @@ import { asObject } from '../../lib/json-values.ts'
 type SizeLimits = Pick<Settings['limits'], 'list_entries' | 'parts'>
 
 /**
- * Refuses what no client sends before the schema looks at it: every message, part, tool and field costs time in each
- * stage, far more than its bytes. `values` is how many there are in the whole body: few cannot be too many of anything.
+ * Rejects oversized lists before the schema is applied: every message, part, tool and field costs time in each stage,
+ * far more than its bytes do. `values` is the number of JSON values in the body; a small body skips the check.
  */
-export function enforceSizeLimits(body: unknown, values: number, ceilings: SizeLimits): void {
+export function enforceSizeLimits(body: unknown, values: number, limits: SizeLimits): void {
   const fields = asObject(body)
-  if (!fields || values <= Math.min(ceilings.list_entries, ceilings.parts)) return
-  assertLength('body', Object.keys(fields).length, ceilings)
+  if (!fields || values <= Math.min(limits.list_entries, limits.parts)) return
+  assertLength('body', Object.keys(fields).length, limits)
   const parts = { count: 0 }
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== 'object' || value === null) continue
-    assertLength(name, sizeOf(value), ceilings)
-    if (!Array.isArray(value)) countParts(value, name, parts, ceilings)
-    else for (const [place, entry] of value.entries()) countParts(entry, `${name}.${place}`, parts, ceilings)
+    assertLength(name, sizeOf(value), limits)
+    if (!Array.isArray(value)) countParts(value, name, parts, limits)
+    else for (const [index, entry] of value.entries()) countParts(entry, `${name}.${index}`, parts, limits)
   }
 }
 
@@ -34,19 +34,19 @@ function sizeOf(value: object): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length
 }
 
-/** What the lists inside an entry hold: the parts of a message, the functions of a tool. */
-function countParts(entry: unknown, at: string, parts: { count: number }, ceilings: SizeLimits): void {
+/** Counts the entries of nested lists: the parts of a message, the functions of a tool. */
+function countParts(entry: unknown, path: string, parts: { count: number }, limits: SizeLimits): void {
   if (typeof entry !== 'object' || entry === null) return
-  assertLength(at, sizeOf(entry), ceilings)
+  assertLength(path, sizeOf(entry), limits)
   for (const [name, inner] of Object.entries(entry)) {
     if (typeof inner !== 'object' || inner === null) continue
-    assertLength(`${at}.${name}`, sizeOf(inner), ceilings)
+    assertLength(`${path}.${name}`, sizeOf(inner), limits)
     if (!Array.isArray(inner)) continue
     parts.count += inner.length
-    if (parts.count > ceilings.parts)
+    if (parts.count > limits.parts)
       throw invalidFieldError(
-        `${at}.${name}`,
-        `the request has more than ${ceilings.parts} parts (limits.parts)`,
+        `${path}.${name}`,
+        `the request has more than ${limits.parts} parts (limits.parts)`,
       )
   }
 }

@@ -13,7 +13,7 @@ import type { RequestTrace } from '../settlement/trace.ts'
 import { type FailedAttempt, statusFor } from '../upstream/failure.ts'
 import type { RoutingPlan } from './plan.ts'
 
-/** What `service_metadata` says of a request, as far as it has come. */
+/** The `service_metadata` of a request, up to its current attempt. */
 export function buildMetadata(request: InferenceRequest, trace: RequestTrace): JsonObject {
   return { ...explainDecision(describeDecision(request, trace.plan), describePath(trace, null)) }
 }
@@ -33,21 +33,21 @@ export function describeDecision(request: InferenceRequest, plan: RoutingPlan): 
   }
 }
 
-/** Suffixes can be piled up without end. */
+/** The requested name is unbounded: suffixes can be repeated. */
 const maxNameLength = 256
 
-/** What the request says about its way, by the names it says it with. */
+/** The routing parameters of the request, under their API names. */
 function routingParams({ options, content }: InferenceRequest, { resolvedModels }: RoutingPlan): JsonObject {
-  const said = Object.entries(options.routing).filter(([, value]) => value !== null)
+  const preferences = Object.entries(options.routing).filter(([, value]) => value !== null)
   const variants = [...new Set(resolvedModels[0]?.variants)]
   return {
-    ...Object.fromEntries(said),
+    ...Object.fromEntries(preferences),
     ...(variants.length > 0 && { variants }),
     ...(content.call.serviceTier !== undefined && { service_tier: content.call.serviceTier }),
   }
 }
 
-/** Tells why a request failed, to who asked for it. What is our own fault stays between the log and us. */
+/** Adds `service_metadata` to the error if it was requested. Internal errors are only logged. */
 export function explainError(
   request: InferenceRequest,
   plan: RoutingPlan,
@@ -64,7 +64,7 @@ function describePath(trace: RequestTrace, error: GatewayError | null): RoutingO
   const now = performance.now()
   const { candidate, attemptAt, startedAt } = trace
   const attempts = trace.attempts.map((attempt) => describeAttempt(attempt, startedAt))
-  // The last one is either among those that failed, or the one this is about.
+  // The last attempt has either failed already, or is the current one.
   const hasFailed = trace.attempts.at(-1)?.beganAt === attemptAt
   if (candidate && !hasFailed) attempts.push(describeCurrentAttempt(candidate, trace, error, now))
   return {
@@ -79,19 +79,19 @@ function describePath(trace: RequestTrace, error: GatewayError | null): RoutingO
 
 function describeAttempt(
   { endpoint: tag, failure, beganAt, endedAt, ...attempt }: FailedAttempt,
-  from: number,
+  requestStartedAt: number,
 ): UpstreamAttempt {
   return {
     ...attempt,
     tag,
     status: statusFor(failure),
     error: failure.kind,
-    startedMs: beganAt - from,
+    startedMs: beganAt - requestStartedAt,
     durationMs: endedAt - beganAt,
   }
 }
 
-/** When its client is told of a failure of the provider, it is that of this one. */
+/** If the client's error is a failure of the provider, it is that of this attempt. */
 function describeCurrentAttempt(
   { model, endpoint, byokKey }: Candidate,
   { attemptAt, startedAt }: RequestTrace,

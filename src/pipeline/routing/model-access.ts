@@ -8,7 +8,7 @@ import { hasUsableEndpoint } from '../../routing/decide.ts'
 import type { RoutingQuery } from '../../routing/query.ts'
 import type { Caller } from '../request/authenticate.ts'
 
-/** Who asks for a list of models, and through which region. */
+/** The caller of a model listing, and the region of the host it called. */
 export interface ModelViewer {
   gateway: Gateway
   caller: Caller
@@ -18,12 +18,12 @@ export interface ModelViewer {
 export const availabilityQuery = {
   include_unavailable: queryBoolean()
     .optional()
-    .describe('true: also models that no credential, of the installation or of the caller, can reach'),
+    .describe('true: also models that neither the installation nor the caller has a credential for'),
 }
 
 const unrestrictedPolicy = computeEffectivePolicy({})
 
-/** The models of a listing: those with a credential that reaches them, unless the query asks for all. */
+/** The models that some credential can reach, or all with `include_unavailable`. */
 export async function listReachableModels(
   { gateway, caller, region }: ModelViewer,
   query: { include_unavailable?: boolean | undefined },
@@ -33,7 +33,7 @@ export async function listReachableModels(
   return filterReachable(gateway, gateway.catalogue.models, { policy: unrestrictedPolicy, byokKeys, region })
 }
 
-/** Those that a plain request of the caller could be routed to, by the rules of routing itself. */
+/** The models that a plain request of the caller could be routed to, by the rules of routing. */
 export async function listUsableModels(
   { gateway, caller, region }: ModelViewer,
   models: readonly Model[],
@@ -51,7 +51,7 @@ function filterReachable(
   models: readonly Model[],
   keyContext: ReachContext,
 ): readonly Model[] {
-  const wanted: RoutingQuery = {
+  const query: RoutingQuery = {
     ...keyContext,
     models: [],
     preferences: {},
@@ -59,5 +59,5 @@ function filterReachable(
     providerByName: gateway.catalogue.providerByName,
     stickyKeyFor: () => null,
   }
-  return models.filter((model) => hasUsableEndpoint(model, wanted))
+  return models.filter((model) => hasUsableEndpoint(model, query))
 }

@@ -12,11 +12,11 @@ import type { RoutingState } from '../../routing/rank.ts'
 import { hashConversationStart } from '../../routing/sticky.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 
-/** Where a request may go, best first. */
+/** The candidates for a request, best first. */
 export interface RoutingPlan extends RoutingDecision {
-  /** What its names of models stand for. */
+  /** The models that the requested slugs resolve to. */
   resolvedModels: ResolvedModel[]
-  /** What was known of the endpoints, where somebody wants to be told. */
+  /** The health of the endpoints at decision time, if metadata was requested. */
   healthSnapshot: HealthSnapshot | null
 }
 
@@ -30,7 +30,7 @@ export function assertRoutable(gateway: Gateway, { options }: InferenceRequest, 
   if (plan.candidates.length === 0) throw noCandidateError(gateway, options.models, plan)
 }
 
-/** The decision, whatever it is: also that there is nowhere to go. */
+/** The routing decision, also if it has no candidates. */
 export function buildPlan(
   gateway: Gateway,
   request: InferenceRequest,
@@ -43,48 +43,48 @@ export function buildPlan(
   )
   const { health, sticky } = gateway.routing
   const now = gateway.clock.now()
-  const world = { health, random, now }
-  const decision = decideRoute(buildRoutingQuery(gateway, request, resolvedModels), world, (conversation) =>
+  const state = { health, random, now }
+  const decision = decideRoute(buildRoutingQuery(gateway, request, resolvedModels), state, (conversation) =>
     sticky.find(conversation, now),
   )
   return {
     ...decision,
     resolvedModels,
-    healthSnapshot: request.options.wantsMetadata ? takeHealthSnapshot(decision, world) : null,
+    healthSnapshot: request.options.wantsMetadata ? takeHealthSnapshot(decision, state) : null,
   }
 }
 
 /**
- * Without models that cannot help thinking, where that is refused in so many words. One that was only called
- * the latest of its family thinks as little as it can instead: nobody knew which it would be.
+ * Drops models whose reasoning is mandatory if the request turns reasoning off. A `latest` alias is exempt and reasons
+ * as little as possible, because the client could not know which model it resolves to.
  */
 function dropMandatoryReasoning(
   { format, content }: InferenceRequest,
-  found: ResolvedModel[],
+  resolvedModels: ResolvedModel[],
 ): ResolvedModel[] {
   if (
     !format.requestCodec.rejectsMandatoryReasoning ||
     isReasoningRequested(content.call.reasoning) !== false
   )
-    return found
-  const able = found.filter(({ model, latest }) => latest !== null || !model.reasoning?.mandatory)
-  const [first] = found
-  if (able.length > 0 || !first) return able
+    return resolvedModels
+  const allowed = resolvedModels.filter(({ model, latest }) => latest !== null || !model.reasoning?.mandatory)
+  const [first] = resolvedModels
+  if (allowed.length > 0 || !first) return allowed
   const efforts = first.model.reasoning?.supported_efforts?.join(', ')
   throw invalidFieldError(
     'reasoning',
-    `cannot be switched off: ${first.model.id} always thinks${efforts ? ` (${efforts})` : ''}`,
+    `cannot be disabled for ${first.model.id}${efforts ? `; supported efforts: ${efforts}` : ''}`,
   )
 }
 
 function buildRoutingQuery(
   gateway: Gateway,
   request: InferenceRequest,
-  found: ResolvedModel[],
+  resolvedModels: ResolvedModel[],
 ): RoutingQuery {
   const { options, content, region, keyContext } = request
   return {
-    models: found,
+    models: resolvedModels,
     preferences: options.routing,
     call: content.call,
     region,
@@ -95,17 +95,18 @@ function buildRoutingQuery(
   }
 }
 
-/** What the turns of one conversation have in common: the name the client gave it, or how it begins. */
+/** The same for all turns of a conversation: from its session id, or from a hash of its first messages. */
 export function stickyKeyOf({ caller, options, content }: InferenceRequest, modelId: string): string {
-  const talk = options.sessionId === null ? hashConversationStart(content.call) : `"${options.sessionId}"`
-  return `${caller.organizationId} ${modelId} ${talk}`
+  const conversation =
+    options.sessionId === null ? hashConversationStart(content.call) : `"${options.sessionId}"`
+  return `${caller.organizationId} ${modelId} ${conversation}`
 }
 
 function requireModel(gateway: Gateway, slug: string, requested: string[]): ResolvedModel {
-  const found = findModel(gateway.catalogue, slug)
-  if (!found) {
+  const resolved = findModel(gateway.catalogue, slug)
+  if (!resolved) {
     throw new GatewayError('model_unknown', {
-      message: `model: "${truncateSlug(slug)}" is not a model of this gateway.`,
+      message: `model: "${truncateSlug(slug)}" is not in the catalogue. List the models with GET /models.`,
       param: 'model',
       availability: {
         code: 'model_not_found',
@@ -114,27 +115,27 @@ function requireModel(gateway: Gateway, slug: string, requested: string[]): Reso
       },
     })
   }
-  const { model } = found
+  const { model } = resolved
   if (
     model.output_modalities.some(
       (modality) => modality === 'text' || modality === 'image' || modality === 'audio',
     )
   ) {
-    return found
+    return resolved
   }
   throw new GatewayError('model_wrong_endpoint', {
-    message: `model: "${truncateSlug(slug)}" makes ${model.output_modalities.join(', ')}, not text.`,
+    message: `model: "${truncateSlug(slug)}" outputs ${model.output_modalities.join(', ')}, not text. Use the endpoint for that output.`,
     param: 'model',
     availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested.map(truncateSlug) },
   })
 }
 
-/** What a client wrote is repeated to it, but not at any length. */
+/** Slugs are echoed in errors, bounded. */
 function truncateSlug(slug: string): string {
   return slug.length > 100 ? `${slug.slice(0, 100)}...` : slug
 }
 
-/** All of it because of a guardrail is a refusal, all of it asked to wait a reason to wait; else nobody fits. */
+/** Guardrails that exclude every endpoint block the request; a rate limit is worth a retry; otherwise no endpoint fits. */
 function noCandidateError(
   gateway: Gateway,
   requested: string[],
@@ -143,10 +144,7 @@ function noCandidateError(
   const reasons = [...new Set(exclusions.map(({ reason }) => reason))]
   if (reasons.length > 0 && reasons.every((reason) => reason.startsWith('guardrail:'))) {
     const fields = reasons.map((reason) => reason.slice('guardrail:'.length))
-    return gatewayError(
-      'guardrail_blocked',
-      `A guardrail does not allow this request (${fields.join(', ')}).`,
-    )
+    return gatewayError('guardrail_blocked', `A guardrail blocked this request (${fields.join(', ')}).`)
   }
   if (reasons.includes('rate_limited'))
     return rateLimitedError(
@@ -157,7 +155,7 @@ function noCandidateError(
   const isFiltered = reasons.some((reason) => reason !== 'no_credential')
   return new GatewayError(isFiltered ? 'no_provider' : 'no_endpoints', {
     ...(!isFiltered && {
-      message: `No provider of ${requested.map(truncateSlug).join(', ')} is set up here.`,
+      message: `No provider of ${requested.map(truncateSlug).join(', ')} is configured on this gateway.`,
       param: 'model',
     }),
     availability: {
@@ -178,7 +176,7 @@ function isRateLimited({ reason }: Exclusion): boolean {
   return reason === 'rate_limited'
 }
 
-/** Every provider said how long it wants to be left alone: until the first of them is back there is no use in asking. */
+/** Every provider is cooling down: a retry is useless until the first cooldown ends. */
 export function rateLimitedError(
   gateway: Gateway,
   requested: string[],
@@ -188,7 +186,7 @@ export function rateLimitedError(
   const until = Math.min(...ids.map((id) => gateway.routing.health.find(id)?.cooldownUntil ?? now))
   const seconds = Math.max(1, Math.ceil((until - now) / 1000))
   return new GatewayError('upstream_rate_limited', {
-    message: `Every provider of this model has asked to be left alone; the first is back in ${seconds} s.`,
+    message: `Rate limited by every provider of this model; retry after ${seconds} s.`,
     availability: {
       code: 'capacity_exhausted',
       retryable: true,

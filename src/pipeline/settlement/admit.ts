@@ -17,18 +17,18 @@ import type { Exclusion } from '../../routing/decide.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 
-/** A request that was let in: where it may go, what is set aside for it, and what its record begins with. */
+/** An admitted request: its plan, its hold, and the first part of its generation. */
 export interface Admission {
   plan: RoutingPlan
   hold: Amounts
-  /** Where its charge counts. */
+  /** The meters its charge counts in. */
   meteredIn: Pick<HoldRequest, 'subjects' | 'day'>
   draft: Draft
 }
 
 /**
- * Lets a request in that fits into every limit even in the worst case, and sets aside what that would cost:
- * against all limits at once, and committed, before any provider is asked.
+ * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
+ * against all limits at once before any provider is called.
  */
 export async function admit(
   gateway: Gateway,
@@ -36,25 +36,25 @@ export async function admit(
   routed: RoutingPlan,
 ): Promise<Admission> {
   enforceRateLimit(gateway, request)
-  const { plan, size, asking } = estimateHold(gateway, request, routed)
-  return placeHold(gateway, request, plan, size, asking)
+  const { plan, size, estimate } = estimateHold(gateway, request, routed)
+  return placeHold(gateway, request, plan, size, estimate)
 }
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
 
-/** What must be set aside for a request, and for which endpoints that is enough. */
+/** The hold for a request, and the plan without endpoints that it cannot cover. */
 export function estimateHold(
   gateway: Gateway,
   request: InferenceRequest,
   routed: RoutingPlan,
-): { plan: RoutingPlan; size: RequestSize; asking: HoldEstimate } {
+): { plan: RoutingPlan; size: RequestSize; estimate: HoldEstimate } {
   const plan = dropUnpriced(gateway, request, routed)
   const size = measureRequest(request)
   const hold = computeWorstCase(gateway, size, plan, request.at)
-  return { plan, size, asking: { ...hold, free: buildFreeLimit(request, plan) } }
+  return { plan, size, estimate: { ...hold, free: buildFreeLimit(request, plan) } }
 }
 
-/** For what nobody charges for: it must be let in, but takes nothing and counts as nothing. */
+/** For free requests: limits are checked, but nothing is held and no usage is counted. */
 export function admitFree(
   gateway: Gateway,
   request: InferenceRequest,
@@ -70,21 +70,21 @@ async function placeHold(
   request: InferenceRequest,
   plan: RoutingPlan,
   size: RequestSize,
-  asking: HoldEstimate,
+  estimate: HoldEstimate,
 ): Promise<Admission> {
   const draft = buildDraft(gateway, request, plan, size)
-  const wish = buildHoldRequest(request, asking)
-  const refusal = await gateway.ledger.admit({
+  const holdRequest = buildHoldRequest(request, estimate)
+  const rejection = await gateway.ledger.admit({
     op: 'admit',
-    request: wish,
+    request: holdRequest,
     organizationId: request.caller.organizationId,
     owner: gateway.node.id,
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
     draft: encodeDraft(draft),
   })
-  if (refusal) throw limitError(request, refusal)
-  const { amount, byok, subjects: counted, day } = wish
-  return { plan, hold: { amount, byok }, meteredIn: { subjects: counted, day }, draft }
+  if (rejection) throw limitError(request, rejection)
+  const { amount, byok, subjects, day } = holdRequest
+  return { plan, hold: { amount, byok }, meteredIn: { subjects, day }, draft }
 }
 
 /** Of the whole body, including what a preset or a stored conversation added. */
@@ -94,21 +94,21 @@ export function measureRequest({ content }: InferenceRequest): RequestSize {
   return computeRequestSize(call, body, Buffer.byteLength(text))
 }
 
-export function buildHoldRequest(request: InferenceRequest, asking: HoldEstimate): HoldRequest {
-  const { meterScopes: meters, limits } = request.keyContext
-  return { id: request.id, subjects: meters, day: utcDay(request.at), limits, ...asking }
+export function buildHoldRequest(request: InferenceRequest, estimate: HoldEstimate): HoldRequest {
+  const { meterScopes, limits } = request.keyContext
+  return { id: request.id, subjects: meterScopes, day: utcDay(request.at), limits, ...estimate }
 }
 
 export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: InferenceRequest): void {
   const { requests_per_minute } = settings.limits
-  const message = `A key may send ${requests_per_minute} requests a minute.`
+  const message = `Rate limit reached: ${requests_per_minute} requests per minute and key.`
   rateLimiter.consume(`key ${caller.key.id}`, requests_per_minute, at, message)
 }
 
-/** Beyond the longest reply: reading on after a client left, and a database that is away. */
+/** After the longest reply: time to drain it and to wait for an unavailable database. */
 const holdGraceMs = 600_000
 
-/** An endpoint whose price nobody knows cannot be used under a limit: nobody could say whether it is kept. */
+/** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
 function dropUnpriced(gateway: Gateway, { keyContext }: InferenceRequest, plan: RoutingPlan): RoutingPlan {
   const isLimited = keyContext.limits.some(({ kind }) => kind !== 'credits')
   if (!isLimited) return plan
@@ -119,8 +119,8 @@ function dropUnpriced(gateway: Gateway, { keyContext }: InferenceRequest, plan: 
     return { ...plan, candidates, exclusions: [...plan.exclusions, ...unpricedCandidates(plan, isPriced)] }
   throw gatewayError(
     'price_unknown',
-    `The price of ${plan.candidates[0]?.model.id} is not known, and this key has a limit. ` +
-      'Ask the operator for a price or for `billing.unknown_price`.',
+    `The price of ${plan.candidates[0]?.model.id} is unknown, and this key has a limit. ` +
+      'Ask the operator to set a price or `billing.unknown_price`.',
   )
 }
 
@@ -138,14 +138,14 @@ function unpricedCandidates(
     }))
 }
 
-/** Where a price is unknown, the ceiling the operator gave, if there is one. */
+/** The price, or the `billing.unknown_price` of the operator; null if there is neither. */
 export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
   return endpoint.pricing ?? gateway.settings.billing.unknown_price ?? null
 }
 
 /**
- * The dearest endpoint the plan may reach. It is one endpoint in the end: where spending with own keys counts too,
- * what is added is not the most of another one.
+ * The cost of the most expensive candidate. One candidate serves the request, so where BYOK usage counts too, the sum
+ * is the maximum of the sums, not the sum of the maxima.
  */
 function computeWorstCase(
   gateway: Gateway,
@@ -163,16 +163,18 @@ function computeWorstCase(
   return { amount: fromCredits, byok: together - fromCredits }
 }
 
-/** The most a request can cost at one endpoint, or in the default lane where a lane has no room. */
+/** The maximum cost at one endpoint, or at its default tier, which serves when the requested tier has no capacity. */
 export function worstCaseAt(gateway: Gateway, size: RequestSize, candidate: Candidate, at: number): Amounts {
   const { model, endpoint, byokKey } = candidate
-  const request = maxCostAt(gateway, size, endpoint, at)
-  const isLane = endpoint.service_tier !== null
-  const otherwise = isLane ? maxCostAt(gateway, size, endpointForTier(model, endpoint, null), at) : request
-  const list = request > otherwise ? request : otherwise
+  const requestedTier = maxCostAt(gateway, size, endpoint, at)
+  const defaultTier =
+    endpoint.service_tier === null
+      ? requestedTier
+      : maxCostAt(gateway, size, endpointForTier(model, endpoint, null), at)
+  const listPrice = requestedTier > defaultTier ? requestedTier : defaultTier
   return byokKey
-    ? { amount: computeFee(list, gateway.settings.billing.byok_fee), byok: list }
-    : { amount: list, byok: 0n }
+    ? { amount: computeFee(listPrice, gateway.settings.billing.byok_fee), byok: listPrice }
+    : { amount: listPrice, byok: 0n }
 }
 
 function maxCostAt(gateway: Gateway, size: RequestSize, endpoint: Candidate['endpoint'], at: number): bigint {
@@ -183,7 +185,7 @@ function maxCostAt(gateway: Gateway, size: RequestSize, endpoint: Candidate['end
   )
 }
 
-/** The endpoint whose prices count when a provider serves in another lane than it was asked for. */
+/** The endpoint whose prices apply if a provider serves with another tier than requested. */
 export function endpointForTier(
   { endpoints }: Candidate['model'],
   endpoint: Candidate['endpoint'],
@@ -211,7 +213,7 @@ function buildFreeLimit(
   }
 }
 
-/** Suffixes can be piled up without end. */
+/** The requested name is unbounded: suffixes can be repeated. */
 const maxModelLength = 256
 const maxAgentLength = 256
 
@@ -231,7 +233,7 @@ function buildDraft(
   }
 }
 
-/** What of a generation is known before it begins. */
+/** The columns of a generation that are known on admission. */
 function draftGeneration(request: InferenceRequest, images: number): Draft['generation'] {
   const { caller, options, content, httpRequest } = request
   return {
@@ -287,20 +289,26 @@ const limitCodes = {
 } as const satisfies Record<LimitKind, ErrorCode>
 
 const limitNames: Record<LimitKind, (window: string) => string> = {
-  credits: () => 'the credits of the account',
+  credits: () => "the account's credits",
   key: (window) => `the ${window} limit of this key`,
   workspace: (window) => `the ${window} budget of the workspace`,
   guardrail: (window) => `the ${window} budget of a guardrail`,
 }
 
-export function limitError({ at }: InferenceRequest, refusal: Rejection): GatewayError {
-  if (refusal.reason === 'rate') return freeRateLimitError(refusal, at)
-  const { kind, window, available, needed } = refusal
-  const name = limitNames[kind](windowNames[window])
+const limitReachedMessages: Record<LimitKind, (window: string) => string> = {
+  credits: () => 'The account has no credits left. Add credits to continue.',
+  key: (window) => `The ${window} limit of this key is reached.`,
+  workspace: (window) => `The ${window} budget of the workspace is reached.`,
+  guardrail: (window) => `The ${window} budget of a guardrail is reached.`,
+}
+
+export function limitError({ at }: InferenceRequest, rejection: Rejection): GatewayError {
+  if (rejection.reason === 'rate') return freeRateLimitError(rejection, at)
+  const { kind, window, available, needed } = rejection
   const message =
     available === 0n
-      ? `Nothing is left of ${name}.`
-      : `This request may cost up to $${formatUsd(needed)}, and $${formatUsd(available)} is left of ${name}. ` +
+      ? limitReachedMessages[kind](windowNames[window])
+      : `This request may cost up to $${formatUsd(needed)}, but only $${formatUsd(available)} remains of ${limitNames[kind](windowNames[window])}. ` +
         'Lower max_tokens or shorten the prompt.'
   return gatewayError(limitCodes[kind], message, {
     limit: kind,
@@ -310,7 +318,7 @@ export function limitError({ at }: InferenceRequest, refusal: Rejection): Gatewa
   })
 }
 
-/** Without the exponent that very small numbers print with. */
+/** Without an exponent, which very small numbers are printed with. */
 function formatUsd(nanos: bigint): string {
   const digits = nanos.toString().padStart(10, '0')
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')
@@ -324,5 +332,10 @@ function freeRateLimitError(
   at: number,
 ): GatewayError {
   const windowMs = per === 'minute' ? minuteMs : dayMs
-  return rateLimitError(`Free variants may be asked ${limit} times a ${per}.`, limit, windowMs, at)
+  return rateLimitError(
+    `Rate limit of free models reached: ${limit} requests per ${per}.`,
+    limit,
+    windowMs,
+    at,
+  )
 }

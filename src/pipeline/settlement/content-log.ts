@@ -9,18 +9,18 @@ import { maxCharacters, type Transcript } from '../reply/transcript.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { type FailedAttempt, statusFor, toClientError } from '../upstream/failure.ts'
 
-/** How a request went, as far as its content is concerned. */
+/** The parts of an outcome that are logged. */
 export interface ContentSource {
-  /** Null where nothing is kept. */
+  /** Null if content is not logged. */
   transcript: Transcript | null
-  /** What the client was told instead of an answer, or in the middle of it. */
+  /** The error sent to the client, instead of a reply or in the middle of a stream. */
   error: GatewayError | null
   attempts: readonly FailedAttempt[]
 }
 
 /**
- * Whether what is asked and answered is kept: where the workspace wants it, and never on a regional host.
- * The id decides which requests a sampling rate picks, so that there is one answer for each.
+ * Whether the prompt and the reply are logged: if the workspace enables it, and never on a regional host. Sampling
+ * depends on the id, so that the decision for a request is always the same.
  */
 export function shouldLogContent(
   logging: IoLoggingSettings | null,
@@ -31,13 +31,13 @@ export function shouldLogContent(
   return Number.parseInt(id.slice(-8), 16) < logging.samplingRate * 2 ** 32
 }
 
-/** Written together with the charge. What goes along with a charge must never cost us the charge. */
+/** Committed with the charge. A failure here must not fail the settlement. */
 export function buildContentStatements(
   gateway: Gateway,
   request: InferenceRequest,
-  told: ContentSource,
+  source: ContentSource,
 ): Statement[] {
-  if (!told.transcript) return []
+  if (!source.transcript) return []
   try {
     const { caller, id, at } = request
     const owner = {
@@ -46,10 +46,10 @@ export function buildContentStatements(
       workspaceId: caller.key.workspace_id,
       createdAt: new Date(at).toISOString(),
     }
-    const content = buildContent(request, told, told.transcript)
+    const content = buildContent(request, source, source.transcript)
     return [buildContentStatement(gateway.db, gateway.vault, owner, content)]
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'the content of a generation could not be kept')
+    gateway.log.warn({ err, id: request.id }, 'failed to log the content of a generation')
     return []
   }
 }
@@ -59,31 +59,31 @@ function buildContent(
   { error, attempts }: ContentSource,
   transcript: Transcript,
 ): JsonObject {
-  const clip = new ContentClipper()
-  const said = transcript.toText()
+  const clipper = new ContentClipper()
+  const output = transcript.toText()
   return {
-    input: buildInput(body, clip),
-    // Not shown to the client, not kept either.
-    output: call.reasoning?.exclude ? { ...said, reasoning: null } : said,
+    input: buildInput(body, clipper),
+    // Reasoning that is hidden from the client is not logged either.
+    output: call.reasoning?.exclude ? { ...output, reasoning: null } : output,
     error: error && describeError(error, attempts),
-    truncated: clip.truncated || transcript.truncated,
+    truncated: clipper.truncated || transcript.truncated,
   }
 }
 
-/** Where the formats have what is said, and what stands above it. */
+/** The fields of all formats that hold the messages and the system prompt. */
 const messageFields = ['messages', 'input', 'contents']
 const instructionFields = ['system', 'instructions', 'systemInstruction', 'system_instruction']
 
-/** In the words of the client, the newest first to be kept. */
-function buildInput(body: JsonObject, clip: ContentClipper): JsonObject {
+/** In the client's format; the oldest messages are truncated first. */
+function buildInput(body: JsonObject, clipper: ContentClipper): JsonObject {
   const content = firstPresent(body, messageFields)
-  if (content === undefined) return { prompt: asString(clip.clip(firstPrompt(body.prompt))) ?? '' }
+  if (content === undefined) return { prompt: asString(clipper.clip(firstPrompt(body.prompt))) ?? '' }
   const instructions = firstPresent(body, instructionFields)
   const messages = [
     ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
     ...(Array.isArray(content) ? content : [{ role: 'user', content }]),
   ]
-  return { messages: clip.clipList(messages.reverse()).reverse() }
+  return { messages: clipper.clipList(messages.reverse()).reverse() }
 }
 
 function firstPresent(body: JsonObject, names: string[]): unknown {
@@ -94,7 +94,7 @@ function firstPrompt(prompt: unknown): unknown {
   return Array.isArray(prompt) ? prompt[0] : prompt
 }
 
-/** Only what the client may know: what a provider says about our account there is for the operator's eyes. */
+/** As the client saw it: a provider's messages about the operator's account are not logged for workspaces. */
 function describeError(error: GatewayError, attempts: readonly FailedAttempt[]): JsonObject {
   const { message, row, metadata, cause } = error
   return {
@@ -111,11 +111,11 @@ function describeAttempt(attempt: FailedAttempt): JsonObject {
   return { code: statusFor(attempt.failure), message, provider_name: attempt.provider, raw: null }
 }
 
-/** Longer texts that are made of nothing but letters and digits are images, sounds, files and signatures. */
+/** Longer base64 texts are images, audio, files and signatures. */
 const maxDataLength = 4096
 const dataPattern = /^(?:data:[^,]{0,200},)?[\w+/=-]{512}/
 
-/** A copy of bounded length, without what nobody reads. */
+/** Copies a value up to a length, with binary data replaced by its size. */
 class ContentClipper {
   #remaining = maxCharacters
   get truncated(): boolean {
@@ -131,22 +131,22 @@ class ContentClipper {
   }
 
   clipList(values: unknown[]): unknown[] {
-    const kept: unknown[] = []
+    const clipped: unknown[] = []
     for (const value of values) {
       if (this.#isFull()) break
-      kept.push(this.clip(value))
+      clipped.push(this.clip(value))
     }
-    return kept
+    return clipped
   }
 
   #clipObject(object: JsonObject): JsonObject {
-    const kept: JsonObject = {}
+    const clipped: JsonObject = {}
     for (const [name, value] of Object.entries(object)) {
       if (this.#isFull()) break
       this.#remaining -= name.length
-      kept[name] = this.clip(value)
+      clipped[name] = this.clip(value)
     }
-    return kept
+    return clipped
   }
 
   #clipText(text: string): string {
@@ -154,9 +154,9 @@ class ContentClipper {
       const head = text.startsWith('data:') ? text.slice(0, text.indexOf(',') + 1) : ''
       return `${head}[${text.length - head.length} characters of data]`
     }
-    const kept = text.slice(0, Math.max(0, this.#remaining))
+    const clipped = text.slice(0, Math.max(0, this.#remaining))
     this.#remaining -= text.length
-    return kept
+    return clipped
   }
 
   #isFull(): boolean {

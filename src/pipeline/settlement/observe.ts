@@ -6,7 +6,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import { stickyKeyOf } from '../routing/plan.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
-/** What a request that reached its end says about the endpoint it ended at. */
+/** Updates the health of the endpoint that served a request. */
 export function recordOutcome(
   gateway: Gateway,
   request: InferenceRequest,
@@ -33,13 +33,13 @@ export function recordOutcome(
   } else health.releaseTrial()
 }
 
-/** It ended for a reason that is not the endpoint's: nothing is learnt of it. */
+/** For a request that ended for a reason unrelated to the endpoint. */
 export function ignoreOutcome({ routing }: Gateway, trace: RequestTrace): void {
   if (trace.candidate && trace.isOpen) routing.health.getOrCreate(trace.candidate.id).releaseTrial()
   trace.isOpen = false
 }
 
-/** Without what the attempts before it took. */
+/** Of the last attempt only. */
 function measurePerformance({ startedAt, attemptAt }: RequestTrace, { firstTokenMs, charge }: Outcome) {
   const endedAt = performance.now()
   const firstAt = firstTokenMs === null ? null : startedAt + firstTokenMs
@@ -51,7 +51,7 @@ function measurePerformance({ startedAt, attemptAt }: RequestTrace, { firstToken
   }
 }
 
-/** The next turn goes to the same endpoint, where it finds what it has in common with this one in a cache. */
+/** Routes the next turn to the same endpoint, which has the common prefix in its prompt cache. */
 function rememberSticky(
   { routing, clock }: Gateway,
   request: InferenceRequest,

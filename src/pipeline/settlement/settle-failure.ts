@@ -6,7 +6,7 @@ import { ClientGoneError } from '../upstream/errors.ts'
 import type { SettleFn } from './settle.ts'
 import type { RequestTrace } from './trace.ts'
 
-/** Settles a request without a reply, for nothing; returns the error for the client. */
+/** Settles a request without a reply, at no charge; returns the error for the client. */
 export async function settleFailure(
   request: InferenceRequest,
   trace: RequestTrace,

@@ -19,21 +19,21 @@ import { buildContentStatements } from './content-log.ts'
 import { recordOutcome } from './observe.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
 
-/** What a reply consumed and costs: known before the client is told that it is over. */
+/** The usage and cost of a reply, computed before its end is sent to the client. */
 export function computeCharge(
   gateway: Gateway,
   request: InferenceRequest,
   { hold, draft }: Admission,
   candidate: Candidate,
   summary: ReplySummary,
-  brokeOff = false,
+  isInterrupted = false,
 ): Charge {
   const endpoint = servingEndpoint(candidate, summary)
-  const reply = buildBillableReply(summary, brokeOff)
-  // What the provider says it took is better than the most it may take.
-  const isTold = endpoint.pricing === null && reply.usage?.reportedCost != null
+  const reply = buildBillableReply(summary, isInterrupted)
+  // The cost reported by the provider is more exact than the price for unknown models.
+  const hasReportedCost = endpoint.pricing === null && reply.usage?.reportedCost != null
   return priceReply(reply, {
-    pricing: isTold ? null : pricingOf(gateway, endpoint),
+    pricing: hasReportedCost ? null : pricingOf(gateway, endpoint),
     at: request.at,
     isByok: candidate.byokKey !== null,
     byokFee: draft.byokFee,
@@ -43,27 +43,27 @@ export function computeCharge(
   })
 }
 
-/** The tier a reply was served with: the upstream's word, or else the lane it was asked for in; null: not said. */
+/** The tier a reply was served with: as reported by the upstream, or as requested; null if unknown. */
 export function tierOf({ endpoint }: Candidate, summary: ReplySummary | null): ServedTier | null {
   return summary?.tier ?? endpoint.service_tier
 }
 
-/** The endpoint whose prices count: a provider may serve with another tier than it was asked for. */
+/** The endpoint whose prices apply: a provider may serve with another tier than requested. */
 function servingEndpoint(candidate: Candidate, summary: ReplySummary): Endpoint {
   const { model, endpoint } = candidate
-  const tier = tierOf(candidate, summary)
-  const lane = tier === 'default' ? null : tier
-  return lane === endpoint.service_tier ? endpoint : endpointForTier(model, endpoint, lane)
+  const served = tierOf(candidate, summary)
+  const tier = served === 'default' ? null : served
+  return tier === endpoint.service_tier ? endpoint : endpointForTier(model, endpoint, tier)
 }
 
-/** What of a reply its charge depends on. One that broke off ends with an error for its client. */
-function buildBillableReply(summary: ReplySummary, brokeOff = false): BillableReply {
+/** The parts of a reply that its charge depends on. An interrupted reply ends with an error for the client. */
+function buildBillableReply(summary: ReplySummary, isInterrupted = false): BillableReply {
   return {
     usage: summary.usage,
     complete: summary.isComplete,
     characters: summary.characters,
     finished: summary.finishReasons.length > 0,
-    failed: brokeOff || endedWithError(summary),
+    failed: isInterrupted || endedWithError(summary),
   }
 }
 
@@ -74,10 +74,10 @@ export function endedWithError(summary: ReplySummary): boolean {
 export function buildCost({ cost, listPrice, byok }: Charge, candidate: Candidate | undefined): UsageCost {
   const isByok = candidate?.byokKey != null
   const total = isByok ? byok : cost
-  // The parts of a charge that was cut to its hold are no more than the whole.
-  const isCut = total < listPrice.total
-  const prompt = isCut ? minAmount(listPrice.prompt, total) : listPrice.prompt
-  const completion = isCut ? minAmount(listPrice.completion, total - prompt) : listPrice.completion
+  // A charge may be capped at its hold; then its parts must not exceed it.
+  const isCapped = total < listPrice.total
+  const prompt = isCapped ? minAmount(listPrice.prompt, total) : listPrice.prompt
+  const completion = isCapped ? minAmount(listPrice.completion, total - prompt) : listPrice.completion
   return {
     total: usdFromNanos(cost),
     isByok,
@@ -87,7 +87,7 @@ export function buildCost({ cost, listPrice, byok }: Charge, candidate: Candidat
   }
 }
 
-/** How far a reply has come, for the case that nobody is left to settle it. */
+/** The progress of a reply, from which it is settled if this process dies. */
 export function buildCheckpoint(
   gateway: Gateway,
   { attempts, firstTokenMs }: RequestTrace,
@@ -107,8 +107,8 @@ export function buildCheckpoint(
   return JSON.stringify(checkpoint)
 }
 
-/** Settles a request. Whatever ends it first counts; later calls wait for that and change nothing. */
-export type SettleFn = (outcome: Outcome, companions?: Statement[]) => Promise<void>
+/** Settles a request. The first call counts; later ones await it and change nothing. */
+export type SettleFn = (outcome: Outcome, extraStatements?: Statement[]) => Promise<void>
 
 export function settleOnce(
   gateway: Gateway,
@@ -116,20 +116,20 @@ export function settleOnce(
   admission: Admission,
   trace: RequestTrace,
 ): SettleFn {
-  let closed: Promise<void> | undefined
-  return (outcome, companions = []) => {
-    const settled = () => {
+  let settling: Promise<void> | undefined
+  return (outcome, extraStatements = []) => {
+    const startSettling = () => {
       recordOutcome(gateway, request, trace, outcome)
-      const told = { ...trace, error: outcome.error }
-      const kept = [...companions, ...buildContentStatements(gateway, request, told)]
-      return settle(gateway, createSettlement(gateway, admission, trace, outcome, kept), request)
+      const contentStatements = buildContentStatements(gateway, request, { ...trace, error: outcome.error })
+      const statements = [...extraStatements, ...contentStatements]
+      return settle(gateway, createSettlement(gateway, admission, trace, outcome, statements), request)
     }
-    closed ??= settled()
-    return closed
+    settling ??= startSettling()
+    return settling
   }
 }
 
-/** Durable once it is done. */
+/** Resolves when the settlement is durable. */
 export async function settle(
   gateway: Gateway,
   settlement: Settlement,

@@ -20,7 +20,7 @@ export interface RequestTrace {
   /** Of the current or last attempt. */
   candidate: Candidate | null
   translation: Translation | null
-  /** Of the reply, where content is logged. */
+  /** Of the reply, if content is logged. */
   transcript: Transcript | null
   /** From arrival to the first content of a stream. */
   firstTokenMs: number | null

@@ -150,7 +150,7 @@ describe('Google', () => {
   })
 
   test('a token alone has no project', () => {
-    expect(vertex({ own: 'token' }).problem).toBe('The credential does not say its project.')
+    expect(vertex({ own: 'token' }).problem).toBe('The credential has no project.')
   })
 
   test('the variable may hold the account, or name a file that does', async () => {
@@ -175,7 +175,7 @@ describe('Google', () => {
 
   test('S6 a BYOK credential never makes the gateway read a file', () => {
     expect(vertex({ own: '/etc/passwd' })).toMatchObject({
-      problem: 'The credential does not say its project.',
+      problem: 'The credential has no project.',
     })
   })
 })

@@ -13,28 +13,31 @@ import type { DataRegion, DialectName } from '../../catalogue/vocabulary.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { SigningCredential } from '../../sign-in/all.ts'
 
-/** Where a request goes and what it is paid with. */
+/** The address and the credential of an upstream request. */
 export interface UpstreamAccess {
-  /** As this credential reaches it: its model may have another name there, and fewer formats. */
+  /** As seen with this credential: the model may have another name and fewer dialects. */
   endpoint: Endpoint
   baseUrl: string
-  /** Behind the path: `?api-version=...`, or nothing. */
+  /** Appended to the path: `?api-version=...`, or empty. */
   query: string
   credential: SigningCredential
   settings: ProviderSettings
-  /** A user wrote the address: nothing is sent to it unless it is public. */
+  /** A user supplied the address, so it must be public. */
   isUserNamed: boolean
-  /** Why nothing can be sent; null when it can. */
+  /** Why the endpoint cannot be used; null if it can. */
   problem: string | null
 }
 
-/** Opens a credential of the caller's own: to be called when the request is about to go out, and not before. */
+/** Decrypts a BYOK key, so it is called right before the request is sent. */
 export function resolveAccess(gateway: Gateway, candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint, byokKey } = candidate
   const { provider } = endpoint
   if (!byokKey) return sharedAccess(candidate, region)
   if (byokKey.origin !== originOf(provider))
-    return unusableAccess(endpoint, 'The credential was entered for another address of the provider.')
+    return unusableAccess(
+      endpoint,
+      'The credential was created for another address of the provider; enter it again.',
+    )
   const credential = openCredential(gateway, provider, byokKey)
   if (!credential) return unusableAccess(endpoint, 'The credential cannot be read.')
   const settings = {
@@ -42,19 +45,19 @@ export function resolveAccess(gateway: Gateway, candidate: Candidate, region: Da
     ...provider.installation.settings,
     ...settingsOf(credential),
   }
-  const resident = settingsForRegion(provider, settings, region)
-  if (!resident) return unusableAccess(endpoint, 'The credential is for another region than the request.')
-  return accessWithCredential(candidate, { credential, settings: resident }, region)
+  const regional = settingsForRegion(provider, settings, region)
+  if (!regional) return unusableAccess(endpoint, 'The credential is for another region than the request.')
+  return accessWithCredential(candidate, { credential, settings: regional }, region)
 }
 
 const sharedAccesses = new WeakMap<Endpoint, Map<DataRegion, UpstreamAccess>>()
 
-/** With the installation's own credential: worked out once, because the catalogue never changes. */
+/** With the installation's credential. Cached, because a catalogue is immutable. */
 function sharedAccess(candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint } = candidate
   const byRegion = sharedAccesses.get(endpoint) ?? new Map<DataRegion, UpstreamAccess>()
-  const known = byRegion.get(region)
-  if (known) return known
+  const cached = byRegion.get(region)
+  if (cached) return cached
   const access = accessWithCredential(candidate, endpoint.provider.installation, region)
   sharedAccesses.set(endpoint, byRegion.set(region, access))
   return access
@@ -68,19 +71,19 @@ function openCredential(
   try {
     return parseCredential(gateway.vault.open(sealed, `byok/${id}`), credentialFormOf(provider))
   } catch {
-    // Whatever is wrong with it, its words may hold a part of it.
+    // The message of the error may contain part of the credential.
     return null
   }
 }
 
 function defaultSettings({ settings = {} }: CatalogueProvider): ProviderSettings {
-  const known = Object.entries(settings).flatMap(([name, { fallback }]) =>
+  const defaults = Object.entries(settings).flatMap(([name, { fallback }]) =>
     fallback === undefined ? [] : [[name, fallback]],
   )
-  return Object.fromEntries(known)
+  return Object.fromEntries(defaults)
 }
 
-/** A request that must not leave its region takes no credential out of it. */
+/** Null if the request must stay in its region and the credential is for another one. */
 function settingsForRegion(
   { dataResidency }: CatalogueProvider,
   settings: ProviderSettings,
@@ -98,21 +101,21 @@ interface ResolvedCredential {
 
 function accessWithCredential(
   candidate: Candidate,
-  held: ResolvedCredential,
+  resolved: ResolvedCredential,
   region: DataRegion,
 ): UpstreamAccess {
   const { endpoint, model, byokKey } = candidate
-  const { credential } = held
-  if (credential.kind !== 'deployments') return accessTo(endpoint, { ...held, credential }, region)
+  const { credential } = resolved
+  if (credential.kind !== 'deployments') return accessTo(endpoint, { ...resolved, credential }, region)
   const deployment = credential.deployments.find(({ slug }) => isDeploymentOf(slug, model))
-  if (deployment) return accessToDeployment(endpoint, deployment, held.settings, byokKey !== null)
+  if (deployment) return accessToDeployment(endpoint, deployment, resolved.settings, byokKey !== null)
   const [resource] = credential.resources
   if (!resource) return unusableAccess(endpoint, 'The credential has no deployment of this model.')
-  const settings = { ...held.settings, ...withoutType(resource.settings) }
+  const settings = { ...resolved.settings, ...withoutType(resource.settings) }
   return accessTo(endpoint, { credential: { kind: 'token', token: resource.token }, settings }, region)
 }
 
-/** The type belongs to the resource: another one's is not inherited. */
+/** Each resource has its own type; it is not inherited from another resource. */
 function withoutType(settings: ProviderSettings): ProviderSettings {
   return { resource_type: '', ...settings }
 }
@@ -128,10 +131,11 @@ function accessTo(
 ): UpstreamAccess {
   const { provider } = endpoint
   const { url, missing } = resolveAddress(provider, settings)
-  if (url === null) return unusableAccess(endpoint, `The credential does not say its ${missing}.`)
-  const named =
+  if (url === null) return unusableAccess(endpoint, `The credential has no ${missing}.`)
+  const upstreamModel =
     provider.resolveModelName?.(endpoint.upstream_model, settings, region) ?? endpoint.upstream_model
-  const reached = named === endpoint.upstream_model ? endpoint : { ...endpoint, upstream_model: named }
+  const reached =
+    upstreamModel === endpoint.upstream_model ? endpoint : { ...endpoint, upstream_model: upstreamModel }
   return {
     endpoint: reached,
     baseUrl: url,
@@ -143,7 +147,7 @@ function accessTo(
   }
 }
 
-/** How the address of a deployment ends tells its format. */
+/** The end of a deployment's path gives its dialect. */
 const deploymentPaths: [string, DialectName][] = [
   ['/chat/completions', 'chat'],
   ['/responses', 'responses'],
@@ -152,11 +156,11 @@ const defaultDeploymentPath: (typeof deploymentPaths)[number] = ['', 'chat']
 
 function accessToDeployment(
   endpoint: Endpoint,
-  { url: text, token, upstreamModel }: Deployment,
+  { url: address, token, upstreamModel }: Deployment,
   settings: ProviderSettings,
   isUserNamed: boolean,
 ): UpstreamAccess {
-  const url = new URL(text)
+  const url = new URL(address)
   const path = url.pathname.replace(/\/+$/, '')
   const [ending, dialect] = deploymentPaths.find(([end]) => path.endsWith(end)) ?? defaultDeploymentPath
   return {
@@ -171,6 +175,6 @@ function accessToDeployment(
 }
 
 function unusableAccess(endpoint: Endpoint, problem: string): UpstreamAccess {
-  const nowhere = { baseUrl: '', query: '', settings: {}, isUserNamed: false }
-  return { endpoint, ...nowhere, credential: { kind: 'none' }, problem }
+  const empty = { baseUrl: '', query: '', settings: {}, isUserNamed: false }
+  return { endpoint, ...empty, credential: { kind: 'none' }, problem }
 }

@@ -3,14 +3,14 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { UpstreamCall } from './exchange.ts'
 import type { Translation } from './translate.ts'
 
-/** The HTTP request for an upstream. A pass-through keeps the client's text, and its headers of the same format. */
+/** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */
 export function buildUpstreamRequest(request: InferenceRequest, translation: Translation): UpstreamCall {
   const { dialect, upstreamRequest, access } = translation
   const { upstream, passthrough, name } = dialect
-  const passed = translation.isPassThrough ? pickHeaders(passthrough.headers, request) : {}
+  const forwarded = translation.isPassThrough ? pickHeaders(passthrough.headers, request) : {}
   const plain = {
     path: upstreamRequest.path,
-    headers: { ...upstreamRequest.headers, ...passed },
+    headers: { ...upstreamRequest.headers, ...forwarded },
     body: upstreamRequest.body,
   }
   const { upstream_model: model, provider } = access.endpoint
@@ -20,7 +20,7 @@ export function buildUpstreamRequest(request: InferenceRequest, translation: Tra
   const text = translation.isPassThrough
     ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)
     : JSON.stringify(body)
-  return { path, headers, upstream, access, text, isShaped: wire !== undefined }
+  return { path, headers, upstream, access, text, isAdapted: wire !== undefined }
 }
 
 function pickHeaders(names: readonly string[], { httpRequest }: InferenceRequest): Record<string, string> {

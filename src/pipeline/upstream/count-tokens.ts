@@ -18,7 +18,7 @@ import { readBounded } from './read-body.ts'
 import { translate } from './translate.ts'
 import { UpstreamExchange } from './upstream-exchange.ts'
 
-/** How many tokens a prompt has: the provider's own count where it has one, an estimate otherwise. */
+/** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
   const request = await parseRequest(gateway, incoming)
   assertRegionAllowed(request.keyContext.policy, request.region)
@@ -26,7 +26,7 @@ export async function countTokens(gateway: Gateway, incoming: IncomingRequest): 
   try {
     return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.content.call)
   } finally {
-    // Nobody charges for a count.
+    // Counting is free.
     await gateway.ledger.settle(createRelease(request.id, request.caller.organizationId))
   }
 }
@@ -36,19 +36,19 @@ async function countUpstream(
   request: InferenceRequest,
   plan: RoutingPlan,
 ): Promise<number | undefined> {
-  const own = request.format.dialect
-  const counting = own?.upstream.tokenCounting
-  const candidate = plan.candidates.find(({ endpoint }) => own && canCount(endpoint, own))
+  const { dialect } = request.format
+  const counting = dialect?.upstream.tokenCounting
+  const candidate = plan.candidates.find(({ endpoint }) => dialect && canCount(endpoint, dialect))
   return candidate && counting && requestCount(gateway, request, candidate, counting)
 }
 
 function canCount(endpoint: Endpoint, { name }: Dialect): boolean {
   const { inProcess, wire } = endpoint.provider
-  // One with a wire of its own has no such place, or another.
+  // A provider with its own wire format has no such endpoint, or another one.
   return !inProcess && !wire?.[name] && endpoint.dialects.includes(name)
 }
 
-/** What a count does not depend on, and some providers refuse there. */
+/** Fields that do not affect the count; some providers reject them in a count request. */
 const generationFields = [
   'stream',
   'max_tokens',
@@ -59,7 +59,7 @@ const generationFields = [
   'metadata',
 ]
 
-/** Undefined when the provider does not say. */
+/** Undefined if the provider does not return a count. */
 async function requestCount(
   gateway: Gateway,
   request: InferenceRequest,
@@ -67,7 +67,7 @@ async function requestCount(
   { suffix, field, acceptedFields }: TokenCounting,
 ): Promise<number | undefined> {
   const translation = translate(gateway, request, candidate)
-  const plain = buildUpstreamRequest(request, translation)
+  const generation = buildUpstreamRequest(request, translation)
   const body = Object.entries(translation.upstreamRequest.body).filter(([name]) =>
     acceptedFields ? acceptedFields.includes(name) : !generationFields.includes(name),
   )
@@ -75,13 +75,15 @@ async function requestCount(
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
   exchange.setTimeout(gateway.settings.limits.first_byte)
   try {
-    const asking = { ...plain, path: plain.path + suffix, text }
-    const { response } = await send(gateway, exchange, asking)
-    const answer = asObject(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
-    return asCount(answer?.[field]) || undefined
+    const counting = { ...generation, path: generation.path + suffix, text }
+    const { response } = await send(gateway, exchange, counting)
+    const reply = asObject(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
+    return asCount(reply?.[field]) || undefined
   } catch (error) {
     if (error instanceof UpstreamError || error instanceof SyntaxError) return undefined
-    throw error instanceof ClientGoneError ? gatewayError('request_timeout', 'The client left.') : error
+    throw error instanceof ClientGoneError
+      ? gatewayError('request_timeout', 'The client closed the connection.')
+      : error
   } finally {
     exchange.release()
   }

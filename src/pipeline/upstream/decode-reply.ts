@@ -19,7 +19,7 @@ export interface WholeReply {
   summary: ReplySummary
   /** After the transforms. */
   events: readonly ReplyEvent[]
-  /** The upstream's own body, where it is passed through. */
+  /** The upstream's body, if it is passed through. */
   body: JsonObject | null
 }
 

@@ -19,7 +19,7 @@ import type { UpstreamExchange } from './upstream-exchange.ts'
 
 export interface StreamedReply {
   stream: ReplyStream
-  /** What was held back until the first content, to be sent first. */
+  /** Buffered until the first content; sent first. */
   pending: string
 }
 
@@ -70,15 +70,15 @@ function buildStreamLimits({ settings, timeSlicer }: Gateway, maxBytes: number):
   const { reply_bytes, reply_events, reply_parts } = settings.limits
   const characters = Math.min(maxBytes, maxCharacters)
   return {
-    turns: timeSlicer,
+    timeSlicer,
     bounds: { bytes: reply_bytes, events: reply_events, parts: reply_parts, characters },
   }
 }
 
-/** Some formats repeat the whole text in their last event, which is written in one go. */
+/** Some formats repeat the whole text in the last event, which is written at once. */
 const maxCharacters = 32 * 1024 * 1024
 
-/** Server-sent events, unless the provider has a framing of its own and uses it here. */
+/** Server-sent events, unless the provider uses its own framing for this reply. */
 function createFrameReader({ headers }: Response, { dialect, access }: Translation): FrameReader {
   const createReader = access.endpoint.provider.wire?.[dialect.name]?.createFrameReader
   const isSse = headers.get('content-type')?.startsWith('text/event-stream')
@@ -104,8 +104,9 @@ async function bufferUntilContent(
   const deadline = performance.now() + first_content
   let pending = ''
   for (let timeout = first_byte; ; timeout = idle) {
-    const left = deadline - performance.now()
-    const text = left > 0 ? await gateway.timer.wait(stream.next(), Math.min(timeout, left)) : timedOut
+    const remaining = deadline - performance.now()
+    const text =
+      remaining > 0 ? await gateway.timer.wait(stream.next(), Math.min(timeout, remaining)) : timedOut
     if (text === timedOut) throw timeoutError()
     // From the first byte on the idle timeout applies.
     exchange.setTimeout(total)
@@ -115,7 +116,7 @@ async function bufferUntilContent(
     if (failure || text === null) assertFinished(stream.summary)
     if (text === null) break
     if (pending.length > maxPending)
-      throw unexpectedReplyError('The provider sent too much before its first content.')
+      throw unexpectedReplyError('The provider sent too much data before its first content.')
   }
   return pending
 }

@@ -10,7 +10,7 @@ import { withFailover } from './failover.ts'
 import { collectEvents, simulateReply } from './simulation.ts'
 import type { UpstreamExchange } from './upstream-exchange.ts'
 
-/** The whole reply of the first candidate that gives one. */
+/** The reply of the first candidate that completes one. */
 export function dispatchWhole(
   gateway: Gateway,
   request: InferenceRequest,
@@ -29,7 +29,7 @@ export function dispatchWhole(
   })
 }
 
-/** Some providers bill a reply that its client abandoned: it is read to the end, while the drain limit allows it. */
+/** Some providers bill a reply whose client disconnected: it is read to the end, within the drain limit. */
 function drainAbandoned(
   gateway: Gateway,
   request: InferenceRequest,

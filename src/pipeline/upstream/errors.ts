@@ -1,7 +1,7 @@
 import type { UpstreamFailure } from '../../call/failure.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 
-/** An upstream that failed, in the one form the pipeline knows. */
+/** A failure of an upstream, in the form that failover and settlement use. */
 export class UpstreamError extends Error {
   readonly failure: UpstreamFailure
 
@@ -11,10 +11,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The client left: nobody waits for an answer any more. */
+/** The client disconnected, so no reply is needed. */
 export class ClientGoneError extends Error {}
 
-/** This process stops before the provider has finished. */
+/** The process is shutting down before the provider has finished. */
 export class StoppingError extends GatewayError {
   constructor() {
     super('unavailable', {
@@ -24,16 +24,20 @@ export class StoppingError extends GatewayError {
   }
 }
 
-/** A provider that does not keep to its own protocol. */
+/** The provider violated its protocol. */
 export function unexpectedReplyError(message: string, cause?: unknown): UpstreamError {
   return new UpstreamError({ kind: 'provider_unavailable', status: null, message }, cause)
 }
 
 export function timeoutError(): UpstreamError {
-  return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider took too long.' })
+  return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider timed out.' })
 }
 
-/** It had begun to answer. */
+/** For a reply that has already begun. */
 export function idleTimeoutError(): UpstreamError {
-  return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider stopped sending.' })
+  return new UpstreamError({
+    kind: 'timeout',
+    status: null,
+    message: 'The provider stopped sending before its reply was complete.',
+  })
 }

@@ -18,58 +18,58 @@ import {
 } from './redact-secrets.ts'
 import type { UpstreamExchange } from './upstream-exchange.ts'
 
-/** A request as it goes out. */
+/** A request in the form it is sent in. */
 export interface UpstreamCall {
   path: string
   headers: HeaderMap
   text: string
   upstream: UpstreamCodec
   access: UpstreamAccess
-  /** The provider has words of its own for what the format says in headers. */
-  isShaped: boolean
+  /** The provider's wire adapts the request, so the default headers of the dialect do not apply. */
+  isAdapted: boolean
 }
 
-/** An answer, and what nobody may read should the provider say it in there. */
+/** A response, and the secrets to redact should the provider repeat them in it. */
 export interface UpstreamResponse {
   response: Response
   secrets: SecretSource
-  /** How long a whole reply may be. */
+  /** The limit of a whole reply. */
   maxBytes: number
-  /** How many objects and lists a whole reply, or an event, may be made of. */
+  /** The limit of objects and lists in a whole reply or an event. */
   maxContainers: number
 }
 
-/** Sends a request. An answer with an error status is an error here. */
+/** Sends a request; throws an `UpstreamError` for an error status. */
 export async function send(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  request: UpstreamCall,
+  call: UpstreamCall,
 ): Promise<UpstreamResponse> {
-  const { access, upstream } = request
-  const answered = await sendSigned(gateway, exchange, request)
-  const { response, secrets } = answered
-  if (response.ok) return answered
+  const { access, upstream } = call
+  const received = await sendSigned(gateway, exchange, call)
+  const { response, secrets } = received
+  if (response.ok) return received
   if (response.status < 400)
-    throw unexpectedReplyError(`The provider answered with status ${response.status}.`)
-  const failure = upstream.decodeError(response.status, await readErrorBody(answered, exchange))
+    throw unexpectedReplyError(`The provider responded with status ${response.status}.`)
+  const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
   if (response.status === 401)
     gateway.requestSigner.forgetToken(access.credential, buildSignInContext(gateway, access, upstream))
   const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
-  const discreet = (text: string) => redactSecrets(text, secrets())
+  const redact = (text: string) => redactSecrets(text, secrets())
   throw new UpstreamError({
     ...failure,
-    message: discreet(sanitizeMessage(failure.message)),
-    ...(failure.detail && { detail: mapDetail(failure.detail, discreet) }),
+    message: redact(sanitizeMessage(failure.message)),
+    ...(failure.detail && { detail: mapDetail(failure.detail, redact) }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   })
 }
 
-/** A provider's words, and not a web page. */
+/** Proxies in front of a provider send HTML error pages. */
 function sanitizeMessage(message: string): string {
-  return /^\s*<(!doctype|html)/i.test(message) ? 'The provider answered with a web page.' : message
+  return /^\s*<(!doctype|html)/i.test(message) ? 'The provider responded with a web page.' : message
 }
 
-/** A server that a user runs is not given the room that a provider has. */
+/** Limits for servers at addresses supplied by users, lower than for providers. */
 const maxUserNamedBytes = 16 * 1024 * 1024
 const maxUserNamedContainers = 100_000
 
@@ -79,16 +79,16 @@ const maxContainers = 1_000_000
 async function sendSigned(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  request: UpstreamCall,
+  call: UpstreamCall,
 ): Promise<UpstreamResponse> {
-  const { access, path, text } = request
+  const { access, path, text } = call
   if (access.problem !== null) throw signInError(new SignInError(access.problem))
   const { baseUrl } = access
   const isReached = access.isUserNamed || gateway.origins.isRecentlyReached(baseUrl)
   if (!isReached) await connect(gateway, exchange, baseUrl)
   const url = baseUrl + path + access.query
-  const plain = { url, headers: buildHeaders(request), body: text }
-  const signature = await sign(gateway, request, plain)
+  const plain = { url, headers: buildHeaders(call), body: text }
+  const signature = await sign(gateway, call, plain)
   const signed = { ...plain, headers: { ...plain.headers, ...signature } }
   const response = await (access.isUserNamed
     ? postToUserNamed(gateway, exchange, signed)
@@ -129,9 +129,9 @@ async function postToProvider(
       headers,
       body,
       signal: exchange.signal,
-      // A provider that sends us elsewhere would be sent the key there.
+      // Following a redirect would send the key to another host.
       redirect: 'manual',
-      // The clocks are ours: the runtime's own would end a reply that thinks for five minutes.
+      // The exchange has its own timeouts; the runtime's would end a reply after five minutes of reasoning.
       timeout: false,
     })
   } catch (error) {
@@ -139,16 +139,16 @@ async function postToProvider(
   }
 }
 
-/** By the rules for every address that a user writes. */
+/** Applies the egress rules for addresses supplied by users. */
 async function postToUserNamed(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  posted: HttpPost,
+  post: HttpPost,
 ): Promise<Response> {
   const { egress, limits } = gateway.settings
   try {
     return await sendStreaming(
-      { ...posted, method: 'POST', headers: { ...posted.headers } },
+      { ...post, method: 'POST', headers: { ...post.headers } },
       { allowPrivate: egress.allow_private, connectMs: limits.connect, signal: exchange.signal },
     )
   } catch (error) {
@@ -157,41 +157,41 @@ async function postToUserNamed(
   }
 }
 
-/** Nothing is compressed on the way: each event is to arrive when it is sent. */
+/** No compression, which would delay the events of a stream. */
 const baseHeaders = {
   'content-type': 'application/json',
   'accept-encoding': 'identity',
   'user-agent': 'headgate',
 }
 
-/** The client's own, where they pass, stand before those of the format; nothing stands before the signature. */
-function buildHeaders(request: UpstreamCall): HeaderMap {
-  const keyContext = cachedHeaders(request)
-  const isPlain = Object.keys(request.headers).length === 0
-  return isPlain ? keyContext : { ...keyContext, ...request.headers }
+/** Forwarded client headers override the defaults of the dialect; the signature overrides both. */
+function buildHeaders(call: UpstreamCall): HeaderMap {
+  const defaults = cachedHeaders(call)
+  const isPlain = Object.keys(call.headers).length === 0
+  return isPlain ? defaults : { ...defaults, ...call.headers }
 }
 
 const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<UpstreamCodec, HeaderMap>>()
 
-/** What every request by one way carries; neither the way nor the format ever changes. */
-function cachedHeaders({ upstream, access, isShaped }: UpstreamCall): HeaderMap {
+/** Headers that all requests with the same access and dialect share; both are immutable. */
+function cachedHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
   const byFormat = baseHeaderCache.get(access) ?? new WeakMap<UpstreamCodec, HeaderMap>()
-  const known = byFormat.get(upstream)
-  if (known) return known
+  const cached = byFormat.get(upstream)
+  if (cached) return cached
   const { provider } = access.endpoint
-  // What the operator has every request carry is for the operator's own address.
-  const isHome = access.baseUrl === provider.installation.address
+  // The operator's headers may hold secrets, so they are sent to the configured address only.
+  const isConfiguredAddress = access.baseUrl === provider.installation.address
   const headers = {
     ...baseHeaders,
-    ...(!isShaped && upstream.defaults.headers),
-    ...(isHome && provider.headers),
+    ...(!isAdapted && upstream.defaults.headers),
+    ...(isConfiguredAddress && provider.headers),
   }
   baseHeaderCache.set(access, byFormat.set(upstream, headers))
   return headers
 }
 
-async function sign(gateway: Gateway, request: UpstreamCall, plain: HttpPost): Promise<HeaderMap> {
-  const { access, upstream } = request
+async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpPost): Promise<HeaderMap> {
+  const { access, upstream } = call
   try {
     const context = buildSignInContext(gateway, access, upstream)
     return await gateway.requestSigner.sign({ method: 'POST', ...plain }, access.credential, context)
@@ -215,7 +215,7 @@ function buildSignInContext(
   }
 }
 
-/** Error bodies are a few lines; what is longer is not read. */
+/** Longer error bodies are ignored. */
 const maxErrorBytes = 64 * 1024
 
 async function readErrorBody(
@@ -231,7 +231,7 @@ async function readErrorBody(
   }
 }
 
-/** Never the client's fault, and none of its business: its own key was fine. The log says why. */
+/** Not caused by the client's key: the reason is logged, and hidden from the client. */
 function signInError(cause: SignInError): UpstreamError {
   return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
 }

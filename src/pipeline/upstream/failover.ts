@@ -18,8 +18,8 @@ import { UpstreamExchange } from './upstream-exchange.ts'
 type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Omit<AcceptedAttempt<R>, 'reply'>) => Promise<R>
 
 /**
- * Tries the endpoints of a plan in turn, until one has begun to answer. Nothing of a failed attempt was
- * seen by the client. What is the request's own fault is not tried on other endpoints of the model.
+ * Tries the candidates of a plan in order until one has begun to reply; the client sees nothing of a failed attempt.
+ * A request that is itself at fault is not tried at other endpoints of the same model.
  */
 export async function withFailover<R>(
   gateway: Gateway,
@@ -29,26 +29,26 @@ export async function withFailover<R>(
   execute: AttemptFn<R>,
 ): Promise<AcceptedAttempt<R>> {
   const { candidates } = plan
-  let loss: GatewayError | null = null
-  for (const [place, candidate] of candidates.entries()) {
+  let lossError: GatewayError | null = null
+  for (const [index, candidate] of candidates.entries()) {
     if (isExhausted(gateway, trace)) break
-    if (!shouldTry(gateway, candidates, place, trace)) continue
+    if (!shouldTry(gateway, candidates, index, trace)) continue
     if (request.content.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(gateway, request, candidate)
     if (request.content.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
-      loss ??= translation
+      lossError ??= translation
       continue
     }
     const attempt = await tryCandidate(gateway, request, candidate, translation, trace, execute, false)
     if (attempt) return attempt
     const isLast = candidate === candidates.at(-1)
     if (!isLast || !shouldRetry(gateway, request, candidate, trace)) continue
-    const second = await tryCandidate(gateway, request, candidate, translation, trace, execute, true)
-    if (second) return second
+    const retry = await tryCandidate(gateway, request, candidate, translation, trace, execute, true)
+    if (retry) return retry
   }
   if (trace.attempts.length > 0) throw toClientError(trace.attempts)
-  if (loss) throw loss
+  if (lossError) throw lossError
   throw rateLimitedError(
     gateway,
     request.options.models,
@@ -56,7 +56,7 @@ export async function withFailover<R>(
   )
 }
 
-/** The error where an endpoint cannot be told everything and the client wants no less: another may be. */
+/** Returns the error if a strict request would lose fields at this endpoint: another may support them. */
 function tryTranslate(
   gateway: Gateway,
   request: InferenceRequest,
@@ -70,7 +70,7 @@ function tryTranslate(
   }
 }
 
-/** Null when the endpoint failed without the client having seen anything of it. */
+/** Null if the attempt failed and another may follow. */
 async function tryCandidate<R>(
   gateway: Gateway,
   request: InferenceRequest,
@@ -120,7 +120,7 @@ function createPipeline(
   )
 }
 
-/** A provider that asks for hours may be back in minutes, and a wrong hint must not cost it that long. */
+/** A wrong `Retry-After` of hours must not block a provider for that long. */
 function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): UpstreamFailure {
   const { cooldown } = settings.limits
   const { retryAfterMs } = failure
@@ -128,36 +128,36 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
   return { ...failure, retryAfterMs: cooldown, isRetryAfterCut: true }
 }
 
-/** Own keys can make a plan as long as their owner likes. */
+/** BYOK keys can make a plan of any length. */
 const maxAttempts = 20
 
 function isExhausted({ settings }: Gateway, { attempts, startedAt }: RequestTrace): boolean {
   return attempts.length >= maxAttempts || performance.now() - startedAt > settings.limits.total
 }
 
-/** Much may have happened since the plan was made: others were told to wait, or found an endpoint broken. */
+/** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */
 function shouldTry(
   { routing, clock }: Gateway,
   candidates: readonly Candidate[],
-  place: number,
+  index: number,
   { attempts }: RequestTrace,
 ): boolean {
-  const candidate = candidates[place]
+  const candidate = candidates[index]
   if (!candidate) return false
   const last = attempts.at(-1)
   if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
   const now = clock.now()
-  const isPaused = ({ id }: Candidate) => routing.health.find(id)?.isCoolingDown(now) ?? false
+  const isCoolingDown = ({ id }: Candidate) => routing.health.find(id)?.isCoolingDown(now) ?? false
   const isEjected = ({ id }: Candidate) => routing.health.find(id)?.isEjected(now) ?? false
-  if (isPaused(candidate)) return false
+  if (isCoolingDown(candidate)) return false
   if (candidate.why === 'ejected' || !isEjected(candidate)) return true
-  return candidates.slice(place + 1).every((other) => isPaused(other) || isEjected(other))
+  return candidates.slice(index + 1).every((other) => isCoolingDown(other) || isEjected(other))
 }
 
-/** The provider says itself that it did nothing, and may do it in the next moment. After a connection that broke nobody knows. */
+/** With these the provider has not processed the request. After a broken connection that is unknown. */
 const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
 
-/** Nobody else can be asked: once more, where the provider did not ask for patience and retries stay few. */
+/** The last candidate is retried once, unless it sent `Retry-After` or its retry budget is used up. */
 function shouldRetry(
   { routing }: Gateway,
   request: InferenceRequest,
@@ -171,7 +171,7 @@ function shouldRetry(
   )
 }
 
-/** Without the provider's words: they may repeat what was in the prompt. */
+/** Without the provider's message, which may quote the prompt. */
 function logFailure(
   gateway: Gateway,
   { endpoint, model }: Candidate,

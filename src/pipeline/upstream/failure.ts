@@ -4,17 +4,17 @@ import { type ErrorCode, errorTable } from '../../errors/table.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { mapDetail, redactAccounts } from './redact-secrets.ts'
 
-/** An attempt that came to nothing, as it is recorded and told. */
+/** A failed attempt, for records and for the error of the client. */
 export interface FailedAttempt {
   provider: string
   endpoint: string
   model: string
-  /** The credential of the caller's own that it was made with. */
+  /** The BYOK key that was used. */
   byokKeyId: string | null
   failure: UpstreamFailure
-  /** The provider speaks the format of the client. */
+  /** The upstream uses the client's format. */
   isSameFormat: boolean
-  /** Of the steady clock. */
+  /** Monotonic milliseconds. */
   beganAt: number
   endedAt: number
 }
@@ -41,7 +41,7 @@ export function recordFailure(
   }
 }
 
-/** Trouble with our own account at the provider is the provider failing, as far as a client is concerned. */
+/** Problems with the operator's account at the provider are reported to clients as failures of the provider. */
 const errorCodes: Record<FailureKind, ErrorCode> = {
   context_length_exceeded: 'upstream_rejected',
   max_tokens_exceeded: 'upstream_rejected',
@@ -61,7 +61,7 @@ const errorCodes: Record<FailureKind, ErrorCode> = {
   timeout: 'upstream_timeout',
 }
 
-/** What is the request's own fault would fail everywhere: only another model may take it differently. */
+/** Caused by the request itself: other endpoints of the model would fail too, another model may not. */
 const requestFaults: ReadonlySet<FailureKind> = new Set([
   'context_length_exceeded',
   'max_tokens_exceeded',
@@ -76,40 +76,40 @@ export function isRequestFault({ kind }: UpstreamFailure): boolean {
   return requestFaults.has(kind)
 }
 
-/** The provider's, or the one that says it best. */
+/** The provider's status, or that of the error code for this kind of failure. */
 export function statusFor({ status, kind }: UpstreamFailure): number {
   return status ?? errorTable[errorCodes[kind]].status
 }
 
-/** A code, and not a sentence under its name. */
+/** Some providers send a sentence as the code. */
 export function isPlainCode(code: string | undefined): code is string {
   return code !== undefined && /^[\w.-]{1,64}$/.test(code)
 }
 
-/** The last failure decides the answer; the ones before it are listed. */
+/** The error of the last attempt; earlier ones are listed in its metadata. */
 export function toClientError(attempts: readonly FailedAttempt[]): GatewayError {
   const last = attempts.at(-1)
   if (!last) return new GatewayError('upstream_failed')
   const { failure, provider } = last
   const code = errorCodes[failure.kind]
-  // Its own words are for a client that could have asked it directly.
+  // The provider's error object only makes sense to a client of the same format, when no other provider was tried.
   const isDirect = last.isSameFormat && attempts.every((attempt) => attempt.provider === provider)
-  const hidden =
+  const isHidden =
     code === 'upstream_failed' &&
     failure.kind !== 'provider_unavailable' &&
     failure.kind !== 'server' &&
     !(isDirect && failure.kind === 'not_found')
   const retryAfter = earliestRetrySeconds(attempts)
   return new GatewayError(code, {
-    // What a provider says about our account there is for the operator's eyes.
-    ...(!hidden && failure.message && { message: failure.message }),
+    // Messages about the operator's account are not for clients.
+    ...(!isHidden && failure.message && { message: failure.message }),
     metadata: {
-      error_type: hidden ? 'provider_unavailable' : failure.kind,
+      error_type: isHidden ? 'provider_unavailable' : failure.kind,
       provider_name: provider,
-      ...(isPlainCode(failure.code) && !hidden && { provider_code: failure.code }),
+      ...(isPlainCode(failure.code) && !isHidden && { provider_code: failure.code }),
       ...(attempts.length > 1 && { previous_errors: attempts.slice(0, -1).map(summarizeAttempt) }),
     },
-    ...(failure.detail && isDirect && !hidden && { vendor: failure.detail }),
+    ...(failure.detail && isDirect && !isHidden && { vendor: failure.detail }),
     ...buildAvailability(attempts, retryAfter),
     headers: retryAfter === null ? {} : { 'retry-after': String(retryAfter) },
     cause: failure,
@@ -123,7 +123,7 @@ const transientKinds: ReadonlySet<FailureKind> = new Set([
   'timeout',
 ])
 
-/** Where nobody had the capacity, or everybody failed in a way that passes. */
+/** Only if every attempt was rate limited, or every failure is transient. */
 function buildAvailability(
   attempts: readonly FailedAttempt[],
   retryAfter: number | null,
@@ -145,7 +145,7 @@ function summarizeAttempt({ provider, failure }: FailedAttempt) {
   return { provider, code: failure.kind, status: failure.status }
 }
 
-/** Seconds, and only when every provider that was tried gave a hint. */
+/** In seconds; null unless every provider that was tried sent a hint. */
 function earliestRetrySeconds(attempts: readonly FailedAttempt[]): number | null {
   const hints = attempts.map(({ failure }) => failure.retryAfterMs)
   if (hints.some((hint) => hint === undefined)) return null

@@ -10,7 +10,7 @@ export async function readBounded(
 ): Promise<string> {
   const declared = Number(response.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBytes) throw tooLargeError()
-  // The declared length of a compressed body is not its text's.
+  // The declared length of a compressed body is not that of its text.
   const isShort = declared <= shortReplyBytes && !response.headers.has('content-encoding')
   try {
     return isShort ? await response.text() : await readChunks(response, maxBytes)
@@ -19,23 +19,23 @@ export async function readBounded(
   }
 }
 
-/** Read in one go. */
+/** Shorter bodies are read at once. */
 const shortReplyBytes = 256 * 1024
 
 /** Decodes chunks as they arrive: the bytes are not held in addition to the text. */
 async function readChunks(response: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
-  const pieces = new StringBuilder()
+  const text = new StringBuilder()
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
     if (size > maxBytes) throw tooLargeError()
-    pieces.add(decoder.decode(chunk, { stream: true }))
+    text.add(decoder.decode(chunk, { stream: true }))
   }
-  pieces.add(decoder.decode())
-  return pieces.take()
+  text.add(decoder.decode())
+  return text.take()
 }
 
 function tooLargeError(): UpstreamError {
-  return unexpectedReplyError('The reply of the provider is too large.')
+  return unexpectedReplyError('The reply from the provider is too large.')
 }

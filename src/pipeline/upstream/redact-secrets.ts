@@ -6,17 +6,17 @@ import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
 import type { HeaderMap } from '../../sign-in/scheme.ts'
 import type { UpstreamAccess } from './access.ts'
 
-/** Shorter values are words of a protocol, or stand for a key where none is needed. */
+/** Shorter values are protocol constants, or placeholders where no key is needed. */
 const minSecretLength = 16
 
-/** What a provider was signed in with, in every way it could say it again. */
+/** The secrets of a request, plain and JSON-escaped, as a provider might repeat them. */
 export function collectSecrets(
   { credential, endpoint }: UpstreamAccess,
   { authorization = '' }: HeaderMap,
 ): string[] {
   const secrets = [
     ...listSecrets(credential),
-    // What was given in exchange for a credential is as secret.
+    // A token issued for the credential is as secret.
     ...(authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]),
     ...Object.values(endpoint.provider.headers ?? {}).filter(isLong),
   ]
@@ -27,62 +27,58 @@ function isLong(secret: string): boolean {
   return secret.length >= minSecretLength
 }
 
-/** A provider's words without what it was signed in with. */
+/** Replaces every secret with `***`. */
 export function redactSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((words, secret) => words.replaceAll(secret, '***'), text)
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '***'), text)
 }
 
-/** In a text that is still to be read: a short one may be the name of a field. */
+/** For text that is still to be parsed: a short secret may equal a field name. */
 export function redactLongSecrets(text: string, secrets: readonly string[]): string {
   return redactSecrets(text, secrets.filter(isLong))
 }
 
-/** An error that is there, and not the null that says that there is none. */
+/** A non-null `error` field. */
 const errorField = /"error"\s*(?::\s*[{["]|[,}])/
 
-/** Told only to who needs to know them: hardly any reply is about an error. */
+/** Lazy, because few replies contain an error. */
 export type SecretSource = () => readonly string[]
 
-/** A reply that says what went wrong may say it with the key. */
+/** An error in a reply may quote the key. */
 export function redactReply(text: string, secrets: SecretSource): string {
-  // Nearly every event of every stream passes here, and a search for a word is cheaper than one for a pattern.
+  // Runs for every event of every stream, and a substring search is cheaper than a pattern.
   if (!text.includes('"error"') || !errorField.test(text)) return text
   return redactLongSecrets(text, secrets())
 }
 
-/** Shorter events cannot hold enough to matter. */
+/** Shorter events hold too few objects and lists to matter. */
 const largeFrameLength = 256 * 1024
 
-/** The same of a stream, whose events are made of no more objects and lists than given. */
-export function redactFrames(
-  frames: FrameReader,
-  secrets: SecretSource,
-  mostContainers: number,
-): FrameReader {
-  const each = (list: SseFrame[]): SseFrame[] => {
+/** Redacts the events of a stream and limits the objects and lists in each. */
+export function redactFrames(frames: FrameReader, secrets: SecretSource, maxContainers: number): FrameReader {
+  const redact = (list: SseFrame[]): SseFrame[] => {
     for (const frame of list) {
-      if (frame.data.length > largeFrameLength) assertStructure(frame.data, mostContainers)
+      if (frame.data.length > largeFrameLength) assertStructure(frame.data, maxContainers)
       frame.data = redactReply(frame.data, secrets)
     }
     return list
   }
-  return { push: (bytes) => each(frames.push(bytes)), end: () => each(frames.end()) }
+  return { push: (bytes) => redact(frames.push(bytes)), end: () => redact(frames.end()) }
 }
 
-function assertStructure(data: string, mostContainers: number): void {
+function assertStructure(data: string, maxContainers: number): void {
   try {
-    assertContainerLimit(data, mostContainers)
+    assertContainerLimit(data, maxContainers)
   } catch (error) {
     throw error instanceof JsonError ? new SseError(`an event of the stream is ${error.message}`) : error
   }
 }
 
-/** What tells whose account it is at a provider: names of resources, of organizations and projects, keys. */
+/** Identifies an account at a provider: resource names, organizations, projects, keys. */
 const accountPatterns: [RegExp, string][] = [
   [/\barn:[\w-]+:[^\s'",]+/g, '***'],
   [/\b(?:org|proj|acct|team|user)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}/g, '***'],
   [/\borg-[A-Za-z0-9]{10,}/g, '***'],
-  // The id of a request helps its client; any other may be that of an account.
+  // A request id helps the client; any other UUID may identify an account.
   [
     /(?<!request[ _-]?id["': (=]{0,4})\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
     '***',
@@ -98,35 +94,35 @@ const accountPatterns: [RegExp, string][] = [
 ]
 
 export function redactAccounts(message: string): string {
-  return accountPatterns.reduce((text, [pattern, word]) => text.replace(pattern, word), message)
+  return accountPatterns.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), message)
 }
 
-/** Of one error object: enough for a tool call that failed to parse, not for a page. */
+/** Limits of one error object: enough for a tool call that failed to parse. */
 const maxCharacters = 12_000
 const maxTextLength = 8000
 const maxEntries = 50
 const maxDepth = 6
 
-/** A provider's error object with every text in it changed, and none of it at any length. */
+/** Applies `change` to every string of a provider's error object, and truncates it to the limits. */
 export function mapDetail(detail: JsonObject, change: (text: string) => string): JsonObject {
-  let left = maxCharacters
+  let remaining = maxCharacters
   const visit = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') {
-      const text = change(value.slice(0, Math.min(maxTextLength, left)))
-      left = Math.max(0, left - text.length)
+      const text = change(value.slice(0, Math.min(maxTextLength, remaining)))
+      remaining = Math.max(0, remaining - text.length)
       return text
     }
     if (typeof value !== 'object' || value === null) return value
-    if (depth === maxDepth || left === 0) return null
+    if (depth === maxDepth || remaining === 0) return null
     if (Array.isArray(value)) return value.slice(0, maxEntries).map((entry) => visit(entry, depth + 1))
-    return object(value as JsonObject, depth)
+    return mapObject(value as JsonObject, depth)
   }
-  const object = (value: JsonObject, depth: number): JsonObject => {
-    const kept = Object.entries(value).slice(0, maxEntries)
-    left = Math.max(0, left - kept.reduce((sum, [name]) => sum + name.length, 0))
+  const mapObject = (value: JsonObject, depth: number): JsonObject => {
+    const entries = Object.entries(value).slice(0, maxEntries)
+    remaining = Math.max(0, remaining - entries.reduce((sum, [name]) => sum + name.length, 0))
     return Object.fromEntries(
-      kept.map(([name, inner]) => [change(name.slice(0, 100)), visit(inner, depth + 1)]),
+      entries.map(([name, inner]) => [change(name.slice(0, 100)), visit(inner, depth + 1)]),
     )
   }
-  return object(detail, 0)
+  return mapObject(detail, 0)
 }

@@ -30,17 +30,21 @@ export function translate(gateway: Gateway, request: InferenceRequest, candidate
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
 export function encodeFor(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
   const encoded = passOrEncode(request, model, endpoint)
-  const passed = dropUnsupported(encoded, endpoint)
-  const unserved = listUnimplementedFields(request.content.body, passed.body)
-  const dropped = [...new Set([...passed.dropped, ...unserved])].sort()
+  const upstreamRequest = dropUnsupported(encoded, endpoint)
+  const unimplemented = listUnimplementedFields(request.content.body, upstreamRequest.body)
+  const dropped = [...new Set([...upstreamRequest.dropped, ...unimplemented])].sort()
   if (request.options.strict && dropped.length > 0)
-    throw gatewayError('loss_refused', `Strict: the provider cannot be given ${dropped.join(', ')}.`, {
-      dropped,
-    })
-  return { ...encoded, upstreamRequest: { ...passed, dropped } }
+    throw gatewayError(
+      'loss_refused',
+      `Strict mode: the provider does not support ${dropped.join(', ')}. Remove the fields, or x-headgate-strict.`,
+      {
+        dropped,
+      },
+    )
+  return { ...encoded, upstreamRequest: { ...upstreamRequest, dropped } }
 }
 
-/** Drops fields of the format that this provider rejects. */
+/** Drops fields of the dialect that this provider rejects. */
 function dropUnsupported(
   { dialect, upstreamRequest }: EncodedRequest,
   { provider }: Endpoint,
