@@ -20,30 +20,30 @@ export const inferenceHeaders = z.object({
     .string()
     .optional()
     .describe(
-      'Groups requests into a session; its turns are routed to the provider that has the prompt cached',
+      'Groups requests into a session; its turns are routed to the provider that has the prompt cached.',
     ),
   'x-service-metadata': z
     .string()
     .optional()
     .meta({ examples: ['enabled', 'disabled'] })
-    .describe('Adds `service_metadata` to the response: the routing decision and every attempt'),
+    .describe('Adds `service_metadata` to the response: the routing decision and every attempt.'),
   'x-service-cache': flag.describe(
-    'Whether the response cache is used: a stored reply may be returned, and the reply is stored',
+    'Whether the response cache is used: a stored reply may be returned, and the reply is stored.',
   ),
   'x-service-cache-ttl': z
     .string()
     .optional()
-    .describe('How long the reply is cached, in seconds: 1 to 86400'),
-  'x-service-cache-clear': flag.describe('Deletes the cached reply and requests a new one'),
+    .describe('How long the reply is cached, in seconds: 1 to 86400.'),
+  'x-service-cache-clear': flag.describe('Deletes the cached reply and requests a new one.'),
   'x-headgate-strict': flag.describe(
-    'Rejects the request if a field would be dropped in translation to the provider',
+    'Rejects the request if a field would be dropped in translation to the provider.',
   ),
   'x-headgate-reasoning-formats': z
     .enum(['sdk', 'neutral'])
     .optional()
     .describe(
-      'Names of the formats in `reasoning_details`: `sdk` (the default) are those of the published SDKs, such as `anthropic-claude-v1`; `neutral` names no vendor, such as `vendor_a-v1`. Requests may use both',
+      'Names of the formats in `reasoning_details`: `sdk` (the default) are those of the published SDKs, such as `anthropic-claude-v1`; `neutral` names no vendor, such as `vendor_a-v1`. Requests may use both.',
     ),
-  'http-referer': z.string().optional().describe('The URL of your application, stored with the generation'),
-  'x-title': z.string().optional().describe('The name of your application, stored with the generation'),
+  'http-referer': z.string().optional().describe('The URL of your application, stored with the generation.'),
+  'x-title': z.string().optional().describe('The name of your application, stored with the generation.'),
 })

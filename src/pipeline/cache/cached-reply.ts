@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
-import { replyHeaders, streamHeaders } from '../reply/http-response.ts'
+import { buildReplyHeaders, buildStreamHeaders } from '../reply/http-response.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { replayEntry } from './response-cache.ts'
@@ -13,11 +13,13 @@ export async function replyFromCache(
   entry: ByteCacheEntry,
 ): Promise<Response> {
   const { body, dropped, headers } = await replayEntry(gateway, request, plan, entry)
-  const allHeaders = { ...replyHeaders(request, dropped), ...headers }
+  const allHeaders = { ...buildReplyHeaders(request, dropped), ...headers }
   if (!Array.isArray(body)) return Response.json(body, { headers: allHeaders })
-  return new Response(streamTexts(body), { headers: { ...streamHeaders(request.format), ...allHeaders } })
+  return new Response(iterateTexts(body), {
+    headers: { ...buildStreamHeaders(request.format), ...allHeaders },
+  })
 }
 
-async function* streamTexts(texts: string[]): AsyncGenerator<string> {
+async function* iterateTexts(texts: string[]): AsyncGenerator<string> {
   yield* texts
 }

@@ -56,7 +56,7 @@ export function computeCacheHash(request: InferenceRequest): string {
     options.strict,
     forwarded.map((name) => httpRequest.headers.get(name)),
     request.presetId,
-    withoutBudgets(request.keyContext.policy),
+    omitBudgets(request.keyContext.policy),
     // Null if no preset, path or other stage has changed the body: then the text below is enough.
     body === verbatim?.body ? null : body,
   ]
@@ -65,7 +65,7 @@ export function computeCacheHash(request: InferenceRequest): string {
 }
 
 /** Budgets do not affect a reply. */
-function withoutBudgets({ budgets: _, ...rules }: EffectivePolicy): Omit<EffectivePolicy, 'budgets'> {
+function omitBudgets({ budgets: _, ...rules }: EffectivePolicy): Omit<EffectivePolicy, 'budgets'> {
   return rules
 }
 

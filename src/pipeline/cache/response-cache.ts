@@ -141,12 +141,12 @@ export async function replayEntry(
 ): Promise<CachedReply> {
   const entry: CacheEntry = JSON.parse(stored.bytes.toString())
   const events = replayEvents(entry.reply)
-  const { body, final } = request.content.call.stream
+  const { body, finalBody } = request.content.call.stream
     ? encodeStream(request, entry, events)
     : encodeWhole(request, entry)
   const transcript = buildTranscript(request, events)
   const extraStatements = [
-    ...((final && (await request.store?.(final))) ?? []),
+    ...((finalBody && (await request.store?.(finalBody))) ?? []),
     ...buildContentStatements(gateway, request, { transcript, error: null, attempts: [] }),
   ]
   const admission = await admitFree(gateway, request, plan)
@@ -165,21 +165,24 @@ export async function replayEntry(
 
 const zeroCost = buildCost(zeroCharge, undefined)
 
-function encodeWhole(request: InferenceRequest, entry: CacheEntry): { body: JsonObject; final: JsonObject } {
+function encodeWhole(
+  request: InferenceRequest,
+  entry: CacheEntry,
+): { body: JsonObject; finalBody: JsonObject } {
   const reply = { ...entry.reply, usage: zeroUsage }
   const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
-  return { body, final: body }
+  return { body, finalBody: body }
 }
 
 function encodeStream(
   request: InferenceRequest,
   entry: CacheEntry,
   events: ReplyEvent[],
-): { body: string[]; final: JsonObject | null } {
+): { body: string[]; finalBody: JsonObject | null } {
   const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
   const texts = events.map((event) => writer.write(event))
   texts.push(writer.end(zeroUsage, zeroCost))
-  return { body: texts.filter((text) => text !== ''), final: writer.finalBody }
+  return { body: texts.filter((text) => text !== ''), finalBody: writer.finalBody }
 }
 
 function buildReplyContext(

@@ -30,7 +30,7 @@ import { formats } from '../formats.ts'
 import { handleInference } from '../inference.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
-import { streamHeaders } from './http-response.ts'
+import { buildStreamHeaders } from './http-response.ts'
 
 const minuteMs = 60_000
 
@@ -75,7 +75,7 @@ export async function startBackgroundResponse(
   const headers = { 'x-generation-id': generationId }
   if (body.stream !== true) return Response.json(queued, { headers })
   return new Response(followEvents(gateway, run, 0), {
-    headers: { ...streamHeaders(formats.responses), ...headers },
+    headers: { ...buildStreamHeaders(formats.responses), ...headers },
   })
 }
 
@@ -144,7 +144,7 @@ async function runToEnd(
       sequence_number: run.log.count,
       response: state.finalResponse(run),
     }
-    run.log.append(eventText(failed.type, JSON.stringify(failed)), true)
+    run.log.append(encodeEvent(failed.type, JSON.stringify(failed)), true)
   }
   run.finish()
 }
@@ -184,7 +184,7 @@ async function readEvents(
   const append = (frames: SseFrame[]) => {
     for (const frame of frames) {
       state.read(frame)
-      run.log.append(eventText(frame.event ?? 'message', frame.data), state.hasEnded)
+      run.log.append(encodeEvent(frame.event ?? 'message', frame.data), state.hasEnded)
     }
   }
   for await (const bytes of response.body ?? []) {
@@ -196,7 +196,7 @@ async function readEvents(
   append(reader.end())
 }
 
-function eventText(event: string, data: string): string {
+function encodeEvent(event: string, data: string): string {
   return `event: ${event}\ndata: ${data}\n\n`
 }
 
@@ -283,7 +283,7 @@ export async function streamResponse(
   if (!run)
     throw invalidFieldError('stream', 'only a background response that is in progress can be streamed')
   const from = startingAfter === undefined ? 0 : startingAfter + 1
-  return new Response(followEvents(gateway, run, from), { headers: streamHeaders(formats.responses) })
+  return new Response(followEvents(gateway, run, from), { headers: buildStreamHeaders(formats.responses) })
 }
 
 /** Idempotent: a response that has ended is unchanged. */

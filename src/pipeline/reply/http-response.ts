@@ -19,7 +19,7 @@ export function toJsonResponse(
   })
 }
 
-export function streamHeaders({ replyCodec }: ClientFormat): Record<string, string> {
+export function buildStreamHeaders({ replyCodec }: ClientFormat): Record<string, string> {
   return {
     'content-type': replyCodec.streamContentType ?? 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
@@ -27,11 +27,11 @@ export function streamHeaders({ replyCodec }: ClientFormat): Record<string, stri
   }
 }
 
-export function droppedFields({ translation }: RequestTrace): string[] {
+export function listDroppedFields({ translation }: RequestTrace): string[] {
   return translation?.upstreamRequest.dropped ?? []
 }
 
-export function replyHeaders(request: InferenceRequest, dropped: string[]): Record<string, string> {
+export function buildReplyHeaders(request: InferenceRequest, dropped: string[]): Record<string, string> {
   return {
     'x-generation-id': request.id,
     ...(dropped.length > 0 && { 'x-headgate-dropped': toHeaderList(dropped) }),

@@ -18,7 +18,7 @@ export interface ReplyStream {
   readonly summary: ReplySummary
   end(usage: Usage, cost: UsageCost): string
   fail(error: GatewayError): string
-  readonly final: JsonObject | null
+  readonly finalBody: JsonObject | null
   /** Closes the upstream. */
   cancel(): void
 }
@@ -85,7 +85,7 @@ export class UpstreamStream implements ReplyStream {
   get summary(): ReplySummary {
     return this.#relay.summary
   }
-  get final(): JsonObject | null {
+  get finalBody(): JsonObject | null {
     return this.#relay.finalBody
   }
 
@@ -182,7 +182,7 @@ export class EventStream implements ReplyStream {
   get summary(): ReplySummary {
     return this.#encoder.summary
   }
-  get final(): JsonObject | null {
+  get finalBody(): JsonObject | null {
     return this.#encoder.finalBody
   }
 

@@ -62,10 +62,10 @@ export async function* streamBody(
 async function* withHeartbeats<T>(
   gateway: Gateway,
   request: InferenceRequest,
-  pending: Promise<T>,
+  promise: Promise<T>,
 ): AsyncGenerator<string, T> {
   for (;;) {
-    const result = await gateway.timer.wait(pending, gateway.settings.limits.heartbeat)
+    const result = await gateway.timer.wait(promise, gateway.settings.limits.heartbeat)
     if (result !== timedOut) return result
     yield request.format.replyCodec.heartbeat
   }
@@ -162,7 +162,7 @@ export class StreamSession {
       this.#lossComment(stream) + stream.end(charge.usage, buildCost(charge, this.#attempt?.candidate))
     // From here on a disconnect changes nothing: the reply is complete.
     this.#ended = true
-    const extraStatements = stream.final ? await this.#request.store?.(stream.final) : undefined
+    const extraStatements = stream.finalBody ? await this.#request.store?.(stream.finalBody) : undefined
     const isGone = this.#request.httpRequest.signal.aborted
     await this.#settle(this.#buildOutcome(isGone ? 'cancelled' : 'completed', charge, null), extraStatements)
     void releaseConnection(this.#gateway, stream)
@@ -231,10 +231,13 @@ export class StreamSession {
 
   #toClientError(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error
-    const { candidate, attempts, attemptAt, translation } = this.#trace
+    const { candidate, attempts, attemptStartedAt, translation } = this.#trace
     if (error instanceof UpstreamError && candidate) {
-      const isSameFormat = translation?.isPassThrough ?? false
-      return toClientError([...attempts, recordFailure(candidate, error.failure, attemptAt, isSameFormat)])
+      const isPassThrough = translation?.isPassThrough ?? false
+      return toClientError([
+        ...attempts,
+        recordFailure(candidate, error.failure, attemptStartedAt, isPassThrough),
+      ])
     }
     this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')
     return new GatewayError('internal', { cause: error })

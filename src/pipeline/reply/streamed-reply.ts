@@ -6,7 +6,7 @@ import type { Admission } from '../settlement/admit.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace } from '../settlement/trace.ts'
 import { dispatchStream } from '../upstream/dispatch-stream.ts'
-import { droppedFields, replyHeaders, streamHeaders } from './http-response.ts'
+import { buildReplyHeaders, buildStreamHeaders, listDroppedFields } from './http-response.ts'
 import { StreamSession, streamBody } from './stream-session.ts'
 
 /** A failure before the first heartbeat is due keeps its status; after that the status is 200 and failures are events. */
@@ -28,8 +28,8 @@ export async function replyStreamed(
   }
   return new Response(streamBody(gateway, request, session, opening), {
     headers: {
-      ...streamHeaders(request.format),
-      ...replyHeaders(request, droppedFields(trace)),
+      ...buildStreamHeaders(request.format),
+      ...buildReplyHeaders(request, listDroppedFields(trace)),
       ...cacheWriter?.headers,
     },
   })

@@ -41,14 +41,14 @@ export function areToolCallsValid(tools: readonly Tool[] | undefined, summary: R
   if (!summary.finishReasons.some((finish) => finish?.reason === 'tool_calls')) return null
   const length = summary.toolCalls.reduce((sum, call) => sum + call.arguments.length, 0)
   if (length > maxArgumentsLength) return null
-  const names = toolNames(tools)
+  const names = collectToolNames(tools)
   return summary.toolCalls.every(
     (call) => (names === null || names.has(call.name)) && hasValidArguments(call),
   )
 }
 
 /** Null if a vendor's native tool may use any name. */
-function toolNames(tools: readonly Tool[]): Set<string> | null {
+function collectToolNames(tools: readonly Tool[]): Set<string> | null {
   const names = new Set<string>()
   for (const tool of tools) {
     const name = tool.kind === 'native' ? asString(tool.value.name) : tool.name

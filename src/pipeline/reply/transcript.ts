@@ -53,7 +53,7 @@ export class Transcript implements ReplyObserver {
   }
 
   #begin(choice: number, part: number, content: OutputPart): void {
-    const first = firstFragment(content)
+    const first = createFragment(content)
     if (!first) return
     this.#remaining -= partCharacters
     if (this.#remaining < 0) return
@@ -78,7 +78,7 @@ export class Transcript implements ReplyObserver {
   }
 }
 
-function firstFragment(part: OutputPart): (Pick<Fragment, 'kind' | 'text'> & Partial<Fragment>) | undefined {
+function createFragment(part: OutputPart): (Pick<Fragment, 'kind' | 'text'> & Partial<Fragment>) | undefined {
   switch (part.kind) {
     case 'text':
     case 'refusal':

@@ -12,7 +12,7 @@ import type { WholeReply } from '../upstream/decode-reply.ts'
 import { dispatchWhole } from '../upstream/dispatch-whole.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import { recordFailure, toClientError } from '../upstream/failure.ts'
-import { droppedFields, replyHeaders, toJsonResponse } from './http-response.ts'
+import { buildReplyHeaders, listDroppedFields, toJsonResponse } from './http-response.ts'
 
 /** Responds with a whole reply, after its charge is durable. */
 export async function replyWhole(
@@ -35,7 +35,7 @@ export async function replyWhole(
     const outcome: Outcome = { status, charge, summary, error: null, firstTokenMs: null }
     await settle(outcome, await request.store?.(body))
     return toJsonResponse(gateway, body, {
-      ...replyHeaders(request, [...droppedFields(trace), ...summary.losses]),
+      ...buildReplyHeaders(request, [...listDroppedFields(trace), ...summary.losses]),
       ...cacheWriter?.headers,
     })
   } catch (error) {
@@ -45,12 +45,15 @@ export async function replyWhole(
 
 /** For clients whose format cannot express an interrupted reply. */
 function interruptedReplyError(
-  { attempts, attemptAt }: RequestTrace,
+  { attempts, attemptStartedAt }: RequestTrace,
   { candidate, reply, translation }: AcceptedAttempt<WholeReply>,
 ): GatewayError {
   const failure =
     reply.summary.failure ?? unexpectedReplyError('The provider ended its reply with an error.').failure
-  return toClientError([...attempts, recordFailure(candidate, failure, attemptAt, translation.isPassThrough)])
+  return toClientError([
+    ...attempts,
+    recordFailure(candidate, failure, attemptStartedAt, translation.isPassThrough),
+  ])
 }
 
 function encodeBody(

@@ -39,7 +39,7 @@ export function compactItems(
   summary: string,
 ): JsonObject[] {
   const userMessages = parseItems(body.input).filter((item) => item.role === 'user' && !isSummary(item))
-  const sealed = summaryPrefix + vault.seal(summary, sealContext(owner))
+  const sealed = summaryPrefix + vault.seal(summary, buildSealContext(owner))
   return [
     ...userMessages.map((item) => ({ id: newId('msg'), type: 'message', status: 'completed', ...item })),
     { id: newId('cmp'), type: 'compaction', encrypted_content: sealed },
@@ -52,7 +52,7 @@ export function openSummaries({ vault }: SealedSummary, owner: Owner, items: Jso
     const sealed = item.type === 'compaction' ? asString(item.encrypted_content) : undefined
     if (!sealed?.startsWith(summaryPrefix)) return item
     try {
-      const summary = vault.open(sealed.slice(summaryPrefix.length), sealContext(owner))
+      const summary = vault.open(sealed.slice(summaryPrefix.length), buildSealContext(owner))
       return toMessage('user', preface + summary)
     } catch {
       throw invalidFieldError(
@@ -67,7 +67,7 @@ function isSummary({ content }: JsonObject): boolean {
   return asString(asObjects(content)[0]?.text)?.startsWith(preface) === true
 }
 
-function sealContext({ organizationId, workspaceId }: Owner): string {
+function buildSealContext({ organizationId, workspaceId }: Owner): string {
   return `compaction ${organizationId} ${workspaceId}`
 }
 

@@ -75,12 +75,12 @@ const promptFields: ReadonlySet<string> = new Set([
 ])
 
 function encodePrompt(dialect: Dialect, call: ModelCall): JsonObject {
-  const { body } = dialect.upstream.encodeRequest(call, permissiveTarget(dialect, call))
+  const { body } = dialect.upstream.encodeRequest(call, buildPermissiveTarget(dialect, call))
   return Object.fromEntries(Object.entries(body).filter(([name]) => promptFields.has(name)))
 }
 
 /** Drops nothing that the format can carry. */
-function permissiveTarget({ upstream }: Dialect, { stream }: ModelCall): Target {
+function buildPermissiveTarget({ upstream }: Dialect, { stream }: ModelCall): Target {
   return {
     model: '',
     stream,

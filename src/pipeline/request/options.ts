@@ -34,15 +34,15 @@ export function parseOptions(
     // Validated by the operation's schema; a preset's, when the preset was created.
     routing: (asObject(body.provider) ?? {}) as ProviderPreferences,
     sessionId: sanitizeLabel(
-      asString(body.session_id) ?? firstHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
+      asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
     ),
-    user: sanitizeLabel(parseUser(body) ?? firstHeader(headers, userHeaders)),
+    user: sanitizeLabel(parseUser(body) ?? findHeader(headers, userHeaders)),
     app: {
       url: sanitizeLabel(headers.get('http-referer')),
-      title: sanitizeLabel(firstHeader(headers, titleHeaders)),
+      title: sanitizeLabel(findHeader(headers, titleHeaders)),
     },
     strict: headers.get('x-headgate-strict') === 'true',
-    wantsMetadata: firstHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
+    wantsMetadata: findHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
   }
 }
@@ -63,7 +63,7 @@ const metadataHeaders = [
 ]
 const titleHeaders = ['x-title', 'x-headgate-title', 'x-openrouter-title']
 
-function firstHeader(headers: Headers, names: string[]): string | undefined {
+function findHeader(headers: Headers, names: string[]): string | undefined {
   for (const name of names) {
     const value = headers.get(name)
     if (value) return value

@@ -1,7 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 
-/** Whether a page of this server sent the httpRequest, at its own host or at `public_url`. */
+/** Whether a page of this server sent the request, at its own host or at `public_url`. */
 export function isOwnOrigin(gateway: Gateway, httpRequest: Request, origin: string): boolean {
   if (!URL.canParse(origin)) return false
   const { public_url } = gateway.settings

@@ -205,13 +205,13 @@ function addSystemInstruction(body: JsonObject, text: string): JsonObject {
 function mergeTools(ofPreset: unknown, ofRequest: unknown): JsonObject[] {
   const requested = asObjects(ofRequest)
   const merged = asObjects(ofPreset).map(
-    (tool) => requested.find((other) => toolIdentity(other) === toolIdentity(tool)) ?? tool,
+    (tool) => requested.find((other) => identifyTool(other) === identifyTool(tool)) ?? tool,
   )
-  const mergedNames = new Set(merged.map(toolIdentity))
-  return [...merged, ...requested.filter((tool) => !mergedNames.has(toolIdentity(tool)))]
+  const mergedNames = new Set(merged.map(identifyTool))
+  return [...merged, ...requested.filter((tool) => !mergedNames.has(identifyTool(tool)))]
 }
 
-function toolIdentity(tool: JsonObject): string {
+function identifyTool(tool: JsonObject): string {
   const name =
     asString(asObject(tool.function)?.name) ??
     asString(tool.name) ??

@@ -28,7 +28,7 @@ export function describeDecision(request: InferenceRequest, plan: RoutingPlan): 
     requested: requested.slice(0, maxNameLength),
     slugs: options.models,
     region,
-    params: routingParams(request, plan),
+    params: collectRoutingParams(request, plan),
     healthSnapshot: plan.healthSnapshot ?? noSnapshot,
   }
 }
@@ -37,7 +37,10 @@ export function describeDecision(request: InferenceRequest, plan: RoutingPlan): 
 const maxNameLength = 256
 
 /** The routing parameters of the request, under their API names. */
-function routingParams({ options, content }: InferenceRequest, { resolvedModels }: RoutingPlan): JsonObject {
+function collectRoutingParams(
+  { options, content }: InferenceRequest,
+  { resolvedModels }: RoutingPlan,
+): JsonObject {
   const preferences = Object.entries(options.routing).filter(([, value]) => value !== null)
   const variants = [...new Set(resolvedModels[0]?.variants)]
   return {
@@ -62,23 +65,23 @@ export function explainError(
 
 function describePath(trace: RequestTrace, error: GatewayError | null): RoutingOutcome {
   const now = performance.now()
-  const { candidate, attemptAt, startedAt } = trace
+  const { candidate, attemptStartedAt, startedAt } = trace
   const attempts = trace.attempts.map((attempt) => describeAttempt(attempt, startedAt))
   // The last attempt has either failed already, or is the current one.
-  const hasFailed = trace.attempts.at(-1)?.beganAt === attemptAt
+  const hasFailed = trace.attempts.at(-1)?.startedAt === attemptStartedAt
   if (candidate && !hasFailed) attempts.push(describeCurrentAttempt(candidate, trace, error, now))
   return {
     attempts,
     servedBy: error || hasFailed ? null : candidate,
     lastCandidate: candidate,
-    generationMs: candidate && now - attemptAt,
+    generationMs: candidate && now - attemptStartedAt,
     firstTokenMs: trace.firstTokenMs,
     totalMs: now - startedAt,
   }
 }
 
 function describeAttempt(
-  { endpoint: tag, failure, beganAt, endedAt, ...attempt }: FailedAttempt,
+  { endpoint: tag, failure, startedAt, endedAt, ...attempt }: FailedAttempt,
   requestStartedAt: number,
 ): UpstreamAttempt {
   return {
@@ -86,15 +89,15 @@ function describeAttempt(
     tag,
     status: statusFor(failure),
     error: failure.kind,
-    startedMs: beganAt - requestStartedAt,
-    durationMs: endedAt - beganAt,
+    startedMs: startedAt - requestStartedAt,
+    durationMs: endedAt - startedAt,
   }
 }
 
 /** If the client's error is a failure of the provider, it is that of this attempt. */
 function describeCurrentAttempt(
   { model, endpoint, byokKey }: Candidate,
-  { attemptAt, startedAt }: RequestTrace,
+  { attemptStartedAt, startedAt }: RequestTrace,
   error: GatewayError | null,
   now: number,
 ): UpstreamAttempt {
@@ -106,7 +109,7 @@ function describeCurrentAttempt(
     byokKeyId: byokKey?.id ?? null,
     status: failure ? (asNumber(failure.status) ?? error?.row.status ?? 502) : 200,
     error: asString(failure?.kind) ?? null,
-    startedMs: attemptAt - startedAt,
-    durationMs: now - attemptAt,
+    startedMs: attemptStartedAt - startedAt,
+    durationMs: now - attemptStartedAt,
   }
 }

@@ -18,7 +18,7 @@ export interface ModelViewer {
 export const availabilityQuery = {
   include_unavailable: queryBoolean()
     .optional()
-    .describe('true: also models that neither the installation nor the caller has a credential for'),
+    .describe('true: also models that neither the installation nor the caller has a credential for.'),
 }
 
 const unrestrictedPolicy = computeEffectivePolicy({})
@@ -49,10 +49,10 @@ interface ReachContext extends Pick<RoutingQuery, 'byokKeys' | 'region'> {
 function filterReachable(
   gateway: Gateway,
   models: readonly Model[],
-  keyContext: ReachContext,
+  context: ReachContext,
 ): readonly Model[] {
   const query: RoutingQuery = {
-    ...keyContext,
+    ...context,
     models: [],
     preferences: {},
     call: { messages: [], stream: false, unknown: [] },

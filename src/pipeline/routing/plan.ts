@@ -91,12 +91,12 @@ function buildRoutingQuery(
     policy: keyContext.policy,
     byokKeys: keyContext.byokKeys,
     providerByName: gateway.catalogue.providerByName,
-    stickyKeyFor: (modelId) => (gateway.routing.sticky.isEmpty ? null : stickyKeyOf(request, modelId)),
+    stickyKeyFor: (modelId) => (gateway.routing.sticky.isEmpty ? null : computeStickyKey(request, modelId)),
   }
 }
 
 /** The same for all turns of a conversation: from its session id, or from a hash of its first messages. */
-export function stickyKeyOf({ caller, options, content }: InferenceRequest, modelId: string): string {
+export function computeStickyKey({ caller, options, content }: InferenceRequest, modelId: string): string {
   const conversation =
     options.sessionId === null ? hashConversationStart(content.call) : `"${options.sessionId}"`
   return `${caller.organizationId} ${modelId} ${conversation}`
@@ -163,12 +163,12 @@ function noCandidateError(
       retryable: false,
       requested_models: requested.map(truncateSlug),
       ...(isFiltered && { excluded_by: reasons }),
-      affected_providers: providerSlugs(resolvedModels.map(({ model }) => model)),
+      affected_providers: listProviderSlugs(resolvedModels.map(({ model }) => model)),
     },
   })
 }
 
-function providerSlugs(models: Model[]): string[] {
+function listProviderSlugs(models: Model[]): string[] {
   return [...new Set(models.flatMap(({ endpoints }) => endpoints.map(({ provider }) => provider.slug)))]
 }
 

@@ -33,11 +33,11 @@ export interface Admission {
 export async function admit(
   gateway: Gateway,
   request: InferenceRequest,
-  routed: RoutingPlan,
+  plan: RoutingPlan,
 ): Promise<Admission> {
   enforceRateLimit(gateway, request)
-  const { plan, size, estimate } = estimateHold(gateway, request, routed)
-  return placeHold(gateway, request, plan, size, estimate)
+  const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
+  return placeHold(gateway, request, pricedPlan, size, estimate)
 }
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
@@ -46,12 +46,12 @@ type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
 export function estimateHold(
   gateway: Gateway,
   request: InferenceRequest,
-  routed: RoutingPlan,
+  plan: RoutingPlan,
 ): { plan: RoutingPlan; size: RequestSize; estimate: HoldEstimate } {
-  const plan = dropUnpriced(gateway, request, routed)
+  const pricedPlan = dropUnpriced(gateway, request, plan)
   const size = measureRequest(request)
-  const hold = computeWorstCase(gateway, size, plan, request.at)
-  return { plan, size, estimate: { ...hold, free: buildFreeLimit(request, plan) } }
+  const hold = computeWorstCase(gateway, size, pricedPlan, request.at)
+  return { plan: pricedPlan, size, estimate: { ...hold, free: buildFreeLimit(request, pricedPlan) } }
 }
 
 /** For free requests: limits are checked, but nothing is held and no usage is counted. */
@@ -116,7 +116,7 @@ function dropUnpriced(gateway: Gateway, { keyContext }: InferenceRequest, plan: 
   const candidates = plan.candidates.filter(isPriced)
   if (candidates.length === plan.candidates.length) return plan
   if (candidates.length > 0)
-    return { ...plan, candidates, exclusions: [...plan.exclusions, ...unpricedCandidates(plan, isPriced)] }
+    return { ...plan, candidates, exclusions: [...plan.exclusions, ...listUnpriced(plan, isPriced)] }
   throw gatewayError(
     'price_unknown',
     `The price of ${plan.candidates[0]?.model.id} is unknown, and this key has a limit. ` +
@@ -124,10 +124,7 @@ function dropUnpriced(gateway: Gateway, { keyContext }: InferenceRequest, plan: 
   )
 }
 
-function unpricedCandidates(
-  { candidates }: RoutingPlan,
-  isPriced: (candidate: Candidate) => boolean,
-): Exclusion[] {
+function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candidate) => boolean): Exclusion[] {
   return candidates
     .filter((candidate) => !isPriced(candidate))
     .map(({ model, endpoint, byokKey }) => ({
@@ -154,30 +151,35 @@ function computeWorstCase(
   at: number,
 ): Amounts {
   let fromCredits = 0n
-  let together = 0n
+  let withByok = 0n
   for (const candidate of candidates) {
     const { amount, byok } = worstCaseAt(gateway, size, candidate, at)
     if (amount > fromCredits) fromCredits = amount
-    if (amount + byok > together) together = amount + byok
+    if (amount + byok > withByok) withByok = amount + byok
   }
-  return { amount: fromCredits, byok: together - fromCredits }
+  return { amount: fromCredits, byok: withByok - fromCredits }
 }
 
 /** The maximum cost at one endpoint, or at its default tier, which serves when the requested tier has no capacity. */
 export function worstCaseAt(gateway: Gateway, size: RequestSize, candidate: Candidate, at: number): Amounts {
   const { model, endpoint, byokKey } = candidate
-  const requestedTier = maxCostAt(gateway, size, endpoint, at)
+  const requestedTier = computeMaxCost(gateway, size, endpoint, at)
   const defaultTier =
     endpoint.service_tier === null
       ? requestedTier
-      : maxCostAt(gateway, size, endpointForTier(model, endpoint, null), at)
+      : computeMaxCost(gateway, size, findEndpointForTier(model, endpoint, null), at)
   const listPrice = requestedTier > defaultTier ? requestedTier : defaultTier
   return byokKey
     ? { amount: computeFee(listPrice, gateway.settings.billing.byok_fee), byok: listPrice }
     : { amount: listPrice, byok: 0n }
 }
 
-function maxCostAt(gateway: Gateway, size: RequestSize, endpoint: Candidate['endpoint'], at: number): bigint {
+function computeMaxCost(
+  gateway: Gateway,
+  size: RequestSize,
+  endpoint: Candidate['endpoint'],
+  at: number,
+): bigint {
   return (
     computeWorstCaseCost(size, endpoint, at) ??
     computeWorstCaseCost(size, withFallbackPrice(gateway, endpoint), at) ??
@@ -186,7 +188,7 @@ function maxCostAt(gateway: Gateway, size: RequestSize, endpoint: Candidate['end
 }
 
 /** The endpoint whose prices apply if a provider serves with another tier than requested. */
-export function endpointForTier(
+export function findEndpointForTier(
   { endpoints }: Candidate['model'],
   endpoint: Candidate['endpoint'],
   tier: Candidate['endpoint']['service_tier'],

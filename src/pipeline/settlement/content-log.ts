@@ -76,9 +76,9 @@ const instructionFields = ['system', 'instructions', 'systemInstruction', 'syste
 
 /** In the client's format; the oldest messages are truncated first. */
 function buildInput(body: JsonObject, clipper: ContentClipper): JsonObject {
-  const content = firstPresent(body, messageFields)
+  const content = findField(body, messageFields)
   if (content === undefined) return { prompt: asString(clipper.clip(firstPrompt(body.prompt))) ?? '' }
-  const instructions = firstPresent(body, instructionFields)
+  const instructions = findField(body, instructionFields)
   const messages = [
     ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
     ...(Array.isArray(content) ? content : [{ role: 'user', content }]),
@@ -86,7 +86,7 @@ function buildInput(body: JsonObject, clipper: ContentClipper): JsonObject {
   return { messages: clipper.clipList(messages.reverse()).reverse() }
 }
 
-function firstPresent(body: JsonObject, names: string[]): unknown {
+function findField(body: JsonObject, names: string[]): unknown {
   return names.map((name) => body[name]).find((value) => value !== undefined && value !== null)
 }
 

@@ -3,7 +3,7 @@ import { countCompletionTokens } from '../../call/usage.ts'
 import { hasCacheDiscount } from '../../routing/sticky.ts'
 import { areToolCallsValid } from '../reply/tool-calls.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import { stickyKeyOf } from '../routing/plan.ts'
+import { computeStickyKey } from '../routing/plan.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Updates the health of the endpoint that served a request. */
@@ -40,13 +40,16 @@ export function ignoreOutcome({ routing }: Gateway, trace: RequestTrace): void {
 }
 
 /** Of the last attempt only. */
-function measurePerformance({ startedAt, attemptAt }: RequestTrace, { firstTokenMs, charge }: Outcome) {
+function measurePerformance(
+  { startedAt, attemptStartedAt }: RequestTrace,
+  { firstTokenMs, charge }: Outcome,
+) {
   const endedAt = performance.now()
   const firstAt = firstTokenMs === null ? null : startedAt + firstTokenMs
-  const seconds = Math.max(1, endedAt - (firstAt ?? attemptAt)) / 1000
+  const seconds = Math.max(1, endedAt - (firstAt ?? attemptStartedAt)) / 1000
   const tokens = countCompletionTokens(charge.usage)
   return {
-    firstTokenMs: (firstAt ?? endedAt) - attemptAt,
+    firstTokenMs: (firstAt ?? endedAt) - attemptStartedAt,
     tokensPerSecond: tokens > 0 ? tokens / seconds : null,
   }
 }
@@ -60,5 +63,5 @@ function rememberSticky(
 ): void {
   if (!candidate || !hasCacheDiscount(candidate.endpoint)) return
   if (request.options.sessionId === null && charge.usage.cacheRead === 0) return
-  routing.sticky.remember(stickyKeyOf(request, candidate.model.id), candidate.id, clock.now())
+  routing.sticky.remember(computeStickyKey(request, candidate.model.id), candidate.id, clock.now())
 }

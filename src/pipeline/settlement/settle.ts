@@ -14,7 +14,7 @@ import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { StreamedReply } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
-import { type Admission, buildUpstreamTarget, endpointForTier, pricingOf } from './admit.ts'
+import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { buildContentStatements } from './content-log.ts'
 import { recordOutcome } from './observe.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
@@ -28,7 +28,7 @@ export function computeCharge(
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
-  const endpoint = servingEndpoint(candidate, summary)
+  const endpoint = resolveServingEndpoint(candidate, summary)
   const reply = buildBillableReply(summary, isInterrupted)
   // The cost reported by the provider is more exact than the price for unknown models.
   const hasReportedCost = endpoint.pricing === null && reply.usage?.reportedCost != null
@@ -49,11 +49,11 @@ export function tierOf({ endpoint }: Candidate, summary: ReplySummary | null): S
 }
 
 /** The endpoint whose prices apply: a provider may serve with another tier than requested. */
-function servingEndpoint(candidate: Candidate, summary: ReplySummary): Endpoint {
+function resolveServingEndpoint(candidate: Candidate, summary: ReplySummary): Endpoint {
   const { model, endpoint } = candidate
   const served = tierOf(candidate, summary)
   const tier = served === 'default' ? null : served
-  return tier === endpoint.service_tier ? endpoint : endpointForTier(model, endpoint, tier)
+  return tier === endpoint.service_tier ? endpoint : findEndpointForTier(model, endpoint, tier)
 }
 
 /** The parts of a reply that its charge depends on. An interrupted reply ends with an error for the client. */
@@ -97,7 +97,7 @@ export function buildCheckpoint(
   const checkpoint: Checkpoint = {
     place: {
       ...buildUpstreamTarget(gateway, candidate, translation.dialect.name),
-      pricing: pricingOf(gateway, servingEndpoint(candidate, summary)),
+      pricing: pricingOf(gateway, resolveServingEndpoint(candidate, summary)),
     },
     reply: buildBillableReply(summary),
     tier: tierOf(candidate, summary),

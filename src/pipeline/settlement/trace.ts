@@ -15,7 +15,7 @@ export interface RequestTrace {
   startedAt: number
   attempts: FailedAttempt[]
   /** When the last attempt began, and whether its outcome is still to be recorded. */
-  attemptAt: number
+  attemptStartedAt: number
   isOpen: boolean
   /** Of the current or last attempt. */
   candidate: Candidate | null
@@ -31,7 +31,7 @@ export function createTrace(startedAt: number, plan: RoutingPlan): RequestTrace 
     plan,
     startedAt,
     attempts: [],
-    attemptAt: startedAt,
+    attemptStartedAt: startedAt,
     isOpen: false,
     candidate: null,
     translation: null,

@@ -32,33 +32,34 @@ export interface UpstreamAccess {
 export function resolveAccess(gateway: Gateway, candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint, byokKey } = candidate
   const { provider } = endpoint
-  if (!byokKey) return sharedAccess(candidate, region)
+  if (!byokKey) return resolveSharedAccess(candidate, region)
   if (byokKey.origin !== originOf(provider))
-    return unusableAccess(
+    return createUnusableAccess(
       endpoint,
       'The credential was created for another address of the provider; enter it again.',
     )
   const credential = openCredential(gateway, provider, byokKey)
-  if (!credential) return unusableAccess(endpoint, 'The credential cannot be read.')
+  if (!credential) return createUnusableAccess(endpoint, 'The credential cannot be read.')
   const settings = {
-    ...defaultSettings(provider),
+    ...collectDefaultSettings(provider),
     ...provider.installation.settings,
     ...settingsOf(credential),
   }
-  const regional = settingsForRegion(provider, settings, region)
-  if (!regional) return unusableAccess(endpoint, 'The credential is for another region than the request.')
-  return accessWithCredential(candidate, { credential, settings: regional }, region)
+  const regional = resolveRegionSettings(provider, settings, region)
+  if (!regional)
+    return createUnusableAccess(endpoint, 'The credential is for another region than the request.')
+  return resolveWithCredential(candidate, { credential, settings: regional }, region)
 }
 
 const sharedAccesses = new WeakMap<Endpoint, Map<DataRegion, UpstreamAccess>>()
 
 /** With the installation's credential. Cached, because a catalogue is immutable. */
-function sharedAccess(candidate: Candidate, region: DataRegion): UpstreamAccess {
+function resolveSharedAccess(candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint } = candidate
   const byRegion = sharedAccesses.get(endpoint) ?? new Map<DataRegion, UpstreamAccess>()
   const cached = byRegion.get(region)
   if (cached) return cached
-  const access = accessWithCredential(candidate, endpoint.provider.installation, region)
+  const access = resolveWithCredential(candidate, endpoint.provider.installation, region)
   sharedAccesses.set(endpoint, byRegion.set(region, access))
   return access
 }
@@ -76,7 +77,7 @@ function openCredential(
   }
 }
 
-function defaultSettings({ settings = {} }: CatalogueProvider): ProviderSettings {
+function collectDefaultSettings({ settings = {} }: CatalogueProvider): ProviderSettings {
   const defaults = Object.entries(settings).flatMap(([name, { fallback }]) =>
     fallback === undefined ? [] : [[name, fallback]],
   )
@@ -84,7 +85,7 @@ function defaultSettings({ settings = {} }: CatalogueProvider): ProviderSettings
 }
 
 /** Null if the request must stay in its region and the credential is for another one. */
-function settingsForRegion(
+function resolveRegionSettings(
   { dataResidency }: CatalogueProvider,
   settings: ProviderSettings,
   region: DataRegion,
@@ -99,24 +100,24 @@ interface ResolvedCredential {
   settings: ProviderSettings
 }
 
-function accessWithCredential(
+function resolveWithCredential(
   candidate: Candidate,
   resolved: ResolvedCredential,
   region: DataRegion,
 ): UpstreamAccess {
   const { endpoint, model, byokKey } = candidate
   const { credential } = resolved
-  if (credential.kind !== 'deployments') return accessTo(endpoint, { ...resolved, credential }, region)
+  if (credential.kind !== 'deployments') return buildAccess(endpoint, { ...resolved, credential }, region)
   const deployment = credential.deployments.find(({ slug }) => isDeploymentOf(slug, model))
-  if (deployment) return accessToDeployment(endpoint, deployment, resolved.settings, byokKey !== null)
+  if (deployment) return buildDeploymentAccess(endpoint, deployment, resolved.settings, byokKey !== null)
   const [resource] = credential.resources
-  if (!resource) return unusableAccess(endpoint, 'The credential has no deployment of this model.')
-  const settings = { ...resolved.settings, ...withoutType(resource.settings) }
-  return accessTo(endpoint, { credential: { kind: 'token', token: resource.token }, settings }, region)
+  if (!resource) return createUnusableAccess(endpoint, 'The credential has no deployment of this model.')
+  const settings = { ...resolved.settings, ...resetType(resource.settings) }
+  return buildAccess(endpoint, { credential: { kind: 'token', token: resource.token }, settings }, region)
 }
 
 /** Each resource has its own type; it is not inherited from another resource. */
-function withoutType(settings: ProviderSettings): ProviderSettings {
+function resetType(settings: ProviderSettings): ProviderSettings {
   return { resource_type: '', ...settings }
 }
 
@@ -124,14 +125,14 @@ function isDeploymentOf(slug: string, { id, canonical_slug, aliases }: Model): b
   return slug === id || slug === canonical_slug || aliases.includes(slug)
 }
 
-function accessTo(
+function buildAccess(
   endpoint: Endpoint,
   { credential, settings }: { credential: SigningCredential; settings: ProviderSettings },
   region: DataRegion,
 ): UpstreamAccess {
   const { provider } = endpoint
   const { url, missing } = resolveAddress(provider, settings)
-  if (url === null) return unusableAccess(endpoint, `The credential has no ${missing}.`)
+  if (url === null) return createUnusableAccess(endpoint, `The credential has no ${missing}.`)
   const upstreamModel =
     provider.resolveModelName?.(endpoint.upstream_model, settings, region) ?? endpoint.upstream_model
   const reached =
@@ -154,7 +155,7 @@ const deploymentPaths: [string, DialectName][] = [
 ]
 const defaultDeploymentPath: (typeof deploymentPaths)[number] = ['', 'chat']
 
-function accessToDeployment(
+function buildDeploymentAccess(
   endpoint: Endpoint,
   { url: address, token, upstreamModel }: Deployment,
   settings: ProviderSettings,
@@ -174,7 +175,7 @@ function accessToDeployment(
   }
 }
 
-function unusableAccess(endpoint: Endpoint, problem: string): UpstreamAccess {
+function createUnusableAccess(endpoint: Endpoint, problem: string): UpstreamAccess {
   const empty = { baseUrl: '', query: '', settings: {}, isUserNamed: false }
   return { endpoint, ...empty, credential: { kind: 'none' }, problem }
 }

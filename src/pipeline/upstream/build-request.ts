@@ -8,14 +8,14 @@ export function buildUpstreamRequest(request: InferenceRequest, translation: Tra
   const { dialect, upstreamRequest, access } = translation
   const { upstream, passthrough, name } = dialect
   const forwarded = translation.isPassThrough ? pickHeaders(passthrough.headers, request) : {}
-  const plain = {
+  const encoded = {
     path: upstreamRequest.path,
     headers: { ...upstreamRequest.headers, ...forwarded },
     body: upstreamRequest.body,
   }
   const { upstream_model: model, provider } = access.endpoint
   const wire = provider.wire?.[name]
-  const adapted = wire?.adaptRequest({ ...plain, model, stream: request.content.call.stream }) ?? plain
+  const adapted = wire?.adaptRequest({ ...encoded, model, stream: request.content.call.stream }) ?? encoded
   const { path, headers, body } = adapted
   const text = translation.isPassThrough
     ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)

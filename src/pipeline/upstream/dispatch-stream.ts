@@ -34,7 +34,7 @@ export function dispatchStream(
   return withFailover(gateway, request, plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
     const stream = await openStream(gateway, exchange, attempt, request)
-    const pending = await bufferUntilContent(gateway, exchange, stream, maxPendingFor(request))
+    const pending = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
     return { stream, pending }
   })
@@ -124,6 +124,6 @@ async function bufferUntilContent(
 /** In addition to the request, which some formats repeat in the first events of the reply. */
 const basePendingCharacters = 1024 * 1024
 
-function maxPendingFor({ content }: InferenceRequest): number {
+function computeMaxPending({ content }: InferenceRequest): number {
   return basePendingCharacters + 4 * content.source.text.length
 }

@@ -87,9 +87,9 @@ async function sendSigned(
   const isReached = access.isUserNamed || gateway.origins.isRecentlyReached(baseUrl)
   if (!isReached) await connect(gateway, exchange, baseUrl)
   const url = baseUrl + path + access.query
-  const plain = { url, headers: buildHeaders(call), body: text }
-  const signature = await sign(gateway, call, plain)
-  const signed = { ...plain, headers: { ...plain.headers, ...signature } }
+  const unsigned = { url, headers: buildHeaders(call), body: text }
+  const signature = await sign(gateway, call, unsigned)
+  const signed = { ...unsigned, headers: { ...unsigned.headers, ...signature } }
   const response = await (access.isUserNamed
     ? postToUserNamed(gateway, exchange, signed)
     : postToProvider(exchange, signed))
@@ -166,7 +166,7 @@ const baseHeaders = {
 
 /** Forwarded client headers override the defaults of the dialect; the signature overrides both. */
 function buildHeaders(call: UpstreamCall): HeaderMap {
-  const defaults = cachedHeaders(call)
+  const defaults = getDefaultHeaders(call)
   const isPlain = Object.keys(call.headers).length === 0
   return isPlain ? defaults : { ...defaults, ...call.headers }
 }
@@ -174,7 +174,7 @@ function buildHeaders(call: UpstreamCall): HeaderMap {
 const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<UpstreamCodec, HeaderMap>>()
 
 /** Headers that all requests with the same access and dialect share; both are immutable. */
-function cachedHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
+function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
   const byFormat = baseHeaderCache.get(access) ?? new WeakMap<UpstreamCodec, HeaderMap>()
   const cached = byFormat.get(upstream)
   if (cached) return cached

@@ -89,7 +89,7 @@ async function tryCandidate<R>(
     pipeline: createPipeline(request, transcript),
   }
   const now = performance.now()
-  Object.assign(trace, { candidate, translation, transcript, attemptAt: now, isOpen: true })
+  Object.assign(trace, { candidate, translation, transcript, attemptStartedAt: now, isOpen: true })
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
@@ -103,7 +103,7 @@ async function tryCandidate<R>(
     const failure = capRetryAfter(gateway, error.failure)
     if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
     else health.recordFailure(gateway.clock.now(), failure)
-    trace.attempts.push(recordFailure(candidate, failure, trace.attemptAt, translation.isPassThrough))
+    trace.attempts.push(recordFailure(candidate, failure, trace.attemptStartedAt, translation.isPassThrough))
     logFailure(gateway, candidate, error)
     return null
   }

@@ -12,18 +12,18 @@ export interface FailedAttempt {
   /** The BYOK key that was used. */
   byokKeyId: string | null
   failure: UpstreamFailure
-  /** The upstream uses the client's format. */
-  isSameFormat: boolean
+  /** The request was passed through: the upstream uses the client's format. */
+  isPassThrough: boolean
   /** Monotonic milliseconds. */
-  beganAt: number
+  startedAt: number
   endedAt: number
 }
 
 export function recordFailure(
   { endpoint, model, byokKey }: Candidate,
   { detail, ...failure }: UpstreamFailure,
-  beganAt: number,
-  isSameFormat: boolean,
+  startedAt: number,
+  isPassThrough: boolean,
 ): FailedAttempt {
   return {
     provider: endpoint.provider.name,
@@ -33,10 +33,10 @@ export function recordFailure(
     failure: {
       ...failure,
       message: redactAccounts(failure.message),
-      ...(detail && isSameFormat && { detail: mapDetail(detail, redactAccounts) }),
+      ...(detail && isPassThrough && { detail: mapDetail(detail, redactAccounts) }),
     },
-    isSameFormat,
-    beganAt,
+    isPassThrough,
+    startedAt,
     endedAt: performance.now(),
   }
 }
@@ -93,13 +93,13 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
   const { failure, provider } = last
   const code = errorCodes[failure.kind]
   // The provider's error object only makes sense to a client of the same format, when no other provider was tried.
-  const isDirect = last.isSameFormat && attempts.every((attempt) => attempt.provider === provider)
+  const isDirect = last.isPassThrough && attempts.every((attempt) => attempt.provider === provider)
   const isHidden =
     code === 'upstream_failed' &&
     failure.kind !== 'provider_unavailable' &&
     failure.kind !== 'server' &&
     !(isDirect && failure.kind === 'not_found')
-  const retryAfter = earliestRetrySeconds(attempts)
+  const retryAfter = computeRetrySeconds(attempts)
   return new GatewayError(code, {
     // Messages about the operator's account are not for clients.
     ...(!isHidden && failure.message && { message: failure.message }),
@@ -146,7 +146,7 @@ function summarizeAttempt({ provider, failure }: FailedAttempt) {
 }
 
 /** In seconds; null unless every provider that was tried sent a hint. */
-function earliestRetrySeconds(attempts: readonly FailedAttempt[]): number | null {
+function computeRetrySeconds(attempts: readonly FailedAttempt[]): number | null {
   const hints = attempts.map(({ failure }) => failure.retryAfterMs)
   if (hints.some((hint) => hint === undefined)) return null
   return Math.max(1, Math.ceil(Math.min(...hints.map((hint) => hint ?? 0)) / 1000))
