@@ -28,8 +28,8 @@ async function executePlan(
 ): Promise<Response> {
   assertRoutable(gateway, request, plan)
   const cacheKey = resolveCacheKey(gateway, request)
-  const entry = cacheKey && lookupCache(gateway, cacheKey)
-  if (entry) return replyFromCache(gateway, request, plan, entry)
+  const stored = cacheKey && lookupCache(gateway, cacheKey)
+  if (stored) return replyFromCache(gateway, request, plan, stored)
   const admission = await admit(gateway, request, plan)
   request.onAdmitted?.()
   const reply = request.content.call.stream ? replyStreamed : replyWhole

@@ -10,9 +10,9 @@ export async function replyFromCache(
   gateway: Gateway,
   request: InferenceRequest,
   plan: RoutingPlan,
-  entry: ByteCacheEntry,
+  stored: ByteCacheEntry,
 ): Promise<Response> {
-  const { body, dropped, headers } = await replayEntry(gateway, request, plan, entry)
+  const { body, dropped, headers } = await replayEntry(gateway, request, plan, stored)
   const allHeaders = { ...buildReplyHeaders(request, dropped), ...headers }
   if (!Array.isArray(body)) return Response.json(body, { headers: allHeaders })
   return new Response(iterateTexts(body), {

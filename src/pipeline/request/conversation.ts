@@ -116,7 +116,7 @@ async function loadHistory(
 }
 
 /** A response that failed or was cancelled cannot be continued. */
-const terminalStatuses = new Set<unknown>(['failed', 'cancelled'])
+const unusableStatuses = new Set<unknown>(['failed', 'cancelled'])
 
 async function loadPreviousTurns(
   gateway: Gateway,
@@ -125,7 +125,7 @@ async function loadPreviousTurns(
   maxBytes: number,
 ): Promise<Pick<ConversationHistory, 'items' | 'bytes'>> {
   const status = await findResponseStatus(gateway, owner, id)
-  if (terminalStatuses.has(status))
+  if (unusableStatuses.has(status))
     throw invalidFieldError(
       'previous_response_id',
       `is a response that ${status === 'failed' ? 'failed' : 'was cancelled'}`,

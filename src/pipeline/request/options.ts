@@ -20,7 +20,7 @@ export interface RequestOptions {
   reasoningFormatNames: FormatNames
 }
 
-/** Bounds the attempts of one request. */
+/** Bounds the models that one request can try. */
 const maxFallbacks = 3
 const maxLabelLength = 256
 

@@ -42,7 +42,7 @@ export async function admit(
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
 
-/** The hold for a request, and the plan without endpoints that it cannot cover. */
+/** The hold for a request, and its plan without the endpoints that a limit excludes for their unknown price. */
 export function estimateHold(
   gateway: Gateway,
   request: InferenceRequest,
@@ -54,7 +54,7 @@ export function estimateHold(
   return { plan: pricedPlan, size, estimate: { ...hold, free: buildFreeLimit(request, pricedPlan) } }
 }
 
-/** For free requests: limits are checked, but nothing is held and no usage is counted. */
+/** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
 export function admitFree(
   gateway: Gateway,
   request: InferenceRequest,

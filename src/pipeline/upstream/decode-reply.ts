@@ -65,7 +65,7 @@ export function processEvents(
   return { summary, events, body }
 }
 
-/** A reply without content must say that it is complete, and not because of an error. */
+/** A reply without content is valid only if it was completed, and not by an error. */
 export function assertFinished({ failure, isComplete, finishReasons }: ReplySummary): void {
   if (failure) throw new UpstreamError(failure)
   const isDeliberate = isComplete && finishReasons.some((finish) => finish && finish.reason !== 'error')

@@ -91,8 +91,8 @@ function createFrameReader({ headers }: Response, { dialect, access }: Translati
 const maxUserNamedFrame = 4 * 1024 * 1024
 
 /**
- * Buffers what comes before the first content, since until then another candidate can take over unnoticed. Any event
- * shows that the provider is working, but only content meets the deadline for the first content.
+ * Buffers the events before the first content, so that failover stays invisible to the client. Any event resets the
+ * idle timeout, but only content meets the deadline for the first content.
  */
 async function bufferUntilContent(
   gateway: Gateway,

@@ -40,7 +40,7 @@ export class UpstreamExchange {
     }, ms)
   }
 
-  /** Ends the timeout and the tie to the client. */
+  /** Clears the timeout and stops listening to the client. */
   release(): void {
     clearTimeout(this.#timer)
     this.#openExchanges.delete(this)
@@ -63,7 +63,7 @@ export class UpstreamExchange {
     this.#controller.abort()
   }
 
-  /** What an exception during the exchange means. */
+  /** Maps an exception during the exchange to its cause: a shutdown, a timeout, a disconnect or the upstream. */
   toError(error: unknown): Error {
     if (error instanceof UpstreamError || error instanceof ClientGoneError || error instanceof GatewayError)
       return error
