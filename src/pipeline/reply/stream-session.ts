@@ -153,8 +153,7 @@ export class StreamSession {
   async end(): Promise<string> {
     const stream = this.#attempt?.reply.stream
     if (stream?.summary.failure) throw new UpstreamError(stream.summary.failure)
-    if (!stream?.summary.isComplete)
-      throw unexpectedReplyError('The connection to the provider was closed before the reply was complete.')
+    if (!stream?.summary.isComplete) throw unexpectedReplyError('The connection to the provider was lost.')
     if (endedWithError(stream.summary))
       throw unexpectedReplyError('The provider ended its reply with an error.')
     const charge = this.#computeCharge()
