@@ -83,7 +83,7 @@ describeWithUpstreams(
         bench().first.enqueue({ sse: repeated(padded, 40), hang: true })
         const response = await sendRequest(bench(), format, { model: `test/${format}`, stream: true })
         expect(response.status).toBe(502)
-        expect(await response.text()).toContain('too much before its first content')
+        expect(await response.text()).toContain('too much data before its first content')
       })
     }
 

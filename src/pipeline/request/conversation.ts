@@ -40,7 +40,7 @@ export async function resolveConversation(
   if (conversationId !== null && history.items.length + input.length > maxItems)
     throw invalidFieldError(
       'input',
-      `a conversation can have at most ${maxItems} items, and this one already has ${history.items.length}`,
+      `a conversation has at most ${maxItems} items, and this one already has ${history.items.length}`,
     )
   const { responses } = gateway.settings
   const store = typeof body.store === 'boolean' ? body.store : responses.store
