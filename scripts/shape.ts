@@ -40,7 +40,7 @@ const bannedNames = /(^|\/)(index|utils|helpers|types)\.ts$/
 const dataFiles =
   /^src\/(providers|db\/migrations)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers)\.ts$/
 /** The two HTTP clients: to the providers of the operator, and to addresses that users choose. */
-const egressModules = new Set(['src/pipeline/upstream/exchange.ts', 'src/lib/egress-client.ts'])
+const egressModules = new Set(['src/pipeline/upstream/send.ts', 'src/lib/egress-client.ts'])
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalogue|db)\//
 

@@ -143,7 +143,9 @@ describe('replies', () => {
   })
 
   test('R33 a failed stream ends with an error and without a done record', () => {
-    const text = ollamaChat.createWriter(createContext()).fail(gatewayError('upstream_failed', 'It broke off.'))
+    const text = ollamaChat
+      .createWriter(createContext())
+      .fail(gatewayError('upstream_failed', 'It broke off.'))
     expect(JSON.parse(text)).toMatchObject({ error: 'It broke off.', code: 502 })
     expect(text).not.toContain('"done"')
   })

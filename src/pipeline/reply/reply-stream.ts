@@ -6,7 +6,7 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError } from '../../lib/sse.ts'
 import type { TimeSlicer } from '../../lib/time-slicer.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
-import type { UpstreamExchange } from '../upstream/upstream-exchange.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { EventEncoder } from './event-encoder.ts'
 
 /** A streamed reply, encoded for the client. */

@@ -1,6 +1,6 @@
 import { spliceJson } from '../../lib/json-splice.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import type { UpstreamCall } from './exchange.ts'
+import type { UpstreamCall } from './send.ts'
 import type { Translation } from './translate.ts'
 
 /** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */

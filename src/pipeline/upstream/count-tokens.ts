@@ -13,10 +13,10 @@ import { planRoute, type RoutingPlan } from '../routing/plan.ts'
 import { admitFree } from '../settlement/admit.ts'
 import { buildUpstreamRequest } from './build-request.ts'
 import { ClientGoneError, UpstreamError } from './errors.ts'
-import { send } from './exchange.ts'
+import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
+import { send } from './send.ts'
 import { translate } from './translate.ts'
-import { UpstreamExchange } from './upstream-exchange.ts'
 
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {

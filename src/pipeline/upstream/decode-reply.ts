@@ -9,11 +9,11 @@ import { markSignature } from '../reply/relay.ts'
 import { recordEvent } from '../reply/summary.ts'
 import type { ReplyPipeline } from '../reply/transforms.ts'
 import { UpstreamError, unexpectedReplyError } from './errors.ts'
-import type { UpstreamResponse } from './exchange.ts'
+import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 import { redactReply } from './redact-secrets.ts'
+import type { UpstreamResponse } from './send.ts'
 import type { Translation } from './translate.ts'
-import type { UpstreamExchange } from './upstream-exchange.ts'
 
 export interface WholeReply {
   summary: ReplySummary

@@ -10,12 +10,12 @@ import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
 import { buildUpstreamRequest } from './build-request.ts'
 import { assertFinished, decodeEvents, readJsonBody } from './decode-reply.ts'
 import { timeoutError, unexpectedReplyError } from './errors.ts'
-import { send } from './exchange.ts'
+import type { UpstreamExchange } from './exchange.ts'
 import { withFailover } from './failover.ts'
 import { redactFrames } from './redact-secrets.ts'
+import { send } from './send.ts'
 import { simulateReply } from './simulation.ts'
 import type { Translation } from './translate.ts'
-import type { UpstreamExchange } from './upstream-exchange.ts'
 
 export interface StreamedReply {
   stream: ReplyStream

@@ -5,10 +5,10 @@ import type { RoutingPlan } from '../routing/plan.ts'
 import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
 import { buildUpstreamRequest } from './build-request.ts'
 import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
-import { send } from './exchange.ts'
+import type { UpstreamExchange } from './exchange.ts'
 import { withFailover } from './failover.ts'
+import { send } from './send.ts'
 import { collectEvents, simulateReply } from './simulation.ts'
-import type { UpstreamExchange } from './upstream-exchange.ts'
 
 /** The reply of the first candidate that completes one. */
 export function dispatchWhole(

@@ -11,9 +11,9 @@ import { buildMetadata } from '../routing/metadata.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
 import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
 import { ClientGoneError, UpstreamError } from './errors.ts'
+import { UpstreamExchange } from './exchange.ts'
 import { isPlainCode, isRequestFault, recordFailure, toClientError } from './failure.ts'
 import { type Translation, translate } from './translate.ts'
-import { UpstreamExchange } from './upstream-exchange.ts'
 
 type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Omit<AcceptedAttempt<R>, 'reply'>) => Promise<R>
 

@@ -1,6 +1,6 @@
 import { StringBuilder } from '../../lib/string-builder.ts'
 import { type UpstreamError, unexpectedReplyError } from './errors.ts'
-import type { UpstreamExchange } from './upstream-exchange.ts'
+import type { UpstreamExchange } from './exchange.ts'
 
 /** The text of a response, within `maxBytes`. */
 export async function readBounded(

@@ -3,7 +3,7 @@ import type { ReplyEvent } from '../../call/event.ts'
 import { simulators } from '../../providers/simulators.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import type { UpstreamExchange } from './upstream-exchange.ts'
+import type { UpstreamExchange } from './exchange.ts'
 
 /** The events of a provider that runs in this process; undefined for a provider on the network. */
 export function simulateReply(

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { UpstreamError } from './errors.ts'
+import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
-import { UpstreamExchange } from './upstream-exchange.ts'
 
 const exchange = () => new UpstreamExchange(new AbortController().signal, new Set())
 

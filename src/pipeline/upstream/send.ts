@@ -1,0 +1,237 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { UpstreamCodec } from '../../dialects/dialect.ts'
+import { withDeadline } from '../../lib/deadline.ts'
+import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
+import { parseRetryAfter } from '../../lib/retry-after.ts'
+import type { SignInOptions } from '../../sign-in/all.ts'
+import { type HeaderMap, type SignInContext, SignInError } from '../../sign-in/scheme.ts'
+import { bearerHeader } from '../../sign-in/token.ts'
+import type { UpstreamAccess } from './access.ts'
+import { timeoutError, UpstreamError, unexpectedReplyError } from './errors.ts'
+import type { UpstreamExchange } from './exchange.ts'
+import { readBounded } from './read-body.ts'
+import {
+  collectSecrets,
+  mapDetail,
+  redactLongSecrets,
+  redactSecrets,
+  type SecretSource,
+} from './redact-secrets.ts'
+
+/** A request in the form it is sent in. */
+export interface UpstreamCall {
+  path: string
+  headers: HeaderMap
+  text: string
+  upstream: UpstreamCodec
+  access: UpstreamAccess
+  /** The provider's wire adapts the request, so the default headers of the dialect do not apply. */
+  isAdapted: boolean
+}
+
+/** A response, and the secrets to redact should the provider repeat them in it. */
+export interface UpstreamResponse {
+  response: Response
+  secrets: SecretSource
+  /** The limit of a whole reply. */
+  maxBytes: number
+  /** The limit of objects and lists in a whole reply or an event. */
+  maxContainers: number
+}
+
+/** Sends a request; throws an `UpstreamError` for an error status. */
+export async function send(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: UpstreamCall,
+): Promise<UpstreamResponse> {
+  const { access, upstream } = call
+  const received = await sendSigned(gateway, exchange, call)
+  const { response, secrets } = received
+  if (response.ok) return received
+  if (response.status < 400)
+    throw unexpectedReplyError(`The provider responded with status ${response.status}.`)
+  const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
+  if (response.status === 401)
+    gateway.requestSigner.forgetToken(access.credential, buildSignInContext(gateway, access, upstream))
+  const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
+  const redact = (text: string) => redactSecrets(text, secrets())
+  throw new UpstreamError({
+    ...failure,
+    message: redact(sanitizeMessage(failure.message)),
+    ...(failure.detail && { detail: mapDetail(failure.detail, redact) }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
+}
+
+/** Proxies in front of a provider send HTML error pages. */
+function sanitizeMessage(message: string): string {
+  return /^\s*<(!doctype|html)/i.test(message) ? 'The provider responded with a web page.' : message
+}
+
+/** Limits for servers at addresses supplied by users, lower than for providers. */
+const maxUserNamedBytes = 16 * 1024 * 1024
+const maxUserNamedContainers = 100_000
+
+/** Enough for the logprobs of a long reply. */
+const maxContainers = 1_000_000
+
+async function sendSigned(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: UpstreamCall,
+): Promise<UpstreamResponse> {
+  const { access, path, text } = call
+  if (access.problem !== null) throw signInError(new SignInError(access.problem))
+  const { baseUrl } = access
+  const isReached = access.isUserNamed || gateway.origins.isRecentlyReached(baseUrl)
+  if (!isReached) await connect(gateway, exchange, baseUrl)
+  const url = baseUrl + path + access.query
+  const unsigned = { url, headers: buildHeaders(call), body: text }
+  const signature = await sign(gateway, call, unsigned)
+  const signed = { ...unsigned, headers: { ...unsigned.headers, ...signature } }
+  const response = await (access.isUserNamed
+    ? postToUserNamed(gateway, exchange, signed)
+    : postToProvider(exchange, signed))
+  if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
+  const { reply_bytes } = gateway.settings.limits
+  const maxBytes = access.isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes
+  return {
+    response,
+    secrets: () => collectSecrets(access, signature),
+    maxBytes,
+    maxContainers: access.isUserNamed ? maxUserNamedContainers : maxContainers,
+  }
+}
+
+async function connect(gateway: Gateway, exchange: UpstreamExchange, baseUrl: string): Promise<void> {
+  try {
+    const work = gateway.origins.probe(baseUrl)
+    await withDeadline(gateway.settings.limits.connect, work, timeoutError)
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}
+
+interface HttpPost {
+  url: string
+  headers: HeaderMap
+  body: string
+}
+
+async function postToProvider(
+  exchange: UpstreamExchange,
+  { url, headers, body }: HttpPost,
+): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      signal: exchange.signal,
+      // Following a redirect would send the key to another host.
+      redirect: 'manual',
+      // The exchange has its own timeouts; the runtime's would end a reply after five minutes of reasoning.
+      timeout: false,
+    })
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}
+
+/** Applies the egress rules for addresses supplied by users. */
+async function postToUserNamed(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  post: HttpPost,
+): Promise<Response> {
+  const { egress, limits } = gateway.settings
+  try {
+    return await sendStreaming(
+      { ...post, method: 'POST', headers: { ...post.headers } },
+      { allowPrivate: egress.allow_private, connectMs: limits.connect, signal: exchange.signal },
+    )
+  } catch (error) {
+    if (exchange.signal.aborted || !(error instanceof EgressError)) throw exchange.toError(error)
+    throw error.kind === 'timeout' ? timeoutError() : unexpectedReplyError(error.message)
+  }
+}
+
+/** No compression, which would delay the events of a stream. */
+const baseHeaders = {
+  'content-type': 'application/json',
+  'accept-encoding': 'identity',
+  'user-agent': 'headgate',
+}
+
+/** Forwarded client headers override the defaults of the dialect; the signature overrides both. */
+function buildHeaders(call: UpstreamCall): HeaderMap {
+  const defaults = getDefaultHeaders(call)
+  const isPlain = Object.keys(call.headers).length === 0
+  return isPlain ? defaults : { ...defaults, ...call.headers }
+}
+
+const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<UpstreamCodec, HeaderMap>>()
+
+/** Headers that all requests with the same access and dialect share; both are immutable. */
+function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
+  const byFormat = baseHeaderCache.get(access) ?? new WeakMap<UpstreamCodec, HeaderMap>()
+  const cached = byFormat.get(upstream)
+  if (cached) return cached
+  const { provider } = access.endpoint
+  // The operator's headers may hold secrets, so they are sent to the configured address only.
+  const isConfiguredAddress = access.baseUrl === provider.installation.address
+  const headers = {
+    ...baseHeaders,
+    ...(!isAdapted && upstream.defaults.headers),
+    ...(isConfiguredAddress && provider.headers),
+  }
+  baseHeaderCache.set(access, byFormat.set(upstream, headers))
+  return headers
+}
+
+async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpPost): Promise<HeaderMap> {
+  const { access, upstream } = call
+  try {
+    const context = buildSignInContext(gateway, access, upstream)
+    return await gateway.requestSigner.sign({ method: 'POST', ...plain }, access.credential, context)
+  } catch (error) {
+    if (error instanceof SignInError) throw signInError(error)
+    throw error
+  }
+}
+
+function buildSignInContext(
+  gateway: Gateway,
+  { endpoint, settings }: UpstreamAccess,
+  { defaults }: UpstreamCodec,
+): SignInContext<SignInOptions | undefined> {
+  const { keyHeader, signIn } = endpoint.provider
+  return {
+    keyHeader: keyHeader ?? defaults.keyHeader ?? bearerHeader,
+    settings,
+    options: signIn,
+    allowPrivate: gateway.settings.egress.allow_private,
+  }
+}
+
+/** Longer error bodies are ignored. */
+const maxErrorBytes = 64 * 1024
+
+async function readErrorBody(
+  { response, secrets }: UpstreamResponse,
+  exchange: UpstreamExchange,
+): Promise<unknown> {
+  const read = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
+  const text = redactLongSecrets(read, secrets())
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Not caused by the client's key: the reason is logged, and hidden from the client. */
+function signInError(cause: SignInError): UpstreamError {
+  return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
+}
