@@ -5,6 +5,7 @@ import { Glob } from 'bun'
 import { destinations } from '../src/destinations/all.ts'
 import { providers } from '../src/providers/all.ts'
 import { signInSchemes } from '../src/sign-in/all.ts'
+import { findRetiredWords } from './retired-words.ts'
 
 /** The layer of each folder or file of src. A module imports only from its own layer or below. */
 const layers: Record<string, number> = {
@@ -58,6 +59,7 @@ if (modules.length < minModules)
 for (const module of modules) {
   checkLayers(module)
   checkNames(module)
+  checkWords(module)
   checkSideEffects(module)
   checkLengths(module)
 }
@@ -144,6 +146,11 @@ function checkSchemeNames({ path, text }: Pick<Module, 'path' | 'text'>): void {
     if (new RegExp(`['"\`]${kind}['"\`]${fields.map((name) => `|\\b${name}\\b`).join('')}`).test(text))
       problems.push(`${path}: names the sign-in scheme ${kind}`)
   }
+}
+
+function checkWords({ path, text }: Module): void {
+  const words = findRetiredWords(text)
+  if (words.length > 0) problems.push(`${path}: retired words, ${words.join(', ')}`)
 }
 
 function checkSideEffects({ path, text }: Module): void {
