@@ -71,7 +71,7 @@ export function buildFailure({ error, retryAfterMs }: Directives): UpstreamFailu
   if (!error) return undefined
   const failure: UpstreamFailure = {
     ...error,
-    message: `The sandbox was asked to fail with ${error.kind}.`,
+    message: `The sandbox was directed to fail with ${error.kind}.`,
     code: `sandbox_${error.kind}`,
   }
   if (retryAfterMs !== undefined) failure.retryAfterMs = retryAfterMs

@@ -151,8 +151,8 @@ function addReasoning(draft: Draft): void {
 function buildReasoningText({ echo }: Prompt, count: number): string {
   const lines = [
     `The message has ${splitWords(echo).length} words.`,
-    'The sandbox repeats what it is told.',
-    'Nothing else was asked for.',
+    'The sandbox repeats what it is sent.',
+    'Nothing else has been requested.',
     'A longer answer would not be a better one.',
   ]
   return Array.from({ length: count }, (_, index) => lines[index % lines.length]).join(' ')
@@ -164,7 +164,7 @@ function addRefusal(draft: Draft): ChoiceEnding {
   const text = takeTokens(draft, 'output', refusal)
   const deltas = splitWords(text).map((word) => ({ text: word }))
   if (text !== '') draft.groups.push([{ content: { kind: 'refusal', text: '' }, deltas }])
-  return { reason: 'content_filter', native: 'refusal', explanation: 'The sandbox was asked to refuse.' }
+  return { reason: 'content_filter', native: 'refusal', explanation: 'The sandbox was directed to refuse.' }
 }
 
 function addToolCalls(draft: Draft, calls: ReturnType<typeof planToolCalls>): ChoiceEnding {
@@ -231,7 +231,7 @@ function buildReplyText({ call, prompt, choice }: Draft): string {
   return choice === 0 ? text : `${text} (answer ${choice + 1})`
 }
 
-const fillerWords = 'the quick brown fox jumps over the lazy dog while nobody is looking'.split(' ')
+const fillerWords = 'the quick brown fox jumps over the lazy dog while someone is looking'.split(' ')
 
 function buildFiller(count: number): string {
   return Array.from({ length: count }, (_, index) => fillerWords[index % fillerWords.length]).join(' ')

@@ -346,7 +346,7 @@ describe('directives', () => {
         failure: {
           kind: 'rate_limit_exceeded',
           status: 429,
-          message: 'The sandbox was asked to fail with rate_limit_exceeded.',
+          message: 'The sandbox was directed to fail with rate_limit_exceeded.',
           code: 'sandbox_rate_limit_exceeded',
           retryAfterMs: 7000,
         },

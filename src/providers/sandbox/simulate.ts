@@ -113,7 +113,7 @@ function breakAt(
   const failure: UpstreamFailure = {
     kind: 'server',
     status: null,
-    message: 'The sandbox was asked to fail within its reply.',
+    message: 'The sandbox was directed to fail within its reply.',
     code: 'sandbox_failure',
   }
   return [{ type: 'reply-error', failure }]
