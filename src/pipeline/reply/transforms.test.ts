@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test'
+import { vendorReply } from '../../../test/support/replies.ts'
+import { collectReply, type ReplyEvent } from '../../call/event.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import { dialects } from '../../dialects/all.ts'
+import { cost, createContext, decodeFrames, parseFrames } from '../../dialects/conformance/round-trip.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { SseFrame } from '../../lib/sse.ts'
+import { formats } from '../formats.ts'
+import { createRelay } from './relay.ts'
+import { ReplyPipeline, type ReplyTransform } from './transforms.ts'
+
+type RelayParameters = Parameters<typeof createRelay>
+
+/** A relay between a client and an upstream of one format. */
+function createTestRelay(dialect: GenerateDialect, pipeline: ReplyPipeline) {
+  const attempt = {
+    candidate: { endpoint: { provider: {} } },
+    translation: { dialect: dialects[dialect], isPassThrough: true },
+    context: createContext(),
+    pipeline,
+  }
+  return createRelay(
+    { format: formats[dialect] } as unknown as RelayParameters[0],
+    attempt as unknown as RelayParameters[1],
+  )
+}
+
+function framesOf(dialect: GenerateDialect): SseFrame[] {
+  return parseFrames(vendorReply(dialect, 'text').frames.join(''))
+}
+
+function relayReply(dialect: GenerateDialect, pipeline: ReplyPipeline): string {
+  const relay = createTestRelay(dialect, pipeline)
+  const text =
+    framesOf(dialect)
+      .map((frame) => relay.pass(frame))
+      .join('') + (relay.close?.() ?? '')
+  return text + relay.end(relay.summary.usage ?? zeroUsage, cost)
+}
+
+function textOf(events: readonly ReplyEvent[]): string {
+  const parts = collectReply(events).choices.flatMap((choice) => choice.parts)
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+}
+
+/** Holds the last characters back, as a filter for matches that span deltas does. */
+class UpperCase implements ReplyTransform {
+  #held = ''
+
+  transform(event: ReplyEvent): ReplyEvent[] {
+    if (event.type === 'part-delta' && event.delta.text !== undefined) {
+      const text = this.#held + event.delta.text.toUpperCase()
+      this.#held = text.slice(-3)
+      return [{ ...event, delta: { ...event.delta, text: text.slice(0, -3) } }]
+    }
+    if (event.type !== 'part-end') return [event]
+    const { choice, part } = event
+    return [{ type: 'part-delta', choice, part, delta: { text: this.#held } }, event]
+  }
+
+  end(): ReplyEvent[] {
+    return []
+  }
+}
+
+describe.each([...generateDialects])('a reply from %s to a client of the same format', (dialect) => {
+  const original = textOf(decodeFrames(dialect, framesOf(dialect)))
+
+  test('reaches the client as its transforms leave it, and observers see the same', () => {
+    const observed: ReplyEvent[] = []
+    const observer = { add: (event: ReplyEvent) => void observed.push(event) }
+    const stream = relayReply(dialect, new ReplyPipeline([new UpperCase()], [observer]))
+    const received = decodeFrames(dialect, parseFrames(stream))
+    expect(textOf(received)).toBe(original.toUpperCase())
+    expect(textOf(observed)).toBe(original.toUpperCase())
+    expect(stream).not.toContain(original)
+  })
+
+  test('is the same byte for byte with and without an observer', () => {
+    const observed: ReplyEvent[] = []
+    const observer = { add: (event: ReplyEvent) => void observed.push(event) }
+    const plain = relayReply(dialect, new ReplyPipeline([], []))
+    expect(relayReply(dialect, new ReplyPipeline([], [observer]))).toBe(plain)
+    expect(textOf(observed)).toBe(original)
+  })
+
+  test('ends with the error that a transform throws', () => {
+    const block: ReplyTransform = {
+      transform: (event) => {
+        if (event.type === 'part-delta') throw gatewayError('guardrail_blocked', 'Blocked.')
+        return [event]
+      },
+      end: () => [],
+    }
+    expect(() => relayReply(dialect, new ReplyPipeline([block], []))).toThrow('Blocked.')
+  })
+})
+
+test('transforms run in order, and what one holds back passes those after it', () => {
+  const append = (suffix: string): ReplyTransform => ({
+    transform: (event) => [event],
+    end: () => [{ type: 'part-delta', choice: 0, part: 0, delta: { text: suffix } }],
+  })
+  const mark: ReplyTransform = {
+    transform: (event) =>
+      event.type === 'part-delta' ? [{ ...event, delta: { text: `<${event.delta.text}>` } }] : [event],
+    end: () => [],
+  }
+  const pipeline = new ReplyPipeline([append('a'), mark, append('b')], [])
+  expect(pipeline.end().map((event) => (event.type === 'part-delta' ? event.delta.text : ''))).toEqual([
+    '<a>',
+    'b',
+  ])
+  expect(pipeline.end()).toEqual([])
+})
