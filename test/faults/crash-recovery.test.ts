@@ -241,7 +241,7 @@ test(
         HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
       },
     })
-    expect(accepting.stdout.toString()).toContain('The next start goes on')
+    expect(accepting.stdout.toString()).toContain('The server can start with the remaining journal')
     await (await scene.start()).stop()
     const { findings } = await readLedgerSnapshot(scene.databaseUrl)
     expect(findings.flatMap(({ violations }) => violations)).toEqual([])

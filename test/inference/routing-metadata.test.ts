@@ -191,7 +191,7 @@ describeWithUpstreams('service_metadata', (bench) => {
         provider: 'one-chat',
         tag: 'one-chat',
         reason: 'allowed_providers',
-        detail: '`provider.only` or `provider.ignore` leaves it out.',
+        detail: '`provider.only` or `provider.ignore` excludes it.',
       },
     ])
     const nowhere = await explained(bench(), 'chat', { model: 'test/chat', provider })
