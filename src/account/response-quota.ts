@@ -38,16 +38,27 @@ export class ResponseQuota {
     this.#pending.set(workspaceId, pending)
     pending.count += 1
     pending.bytes += bytes
-    const isDue =
-      pending.count > limits.max_count * trimThreshold || pending.bytes > limits.max_bytes * trimThreshold
-    if (!isDue || pending.isTrimming) return
-    Object.assign(pending, { count: 0, bytes: 0, isTrimming: true })
-    trimResponses(this.#db, workspaceId, limits)
-      .catch(this.#onError)
-      .finally(() => {
-        pending.isTrimming = false
-      })
+    if (!pending.isTrimming) void this.#trim(workspaceId, pending, limits)
   }
+
+  /** Repeats, since responses may be stored while others are deleted. */
+  async #trim(workspaceId: string, pending: PendingUsage, limits: ResponseLimits): Promise<void> {
+    pending.isTrimming = true
+    try {
+      while (isTrimDue(pending, limits)) {
+        Object.assign(pending, { count: 0, bytes: 0 })
+        await trimResponses(this.#db, workspaceId, limits)
+      }
+    } catch (error) {
+      this.#onError(error)
+    } finally {
+      pending.isTrimming = false
+    }
+  }
+}
+
+function isTrimDue({ count, bytes }: PendingUsage, { max_count, max_bytes }: ResponseLimits): boolean {
+  return count > max_count * trimThreshold || bytes > max_bytes * trimThreshold
 }
 
 /** Deletes the oldest responses of a workspace until the others are within the limits. */

@@ -22,12 +22,14 @@ const rollUpMs = 5000
 const smallRollUpMs = 15 * minuteMs
 /** A catalogue override is in effect on every node within two seconds. */
 const catalogueSyncMs = 1000
+/** A response is cancelled by any node within about this time. */
+const backgroundSyncMs = 1000
 
 /** Background jobs, each at its own interval; runs of a job never overlap. */
 const jobs: Job[] = [
   { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat },
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
-  { name: 'background responses', everyMs: catalogueSyncMs, run: maintainBackgroundResponses },
+  { name: 'background responses', everyMs: backgroundSyncMs, run: maintainBackgroundResponses },
   { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },

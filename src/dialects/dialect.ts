@@ -160,7 +160,7 @@ export function encodeServiceMetadata({ explain }: ReplyContext): JsonObject {
 /** Writes events into the client's stream. The end of the reply is written only by `end` or `fail`. */
 export interface ReplyWriter {
   write(event: ReplyEvent): string
-  /** The reply is complete and settled: closes open parts, then writes finish reason, usage, cost and the last event. */
+  /** The reply is complete: closes open parts, then writes finish reason, usage, cost and the last event. */
   end(usage: Usage, cost: UsageCost): string
   /** The reply was cut off: writes the format's error event, and nothing that marks success. */
   fail(error: GatewayError): string
@@ -176,8 +176,8 @@ export interface ReplyReader {
 }
 
 /**
- * Relays an upstream's frames to a client of the same dialect. Frames that finish the reply are held until
- * `end`, because they carry the cost.
+ * Turns an upstream's frames into text for the client. Frames that finish the reply are held until `end`, because
+ * they carry the cost.
  */
 export interface Relay {
   pass(frame: SseFrame): string

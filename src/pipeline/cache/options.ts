@@ -59,6 +59,7 @@ export function computeCacheHash(request: InferenceRequest): string {
     omitBudgets(request.keyContext.policy),
     // Null if no preset, path or other stage has changed the body: then the text below is enough.
     body === verbatim?.body ? null : body,
+    verbatim ? null : call,
   ]
   const hash = sha256(`${JSON.stringify(inputs)}\n${stripWhitespace(verbatim?.text ?? '')}`)
   return `${caller.organizationId} ${caller.key.id} ${hash}`

@@ -1,6 +1,6 @@
 import type { ReplyEvent } from '../../call/event.ts'
 
-/** Changes a reply on its way to the client: content filters, plugins, tools that run in the gateway. */
+/** Changes a reply on its way to the client, such as a content filter does. */
 export interface ReplyTransform {
   /** The events that replace this one. A thrown error ends the reply with that error. */
   transform(event: ReplyEvent): ReplyEvent[]
