@@ -37,7 +37,7 @@ function parseFlag(text: string | null): boolean | undefined {
 /** Zero data retention applies to the response cache too. */
 export function forbidsRetention({ keyContext, options }: InferenceRequest): boolean {
   const enforced = Object.values(keyContext.policy.enforce_zdr).some(({ value }) => value)
-  return enforced || options.routing.zdr === true
+  return enforced || options.preferences.zdr === true
 }
 
 /**

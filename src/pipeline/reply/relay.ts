@@ -3,14 +3,14 @@ import type { ReasoningFormat } from '../../call/part.ts'
 import type { Relay, ReplyReader } from '../../dialects/dialect.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import type { AcceptedAttempt } from '../settlement/trace.ts'
+import type { Attempt } from '../settlement/trace.ts'
 import { EventEncoder } from './event-encoder.ts'
 import type { ReplyPipeline } from './transforms.ts'
 
 /** Passes the upstream's frames through where client and upstream share a format and nothing changes the reply. */
 export function createRelay(
   { format }: InferenceRequest,
-  { candidate, translation, context, pipeline }: Omit<AcceptedAttempt<unknown>, 'reply'>,
+  { candidate, translation, context, pipeline }: Attempt,
 ): Relay {
   const { passthrough, upstream } = translation.dialect
   if (translation.isPassThrough && !pipeline.hasTransforms) {

@@ -16,7 +16,7 @@ import {
   type SettleFn,
 } from '../settlement/settle.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from '../settlement/trace.ts'
-import type { StreamedReply } from '../upstream/dispatch-stream.ts'
+import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import {
   ClientGoneError,
   idleTimeoutError,
@@ -24,7 +24,7 @@ import {
   UpstreamError,
   unexpectedReplyError,
 } from '../upstream/errors.ts'
-import { recordFailure, toClientError } from '../upstream/failure.ts'
+import { toClientError, toFailedAttempt } from '../upstream/failure.ts'
 import { drainUpstream, isFinished, releaseConnection } from './drain.ts'
 import type { ReplyStream } from './reply-stream.ts'
 import { StreamTimers, usageGraceMs } from './stream-timers.ts'
@@ -37,7 +37,7 @@ export async function* streamBody(
   gateway: Gateway,
   request: InferenceRequest,
   session: StreamSession,
-  opening: Promise<AcceptedAttempt<StreamedReply>>,
+  opening: Promise<AcceptedAttempt<OpenedStream>>,
 ): AsyncGenerator<string> {
   const waiter = gateway.timer.createWaiter()
   try {
@@ -112,7 +112,7 @@ export class StreamSession {
   readonly #admission: Admission
   readonly #trace: RequestTrace
   readonly #settle: SettleFn
-  #attempt: AcceptedAttempt<StreamedReply> | null = null
+  #attempt: AcceptedAttempt<OpenedStream> | null = null
   /** The end or an error was sent to the client. */
   #ended = false
   /** A heartbeat is due before the stream has opened. */
@@ -136,7 +136,7 @@ export class StreamSession {
     request.httpRequest.signal.addEventListener('abort', () => void this.abandon(), { once: true })
   }
 
-  begin(attempt: AcceptedAttempt<StreamedReply>): void {
+  begin(attempt: AcceptedAttempt<OpenedStream>): void {
     this.#attempt = attempt
     this.#trace.firstTokenMs = performance.now() - this.#request.startedAt
     if (this.#request.httpRequest.signal.aborted) return
@@ -235,7 +235,7 @@ export class StreamSession {
       const isPassThrough = translation?.isPassThrough ?? false
       return toClientError([
         ...attempts,
-        recordFailure(candidate, error.failure, attemptStartedAt, isPassThrough),
+        toFailedAttempt(candidate, error.failure, attemptStartedAt, isPassThrough),
       ])
     }
     this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')

@@ -7,7 +7,7 @@ import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-v
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
-  routing: ProviderPreferences
+  preferences: ProviderPreferences
   sessionId: string | null
   /** The end user, as the client names them. */
   user: string | null
@@ -32,7 +32,7 @@ export function parseOptions(
   return {
     models: parseModels(body, defaultModel),
     // Validated by the operation's schema; a preset's, when the preset was created.
-    routing: (asObject(body.provider) ?? {}) as ProviderPreferences,
+    preferences: (asObject(body.provider) ?? {}) as ProviderPreferences,
     sessionId: sanitizeLabel(
       asString(body.session_id) ?? findHeader(headers, sessionHeaders) ?? asString(body.prompt_cache_key),
     ),

@@ -41,7 +41,7 @@ function collectRoutingParams(
   { options, content }: InferenceRequest,
   { resolvedModels }: RoutingPlan,
 ): JsonObject {
-  const preferences = Object.entries(options.routing).filter(([, value]) => value !== null)
+  const preferences = Object.entries(options.preferences).filter(([, value]) => value !== null)
   const variants = [...new Set(resolvedModels[0]?.variants)]
   return {
     ...Object.fromEntries(preferences),

@@ -85,7 +85,7 @@ function buildRoutingQuery(
   const { options, content, region, keyContext } = request
   return {
     models: resolvedModels,
-    preferences: options.routing,
+    preferences: options.preferences,
     call: content.call,
     region,
     policy: keyContext.policy,

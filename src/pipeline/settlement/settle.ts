@@ -12,7 +12,7 @@ import { usdFromNanos } from '../../ledger/money.ts'
 import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import type { StreamedReply } from '../upstream/dispatch-stream.ts'
+import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { buildContentStatements } from './content-log.ts'
@@ -91,7 +91,7 @@ export function buildCost({ cost, listPrice, byok }: Charge, candidate: Candidat
 export function buildCheckpoint(
   gateway: Gateway,
   { attempts, firstTokenMs }: RequestTrace,
-  { candidate, translation, reply }: AcceptedAttempt<StreamedReply>,
+  { candidate, translation, reply }: AcceptedAttempt<OpenedStream>,
 ): string {
   const { summary } = reply.stream
   const checkpoint: Checkpoint = {

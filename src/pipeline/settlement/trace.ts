@@ -40,12 +40,16 @@ export function createTrace(startedAt: number, plan: RoutingPlan): RequestTrace 
   }
 }
 
-/** An attempt whose upstream has begun to reply. */
-export interface AcceptedAttempt<R> {
+/** One candidate, with the request encoded for it and the stages of its reply. */
+export interface Attempt {
   candidate: Candidate
   translation: Translation
   context: ReplyContext
   pipeline: ReplyPipeline
+}
+
+/** An attempt whose upstream has begun to reply. */
+export interface AcceptedAttempt<R> extends Attempt {
   reply: R
 }
 

@@ -11,7 +11,7 @@ import type { IncomingRequest, InferenceRequest } from '../request/inference-req
 import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
 import { admitFree } from '../settlement/admit.ts'
-import { buildUpstreamRequest } from './build-request.ts'
+import { buildUpstreamCall } from './build-call.ts'
 import { ClientGoneError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
@@ -67,7 +67,7 @@ async function requestCount(
   { suffix, field, acceptedFields }: TokenCounting,
 ): Promise<number | undefined> {
   const translation = translate(gateway, request, candidate)
-  const generation = buildUpstreamRequest(request, translation)
+  const generation = buildUpstreamCall(request, translation)
   const body = Object.entries(translation.upstreamRequest.body).filter(([name]) =>
     acceptedFields ? acceptedFields.includes(name) : !generationFields.includes(name),
   )

@@ -6,8 +6,8 @@ import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
-import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
-import { buildUpstreamRequest } from './build-request.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
+import { buildUpstreamCall } from './build-call.ts'
 import { assertFinished, decodeEvents, readJsonBody } from './decode-reply.ts'
 import { timeoutError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
@@ -17,7 +17,7 @@ import { send } from './send.ts'
 import { simulateReply } from './simulation.ts'
 import type { Translation } from './translate.ts'
 
-export interface StreamedReply {
+export interface OpenedStream {
   stream: ReplyStream
   /** Buffered until the first content; sent first. */
   pending: string
@@ -29,7 +29,7 @@ export function dispatchStream(
   request: InferenceRequest,
   plan: RoutingPlan,
   trace: RequestTrace,
-): Promise<AcceptedAttempt<StreamedReply>> {
+): Promise<AcceptedAttempt<OpenedStream>> {
   const { limits } = gateway.settings
   return withFailover(gateway, request, plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
@@ -43,7 +43,7 @@ export function dispatchStream(
 async function openStream(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  attempt: Omit<AcceptedAttempt<unknown>, 'reply'>,
+  attempt: Attempt,
   request: InferenceRequest,
 ): Promise<ReplyStream> {
   const { candidate, translation, context, pipeline } = attempt
@@ -55,7 +55,7 @@ async function openStream(
     const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
     return new EventStream(simulated, createEncoder(), exchange, limits)
   }
-  const upstream = await send(gateway, exchange, buildUpstreamRequest(request, translation))
+  const upstream = await send(gateway, exchange, buildUpstreamCall(request, translation))
   const { response, secrets, maxContainers } = upstream
   const limits = buildStreamLimits(gateway, upstream.maxBytes)
   if (response.headers.get('content-type')?.startsWith('application/json')) {

@@ -2,8 +2,8 @@ import type { Gateway } from '../../app/gateway.ts'
 import { checkBounds } from '../reply/reply-stream.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
-import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
-import { buildUpstreamRequest } from './build-request.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
+import { buildUpstreamCall } from './build-call.ts'
 import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { withFailover } from './failover.ts'
@@ -46,7 +46,7 @@ function drainAbandoned(
 async function fetchReply(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  { candidate, translation, pipeline }: Omit<AcceptedAttempt<unknown>, 'reply'>,
+  { candidate, translation, pipeline }: Attempt,
   request: InferenceRequest,
 ): Promise<WholeReply> {
   const { replyLimits } = request.format.replyCodec
@@ -54,7 +54,7 @@ async function fetchReply(
   if (simulated) {
     return processEvents(await collectEvents(gateway, exchange, simulated), null, pipeline, replyLimits)
   }
-  const response = await send(gateway, exchange, buildUpstreamRequest(request, translation))
+  const response = await send(gateway, exchange, buildUpstreamCall(request, translation))
   const body = await readJsonBody(exchange, response)
   const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
   const reply = decodeReply(candidate, translation, body, pipeline, limits)

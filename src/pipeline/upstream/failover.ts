@@ -9,13 +9,13 @@ import { ReplyPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { buildMetadata } from '../routing/metadata.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
-import type { AcceptedAttempt, RequestTrace } from '../settlement/trace.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
 import { ClientGoneError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
-import { isPlainCode, isRequestFault, recordFailure, toClientError } from './failure.ts'
+import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from './failure.ts'
 import { type Translation, translate } from './translate.ts'
 
-type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Omit<AcceptedAttempt<R>, 'reply'>) => Promise<R>
+type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Attempt) => Promise<R>
 
 /**
  * Tries the candidates of a plan in order until one has begun to reply; the client sees nothing of a failed attempt.
@@ -103,7 +103,9 @@ async function tryCandidate<R>(
     const failure = capRetryAfter(gateway, error.failure)
     if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
     else health.recordFailure(gateway.clock.now(), failure)
-    trace.attempts.push(recordFailure(candidate, failure, trace.attemptStartedAt, translation.isPassThrough))
+    trace.attempts.push(
+      toFailedAttempt(candidate, failure, trace.attemptStartedAt, translation.isPassThrough),
+    )
     logFailure(gateway, candidate, error)
     return null
   }
@@ -167,7 +169,8 @@ function shouldRetry(
   const failure = attempts.at(-1)?.failure
   if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false
   return (
-    request.options.routing.allow_fallbacks !== false && routing.health.getOrCreate(id).consumeRetryBudget()
+    request.options.preferences.allow_fallbacks !== false &&
+    routing.health.getOrCreate(id).consumeRetryBudget()
   )
 }
 

@@ -19,7 +19,7 @@ export interface FailedAttempt {
   endedAt: number
 }
 
-export function recordFailure(
+export function toFailedAttempt(
   { endpoint, model, byokKey }: Candidate,
   { detail, ...failure }: UpstreamFailure,
   startedAt: number,

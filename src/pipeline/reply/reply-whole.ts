@@ -11,7 +11,7 @@ import { type AcceptedAttempt, createTrace, type Outcome, type RequestTrace } fr
 import type { WholeReply } from '../upstream/decode-reply.ts'
 import { dispatchWhole } from '../upstream/dispatch-whole.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
-import { recordFailure, toClientError } from '../upstream/failure.ts'
+import { toClientError, toFailedAttempt } from '../upstream/failure.ts'
 import { buildReplyHeaders, listDroppedFields, toJsonResponse } from './http-response.ts'
 
 /** Responds with a whole reply, after its charge is durable. */
@@ -52,7 +52,7 @@ function interruptedReplyError(
     reply.summary.failure ?? unexpectedReplyError('The provider ended its reply with an error.').failure
   return toClientError([
     ...attempts,
-    recordFailure(candidate, failure, attemptStartedAt, translation.isPassThrough),
+    toFailedAttempt(candidate, failure, attemptStartedAt, translation.isPassThrough),
   ])
 }
 

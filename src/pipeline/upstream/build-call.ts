@@ -4,7 +4,7 @@ import type { UpstreamCall } from './send.ts'
 import type { Translation } from './translate.ts'
 
 /** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */
-export function buildUpstreamRequest(request: InferenceRequest, translation: Translation): UpstreamCall {
+export function buildUpstreamCall(request: InferenceRequest, translation: Translation): UpstreamCall {
   const { dialect, upstreamRequest, access } = translation
   const { upstream, passthrough, name } = dialect
   const forwarded = translation.isPassThrough ? pickHeaders(passthrough.headers, request) : {}
