@@ -24,8 +24,14 @@ function countExcluded(field: string, excluded: readonly Exclusion[]): number {
   return excluded.filter(({ reason }) => reason === `guardrail:${name}`).length
 }
 
+/** Described by other parts of a quote, or by a rule for each vendor. */
+type DescribedElsewhere = 'budgets' | 'content_filter_builtins' | 'content_filters' | 'enforce_zdr'
+
 /** The effect of each field on requests; null if it has none. */
-const ruleEffects: Record<string, (policy: EffectivePolicy) => Omit<RuleDescription, 'field'> | null> = {
+const ruleEffects: Record<
+  Exclude<keyof EffectivePolicy, DescribedElsewhere>,
+  (policy: EffectivePolicy) => Omit<RuleDescription, 'field'> | null
+> = {
   allowed_data_regions: (policy) =>
     describeAllowList(policy.allowed_data_regions, 'Requests may be made in these regions only'),
   allowed_models: (policy) => describeAllowList(policy.allowed_models, 'Only these models may be used'),
