@@ -156,7 +156,7 @@ async function assertAnotherAdmin(tx: Db, leaving: Member): Promise<void> {
   if (!other) {
     throw gatewayError(
       'conflict',
-      'The last active admin of an organization can be neither demoted, deactivated nor removed.',
+      'The last active admin of an organization cannot be demoted, deactivated or removed. Make another member an admin first.',
     )
   }
 }

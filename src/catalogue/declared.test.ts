@@ -122,7 +122,7 @@ describe('errors name their line', () => {
     [
       'two endpoints with the same tag',
       `${example}      - { provider: local, upstream_model: fast-1b }\n`,
-      'line 16: models.0.endpoints.1: a second endpoint on "local" needs a variant',
+      'line 16: models.0.endpoints.1: a second endpoint on "local" needs its own variant',
     ],
     [
       'a variable that is not set',
@@ -154,7 +154,7 @@ describe('credentials and settings of providers', () => {
     [bedrock(`credentials: ${key}\n    api_key: k`), 'cannot be combined with api_key'],
     [bedrock('settings: { project: p }'), 'is not a setting of this provider'],
     [bedrock('settings: { region: evil.example/5ecret }'), 'is not a valid value for this setting'],
-    [bedrock('like: openai'), 'is built in and cannot be like another'],
+    [bedrock('like: openai'), 'is built in; remove like or choose another slug'],
     ['providers:\n  - { slug: groq, credentials: { a: 5ecret } }\n', 'is not for this provider; use api_key'],
     ['providers:\n  - { slug: mine, name: M, like: unknown }\n', 'there is no built-in provider "unknown"'],
     ['providers:\n  - { slug: mine, like: openai }\n', 'providers.0.name: is required'],

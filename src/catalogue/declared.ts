@@ -14,9 +14,7 @@ import { dataRegions, dialectNames, reasoningFields, wireCapabilities } from './
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
 
-const headerValue = z
-  .string()
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line, of characters a header can hold')
+const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be a valid header value on one line')
 /** Paths are appended to it. */
 const baseUrl = z
   .url({ protocol: /^https?$/ })
@@ -101,7 +99,7 @@ function checkProviders(providers: DeclaredProvider[], known: BuiltInProviders, 
 
 function checkLike({ slug, like }: DeclaredProvider, known: BuiltInProviders, report: ReportProblem): void {
   if (like === undefined) return
-  if (known.has(slug)) report(['like'], `"${slug}" is built in and cannot be like another`)
+  if (known.has(slug)) report(['like'], `"${slug}" is built in; remove like or choose another slug`)
   else if (!known.has(like)) report(['like'], `there is no built-in provider "${like}"`)
 }
 
@@ -182,7 +180,7 @@ export function checkEndpoints(
     }
     const tag = tagOf(endpoint)
     if (tags.has(tag)) {
-      report([...path, index], `a second endpoint on "${endpoint.provider}" needs a variant of its own`)
+      report([...path, index], `a second endpoint on "${endpoint.provider}" needs its own variant`)
     }
     tags.add(tag)
   }

@@ -65,7 +65,7 @@ export const endpointRecord = z
     latency_last_30m: percentiles.describe('Milliseconds to the first token; null without traffic'),
     throughput_last_30m: percentiles.describe('Tokens per second; null without traffic'),
     uptime_last_5m: uptime.describe(
-      'Per cent of attempts that did not fail at the endpoint; null for fewer than ten attempts',
+      'Percentage of attempts that did not fail at the endpoint; null for fewer than ten attempts',
     ),
     uptime_last_30m: uptime,
     uptime_last_1d: uptime,

@@ -25,10 +25,7 @@ export function parseModelRule(catalogue: Catalogue, name: string, field: string
   const resolved = findModel(catalogue, name)
   const [routingVariant] = resolved?.variants ?? []
   if (routingVariant)
-    throw invalidFieldError(
-      field,
-      `":${routingVariant}" is how a request is routed; name the model without it`,
-    )
+    throw invalidFieldError(field, `":${routingVariant}" is a routing suffix; name the model without it`)
   if (resolved) return toModelRule(resolved.model)
   // The catalogue may have only variants of a model; then its canonical slug is not a model.
   if (catalogue.models.some((model) => ruleCovers(name, toModelRule(model)))) return name

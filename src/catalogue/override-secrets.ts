@@ -40,7 +40,7 @@ export function openSecrets(
   try {
     return JSON.parse(vault.open(row.sealed_secrets, contextOf(row.name))) as SealedSecrets
   } catch {
-    throw invalidFieldError('api_key', 'cannot be read any more; enter it again')
+    throw invalidFieldError('api_key', 'cannot be decrypted; enter it again')
   }
 }
 
@@ -61,9 +61,9 @@ export function restoreMasked(
 ): ProviderOverride {
   const restore = (field: string, value: string, previous: string | undefined) => {
     if (!isMasked(value)) return value
-    if (previous === undefined) throw invalidFieldError(field, 'is a masked value')
+    if (previous === undefined) throw invalidFieldError(field, 'is a masked value; send the secret itself')
     if (stored?.origin === origin) return previous
-    throw invalidFieldError(field, 'must be entered again, because base_url leads to another address')
+    throw invalidFieldError(field, 'must be entered again, because base_url has another origin')
   }
   const headers = Object.entries(input.headers ?? {}).map(([name, value]): [string, string] => [
     name,

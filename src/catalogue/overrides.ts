@@ -93,7 +93,7 @@ class ProviderOverrides {
     if (sealed && sealed.origin !== origin) {
       throw invalidFieldError(
         Object.keys(secrets)[0] ?? 'api_key',
-        'was entered for another address; enter it again',
+        'was entered for another origin; enter it again',
       )
     }
     if (known && origin !== originOf(addressOf(known))) rejectInheritedSecrets(known, base, secrets)
@@ -140,7 +140,7 @@ function rejectInheritedSecrets(
     if (needed && secrets[field] === undefined) {
       throw invalidFieldError(
         field,
-        'is required with this base_url: the configured value belongs to another address',
+        'is required with this base_url: the configured value is for another origin',
       )
     }
   }

@@ -41,7 +41,7 @@ const pricingOverride = z
   })
   .refine(
     ({ utc_start, utc_end }) => (utc_start === undefined) === (utc_end === undefined),
-    'utc_start and utc_end come together',
+    'utc_start and utc_end must be set together',
   )
   .meta({ override: { dependentRequired: { utc_start: ['utc_end'], utc_end: ['utc_start'] } } })
 

@@ -125,9 +125,11 @@ const closeTimeoutMs = 5000
 
 /** Bounded, and never an error: the caller has no further use for it. */
 export async function closeDb(db: Db): Promise<void> {
-  await withDeadline(closeTimeoutMs, db.destroy(), () => new Error('the database does not close')).catch(
-    () => undefined,
-  )
+  await withDeadline(
+    closeTimeoutMs,
+    db.destroy(),
+    () => new Error('the database did not close in time'),
+  ).catch(() => undefined)
 }
 
 const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])

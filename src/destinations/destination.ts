@@ -74,7 +74,7 @@ export const secretField = z
   .min(1)
   .max(8192)
   .regex(printablePattern, 'must be printable ASCII characters')
-  .describe('Secret: stored sealed, shown masked')
+  .describe('Secret: encrypted when stored, masked when returned')
 
 export const urlField = z.string().trim().min(1).max(2048).describe('An https URL').meta({ format: 'uri' })
 
@@ -102,7 +102,7 @@ const headerMap = z
     return new Set(names).size === names.length
   }, 'has the same header twice')
   .meta({ override: { maxProperties: 50 } })
-  .describe('Custom HTTP headers. Their values are secret: stored sealed, shown masked')
+  .describe('Custom HTTP headers. Their values are secret: encrypted when stored, masked when returned')
 
 /** Appends a path to a base URL, which may have a path already. An invalid URL is returned as is and rejected later. */
 export function appendPath(base: string, path: string): string {

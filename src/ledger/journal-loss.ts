@@ -81,7 +81,7 @@ function findForeign({ lastFlushed, leftovers }: JournalInspection): string | nu
       segmentId?.journal !== lastFlushed.journal || segmentId.number !== lastFlushed.number + 1 + index,
   )
   if (!file) return null
-  return `${file.path} does not belong to the database as it stands: that was restored from a backup, or a file before this one is missing. ${remedy}`
+  return `${file.path} does not continue this database: the database was restored from a backup, or an earlier journal file is missing. ${remedy}`
 }
 
 function filterUnflushed(

@@ -211,7 +211,7 @@ export class Ledger {
       this.#log.warn({ id }, 'a late charge corrected what another node had settled')
     // A retry expects to find its settlement done.
     if (result === 'closed before' && !isRetry)
-      this.#log.warn({ id }, 'the hold of a charge was already closed')
+      this.#log.warn({ id }, 'the hold of a charge was already settled')
   }
 
   /** One rejected row must not fail the other operations, nor extra statements the charge they come with. */

@@ -172,7 +172,7 @@ function readSettlements(path: string): { bytes: number; settlements: Settlement
   const { size, damagedLine } = readLeftoverFile(path)
   if (damagedLine !== null) {
     throw new JournalError(
-      `${path} is damaged in line ${damagedLine}: move it away to start without what it holds.`,
+      `${path} is damaged in line ${damagedLine}. Restore it, or move it away to start without its charges.`,
     )
   }
   let columns: readonly string[] = generationColumns

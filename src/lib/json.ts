@@ -51,7 +51,7 @@ function parseRaw(text: string): unknown {
 /** Rejects `__proto__`, and text that a database rejects or changes. */
 function assertStorable(value: unknown): void {
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
-    throw new JsonError('not allowed to contain U+0000 or half a surrogate pair')
+    throw new JsonError('not allowed to contain U+0000 or an unpaired surrogate')
   }
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {

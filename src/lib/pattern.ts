@@ -107,13 +107,14 @@ export class PatternBudget {
   /** Why the next pattern is not allowed, or null. A pattern with too many characters is not compiled. */
   findProblem(source: string): string | null {
     this.#characters -= source.length
-    if (this.#characters < 0) return 'exceeds the total length of all patterns; shorten or remove some'
+    if (this.#characters < 0)
+      return 'exceeds the maximum total length of all patterns; shorten or remove some'
     try {
       this.#size -= compilePattern(source).size
     } catch (error) {
       if (error instanceof PatternError) return error.message
       throw error
     }
-    return this.#size < 0 ? 'exceeds the total size of all patterns; simplify or remove some' : null
+    return this.#size < 0 ? 'exceeds the maximum total size of all patterns; simplify or remove some' : null
   }
 }

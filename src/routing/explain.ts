@@ -14,7 +14,7 @@ export interface EndpointSnapshot {
   /** Medians of the last five minutes: milliseconds to the first token, tokens a second. */
   latency: number | null
   throughput: number | null
-  /** Per cent of the last 30 minutes. */
+  /** The percentage over the last 30 minutes. */
   uptime: number | null
   unstable: boolean
   /** What is left of a cooldown or ejection. */

@@ -63,7 +63,7 @@ interface RoutingMetrics extends Speed {
 
 /** What the API reports about an endpoint. */
 export interface EndpointStats extends Speed {
-  /** Per cent of the attempts that succeeded or failed at the endpoint; null if there were none. */
+  /** Percentage of the attempts that succeeded or failed at the endpoint; null if there were none. */
   uptime5m: number | null
   uptime30m: number | null
   uptime1d: number | null

@@ -162,7 +162,11 @@ async function queryGroups(
       limit: computeNewestLimit(body),
     })
   } catch (error) {
-    if (error instanceof RollupTimeoutError) throw gatewayError('request_timeout', 'The query took too long.')
+    if (error instanceof RollupTimeoutError)
+      throw gatewayError(
+        'request_timeout',
+        'The query took too long. Query a shorter time range, or fewer dimensions.',
+      )
     if (error instanceof TooManyGroupsError)
       throw invalidFieldError('dimensions', `the query has ${error.message}`)
     throw error

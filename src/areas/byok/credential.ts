@@ -26,7 +26,7 @@ export function resolveLabel(
   form: CredentialForm | undefined,
   allowPrivate: readonly string[],
 ): string {
-  if (isMasked(text)) throw invalidFieldError('key', 'is a masked value')
+  if (isMasked(text)) throw invalidFieldError('key', 'is a masked value; send the secret itself')
   try {
     const credential = parseCredential(text, form)
     validateAddresses(credential, allowPrivate)

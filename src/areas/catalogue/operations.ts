@@ -30,10 +30,10 @@ const listQuery = pageQuery.extend({
 
 const slugPath = z.object({ slug: declaredProvider.shape.slug })
 const modelPath = z.object({
-  author: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be the first half of a model id'),
+  author: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be the author of a model id'),
   slug: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(:[a-z0-9-]+)?$/, 'must be the second half of a model id')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*(:[a-z0-9-]+)?$/, 'must be the slug of a model id, without its author')
     .describe('Can end in a variant such as `:free`.'),
 })
 const endpointPath = modelPath.extend({

@@ -141,7 +141,7 @@ describeOnEachDatabase(
       expect(lastKey(elsewhere)).toBeUndefined()
       expect(await get('open')).toMatchObject({
         edit: {
-          problem: 'api_key: was entered for another address; enter it again',
+          problem: 'api_key: was entered for another origin; enter it again',
           fields: { api_key: shown },
         },
         in_force: { api_key: null, base_url: `${elsewhere.url}/v1` },
@@ -206,7 +206,7 @@ describeOnEachDatabase(
         expect(await problemOf('fine')).toBeNull()
         expect(await problemOf('torn')).toBe('fields: is not JSON')
         expect(await problemOf('newer')).toBe('of_the_future: is not a known field')
-        expect(await problemOf('sealed')).toBe('api_key: cannot be read any more; enter it again')
+        expect(await problemOf('sealed')).toBe('api_key: cannot be decrypted; enter it again')
         expect(await get('torn')).toMatchObject({ enabled: false, edit: { fields: null }, in_force: null })
         const models = (await server().call('GET', '/catalogue/models?source=runtime')).body.data
         expect(models).toMatchObject([

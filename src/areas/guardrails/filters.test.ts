@@ -119,7 +119,7 @@ describeOnEachDatabase('Content filters', (server) => {
       expect((await filters(101, 'x')).status).toBe(400)
       const long = await filters(2, 'x'.repeat(60_000))
       expect(long.body.error.message).toBe(
-        'content_filters.1.pattern: exceeds the total length of all patterns; shorten or remove some',
+        'content_filters.1.pattern: exceeds the maximum total length of all patterns; shorten or remove some',
       )
       const large = await filters(20, 'x{1000}'.repeat(9))
       expect(large.body.error.message).toStartWith('content_filters.12.pattern: exceeds the total size')

@@ -230,7 +230,7 @@ describeOnEachDatabase('Consent page', (server) => {
       )
       const cookie = await signedIn(server(), member.id)
       const { html } = await open({ callback_url: 'http://localhost:3000' }, cookie)
-      expect(html).toContain('at most 10, for the life of the key')
+      expect(html).toContain('at most 10, for the lifetime of the key')
       expect(html).not.toContain('usage_limit_type')
       const form = { ...formOf(html), decision: 'approve', limit, usage_limit_type: reset }
       const result = await send(form, cookie)

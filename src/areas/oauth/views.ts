@@ -50,7 +50,7 @@ export function renderSigninNeededPage(): Response {
   return renderPage({
     title: 'Sign in required',
     body: html`<p>You are not signed in on this browser.</p>${signinCommand}
-<p>Open the link in this browser; then you can go on where you were.</p>`,
+<p>Open the link in this browser to continue.</p>`,
     status: 401,
   })
 }
@@ -109,7 +109,7 @@ export function renderConsentPage({
     ? html`<code>${requested.callback_url.href}</code>`
     : html`no URL: a code is shown here to paste into the app`
   return renderPage({
-    title: `Give ${app.name} a key?`,
+    title: `Authorize ${app.name}?`,
     formTargets: requested.callback_url ? [toPolicySource(requested.callback_url)] : [],
     body: html`${renderSignedInAs(member)}
 <p>${appDescription} requests an API key that can spend the credits of your organization. Approve only if you started this request.</p>
@@ -117,7 +117,7 @@ export function renderConsentPage({
 <tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
 <tr><th>Redirects to</th><td>${returns}</td></tr></table>
 <form method="post" action="/auth">${renderHiddenFields(requested, csrf)}
-<p><label for="limit">Credit limit in USD (${maxKeyLimit === null ? 'empty: none' : `at most ${maxKeyLimit}, for the life of the key`})</label><br>
+<p><label for="limit">Credit limit in USD (${maxKeyLimit === null ? 'leave empty for no limit' : `at most ${maxKeyLimit}, for the lifetime of the key`})</label><br>
 <input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
 ${maxKeyLimit === null ? resetChoice : []}
 <p><button class="primary" name="decision" value="approve">Approve</button>
@@ -125,7 +125,7 @@ ${maxKeyLimit === null ? resetChoice : []}
   })
 }
 
-const resetChoice = html`<p><label for="reset">The limit starts again</label><br>
+const resetChoice = html`<p><label for="reset">The limit resets</label><br>
 <select id="reset" name="usage_limit_type"><option value="">never</option><option value="daily">every day</option>
 <option value="weekly">every week</option><option value="monthly">every month</option></select></p>`
 

@@ -118,10 +118,11 @@ export function rejectMaskedValues(kind: Destination, config: DestinationConfig)
   for (const field of kind.secrets) {
     const value = config[field]
     if (typeof value === 'string' && isMasked(value))
-      throw invalidFieldError(`config.${field}`, 'is a masked value')
+      throw invalidFieldError(`config.${field}`, 'is a masked value; send the secret itself')
   }
   for (const [name, value] of Object.entries(config.headers ?? {})) {
-    if (value.trim() === fullMask) throw invalidFieldError(`config.headers.${name}`, 'is a masked value')
+    if (value.trim() === fullMask)
+      throw invalidFieldError(`config.headers.${name}`, 'is a masked value; send the secret itself')
   }
 }
 

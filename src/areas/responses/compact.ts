@@ -20,7 +20,8 @@ export async function compactConversation(
   const response = await handleInference(gateway, { ...incoming, body, source, format: formats.responses })
   const reply = asObject(await response.json()) ?? {}
   const summary = asString(reply.output_text)?.trim()
-  if (!summary) throw gatewayError('upstream_failed', 'The model returned no summary.')
+  if (!summary)
+    throw gatewayError('upstream_failed', 'The model returned no summary. Retry, or use another model.')
   return Response.json(toCompactedResponse(reply, compactItems(gateway, owner, opened.body, summary)), {
     headers: response.headers,
   })

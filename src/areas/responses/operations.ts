@@ -190,7 +190,7 @@ const compactResponse = defineOperation({
   tag,
   summary: 'Compacts a conversation to its user messages and a summary.',
   description:
-    'The model writes the summary, which is charged like any request. It is sealed for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
+    'The model writes the summary, which is charged like any request. It is encrypted for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
   access: 'inference',
   inference: responses.client,
   body: responsesRequest,

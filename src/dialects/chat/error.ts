@@ -48,7 +48,7 @@ function extractError(body: unknown): unknown {
 /** Decodes a vendor's error. `status` is null inside a stream, where the error's code may be a status. */
 export function decodeFailure(error: unknown, status: number | null): UpstreamFailure {
   const object = asObject(error)
-  const message = (extractMessage(error) || 'The upstream returned an error without a message.').slice(
+  const message = (extractMessage(error) || 'The provider returned an error without a message.').slice(
     0,
     maxMessageLength,
   )
@@ -71,7 +71,7 @@ export function malformedReplyFailure(message: string): UpstreamFailure {
   return { kind: 'provider_unavailable', status: null, message }
 }
 
-export const endedInErrorMessage = 'The upstream ended its reply with an error.'
+export const endedInErrorMessage = 'The provider ended its reply with an error.'
 
 function extractMessage(error: unknown): string {
   if (typeof error === 'string') return error.trim()

@@ -123,7 +123,7 @@ class ChatRelay implements Relay {
     if (!chunk) {
       // Once every choice is finished, only usage can be missing.
       if (this.summary.isComplete) return ''
-      this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
+      this.summary.failure = malformedReplyFailure('The provider sent an event that is not a JSON object.')
       return ''
     }
     const choiceFailure = asObjects(chunk.choices)
@@ -141,7 +141,7 @@ class ChatRelay implements Relay {
   #markDone(): string {
     this.#isDone = true
     if (this.#choices.size === 0)
-      this.summary.failure = malformedReplyFailure('The upstream sent an empty reply.')
+      this.summary.failure = malformedReplyFailure('The provider sent an empty reply.')
     else this.summary.isComplete = true
     return ''
   }

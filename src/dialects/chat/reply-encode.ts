@@ -50,7 +50,7 @@ function encodeChoice(choice: Choice, reply: Reply, context: ReplyContext): Json
 /** The failure of a choice that ended without an error of the upstream. */
 export function brokenChoiceFailure({ end }: Choice, { isComplete }: Reply): UpstreamFailure | null {
   if (end?.reason === 'error') return malformedReplyFailure(end.explanation ?? endedInErrorMessage)
-  return end || isComplete ? null : malformedReplyFailure('The upstream ended its reply early.')
+  return end || isComplete ? null : malformedReplyFailure('The provider ended its reply early.')
 }
 
 function encodeMessage(parts: OutputPart[], context: ReplyContext): JsonObject {

@@ -34,7 +34,7 @@ class ChatReader implements ReplyReader {
     // Once every choice is finished, only usage can be missing.
     if (!chunk && this.#allFinished()) return []
     if (!chunk)
-      return this.#fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
+      return this.#fail(malformedReplyFailure('The provider sent an event that is not a JSON object.'))
     return this.readChunk(chunk, frame.event === 'error')
   }
 
@@ -103,7 +103,7 @@ class ChatReader implements ReplyReader {
   /** Without an end mark, the reply is complete only if every choice has a finish reason. */
   #finish(isEndMarked: boolean): ReplyEvent[] {
     if (this.#choices.size === 0 && isEndMarked)
-      return this.#fail(malformedReplyFailure('The upstream sent an empty reply.'))
+      return this.#fail(malformedReplyFailure('The provider sent an empty reply.'))
     this.#isOver = true
     const events = this.#endChoices(isEndMarked)
     if (isEndMarked || this.#allFinished()) events.push({ type: 'reply-end' })
@@ -130,7 +130,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
 function decodeBareFailure(body: JsonObject) {
   const message = asString(body.message) ?? asString(body.detail)
   return message === undefined
-    ? malformedReplyFailure('The upstream sent a reply without choices.')
+    ? malformedReplyFailure('The provider sent a reply without choices.')
     : decodeFailure(body, null)
 }
 

@@ -147,7 +147,7 @@ function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
     .refine(
       ({ reasoning: options, reasoning_effort: effort }) =>
         !options?.effort || !effort || options.effort === effort,
-      { path: ['reasoning_effort'], message: 'contradicts reasoning.effort' },
+      { path: ['reasoning_effort'], message: 'must equal reasoning.effort' },
     )
     .meta({ override: logprobsRule })
 }

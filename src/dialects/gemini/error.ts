@@ -74,7 +74,7 @@ export function decodeError(status: number | null, body: unknown): UpstreamFailu
   const failure: UpstreamFailure = {
     kind: classifyFailure(status ?? asNumber(error?.code) ?? 500, statusName, message, details),
     status,
-    message: message || `The upstream returned an error${status === null ? '' : ` (${status})`}.`,
+    message: message || `The provider returned an error${status === null ? '' : ` (${status})`}.`,
   }
   if (error) failure.detail = error
   const reason = details.map((detail) => asString(detail.reason)).find((text) => text !== undefined)

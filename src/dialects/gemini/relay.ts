@@ -50,7 +50,7 @@ export class GeminiRelay implements Relay {
     }
     const chunks = parseChunks(frame.data)
     if (!chunks) {
-      const message = 'The stream contained an event that is not a JSON object.'
+      const message = 'The provider sent an event that is not a JSON object.'
       this.summary.failure = { kind: 'provider_unavailable', status: null, message }
       return ''
     }
@@ -90,7 +90,7 @@ export class GeminiRelay implements Relay {
       candidates.length === 0 || candidates.some((candidate) => asString(candidate.finishReason))
     if (isFinishing) {
       if (this.#heldChunks.length >= maxHeldChunks) {
-        const message = 'The upstream sent too many chunks after its candidates had finished.'
+        const message = 'The provider sent too many chunks after its candidates had finished.'
         this.summary.failure = { kind: 'provider_unavailable', status: null, message }
       } else this.#heldChunks.push(chunk)
       return ''

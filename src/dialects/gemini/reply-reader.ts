@@ -38,7 +38,7 @@ export class GeminiReader implements ReplyReader {
     if (this.#isOver || frame.data.trim() === '') return []
     if (isDoneMarker(frame)) return this.end()
     const chunks = parseChunks(frame.data)
-    if (!chunks) return this.#fail('The stream contained an event that is not a JSON object.')
+    if (!chunks) return this.#fail('The provider sent an event that is not a JSON object.')
     for (const chunk of chunks) this.#readChunk(chunk)
     return this.#flush()
   }

@@ -86,7 +86,7 @@ class MessagesRelay implements Relay {
   }
 
   #failMalformed(): string {
-    this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
+    this.summary.failure = malformedReplyFailure('The provider sent an event that is not a JSON object.')
     return ''
   }
 

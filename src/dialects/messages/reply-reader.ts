@@ -147,7 +147,7 @@ function readFrame(builder: ReplyEventBuilder, frame: SseFrame): void {
   if (frame.data === '[DONE]') return
   const event = parseEvent(frame.data)
   if (!event) {
-    builder.fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
+    builder.fail(malformedReplyFailure('The provider sent an event that is not a JSON object.'))
     return
   }
   const type = asString(event.type) ?? (event.error ? 'error' : frame.event)
@@ -168,7 +168,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
   const error = asObject(body.error)
   if (error) builder.fail(decodeFailure(error, null))
   else if (!Array.isArray(body.content))
-    builder.fail(malformedReplyFailure('The upstream sent a reply without content.'))
+    builder.fail(malformedReplyFailure('The provider sent a reply without content.'))
   else {
     builder.startReply(body)
     builder.addMessage(body)

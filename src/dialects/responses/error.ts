@@ -11,7 +11,7 @@ export function decodeError(status: number, body: unknown): UpstreamFailure {
     asString(outer?.error) ??
     messageFieldOf(outer) ??
     asString(body) ??
-    `The upstream returned status ${status} without a message.`
+    `The provider returned status ${status} without a message.`
   return buildFailure(status, message, error ?? outer)
 }
 

@@ -98,14 +98,14 @@ class ResponsesRelay implements Relay {
     if (response && endTypes.has(type)) return this.#endResponse(type, event, response)
     const error = asObject(event.error)
     if (type === 'error' || error) {
-      this.summary.failure = decodeFailure(error ?? event, 'The upstream failed.')
+      this.summary.failure = decodeFailure(error ?? event, 'The provider failed.')
       return ''
     }
     return this.#writeFrame(type, frame.data)
   }
 
   #failMalformed(): string {
-    this.summary.failure = malformedReplyFailure('The upstream sent an event that is not a JSON object.')
+    this.summary.failure = malformedReplyFailure('The provider sent an event that is not a JSON object.')
     return ''
   }
 
@@ -126,7 +126,7 @@ class ResponsesRelay implements Relay {
     if (asObject(response.error) || status === 'failed' || status === 'cancelled') {
       this.summary.failure = decodeFailure(
         asObject(response.error),
-        `The upstream returned a response with status ${status}.`,
+        `The provider returned a response with status ${status}.`,
       )
       return ''
     }

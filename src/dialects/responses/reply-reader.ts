@@ -27,7 +27,7 @@ export function createReader(): ReplyReader {
       if (state.isOver || frame.data === '[DONE]') return []
       const parsed = parseFrame(frame)
       if (parsed) handleEvent(state, parsed.type, parsed.event)
-      else state.fail(malformedReplyFailure('The upstream sent an event that is not a JSON object.'))
+      else state.fail(malformedReplyFailure('The provider sent an event that is not a JSON object.'))
       const events = state.events
       state.events = []
       return events
@@ -40,7 +40,7 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
   const state = new ReplyState()
   const response = asObject(body.response) ?? body
   if (!Array.isArray(response.output) && !asObject(response.error)) {
-    state.fail(malformedReplyFailure('The upstream sent a reply without output.'))
+    state.fail(malformedReplyFailure('The provider sent a reply without output.'))
   } else {
     state.startReply(response)
     finishReply(state, response)
@@ -52,7 +52,7 @@ function handleEvent(state: ReplyState, type: string, event: JsonObject): void {
   const handler = handlers.get(type)
   if (handler) handler(state, event, type)
   // Gateways in front of vendors send an error without a type.
-  else if (asObject(event.error)) state.fail(decodeFailure(asObject(event.error), 'The upstream failed.'))
+  else if (asObject(event.error)) state.fail(decodeFailure(asObject(event.error), 'The provider failed.'))
 }
 
 type Handler = (state: ReplyState, event: JsonObject, type: string) => void
@@ -91,7 +91,7 @@ const handlers = new Map<string, Handler>([
   ['response.cancelled', onResponseEnd],
   [
     'error',
-    (state, event) => state.fail(decodeFailure(asObject(event.error) ?? event, 'The upstream failed.')),
+    (state, event) => state.fail(decodeFailure(asObject(event.error) ?? event, 'The provider failed.')),
   ],
 ])
 
@@ -219,7 +219,7 @@ function finishReply(state: ReplyState, response: JsonObject, event?: string): v
   if (asObject(response.error) || failedStatuses.has(status)) {
     state.addUsage(response)
     state.fail(
-      decodeFailure(asObject(response.error), `The upstream returned a response with status ${status}.`),
+      decodeFailure(asObject(response.error), `The provider returned a response with status ${status}.`),
     )
     return
   }
