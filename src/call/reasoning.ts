@@ -66,11 +66,11 @@ const maxReasoningBudget = 128_000
 export function findNearestEffort(requested: Effort, supported: readonly string[] | null): Effort {
   if (!supported || supported.includes(requested)) return requested
   const candidates = efforts.filter((effort) => supported.includes(effort))
-  const distance = (effort: Effort) => Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
+  const computeDistance = (effort: Effort) => Math.abs(efforts.indexOf(effort) - efforts.indexOf(requested))
   // `none` switches reasoning off, so an unsupported effort is never rounded to it.
   const strengths = candidates.filter((effort) => effort !== 'none')
   return (strengths.length > 0 ? strengths : candidates).reduce(
-    (best, next) => (distance(next) < distance(best) ? next : best),
+    (best, next) => (computeDistance(next) < computeDistance(best) ? next : best),
     strengths.at(-1) ?? candidates[0] ?? requested,
   )
 }

@@ -285,7 +285,7 @@ function resolveEndpointPriceState(
 
 /** Prefers the default tier, then enabled providers, then known prices. A disabled endpoint still describes the model. */
 function findTopEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {
-  const rank = ({ provider, price_state, service_tier }: Endpoint) =>
+  const computeRank = ({ provider, price_state, service_tier }: Endpoint) =>
     (service_tier ? 0 : 4) + (provider.enabled ? 2 : 0) + (price_state === 'unknown' ? 0 : 1)
-  return endpoints.toSorted((a, b) => rank(b) - rank(a))[0]
+  return endpoints.toSorted((a, b) => computeRank(b) - computeRank(a))[0]
 }

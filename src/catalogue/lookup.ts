@@ -60,13 +60,13 @@ function findVariantOfAlias(index: ModelIndex, name: string, suffixes: string[])
 /** Ids take precedence over aliases, and aliases over canonical slugs; otherwise the first model wins. */
 export function indexModels(models: readonly Model[]): ModelIndex {
   const bySlug = new Map<string, Model>()
-  const claim = (name: string, model: Model) => {
+  const addIfAbsent = (name: string, model: Model) => {
     if (!bySlug.has(name)) bySlug.set(name, model)
   }
-  for (const model of models) claim(model.id, model)
-  for (const model of models) for (const alias of model.aliases) claim(alias, model)
+  for (const model of models) addIfAbsent(model.id, model)
+  for (const model of models) for (const alias of model.aliases) addIfAbsent(alias, model)
   // A canonical slug that is not an id would have to choose among variants.
-  for (const model of models) if (!model.id.includes(':')) claim(model.canonical_slug, model)
+  for (const model of models) if (!model.id.includes(':')) addIfAbsent(model.canonical_slug, model)
   return { bySlug, latest: indexLatest(models) }
 }
 

@@ -25,10 +25,10 @@ export function sealFields(
   { api_key, headers, ...fields }: ProviderOverride,
 ): Pick<OverrideRow, 'fields' | 'sealed_secrets'> {
   const secrets = { ...(api_key !== undefined && { api_key }), ...(headers && { headers }) }
-  const sealed = () => vault.seal(JSON.stringify({ origin, secrets }), contextOf(slug))
+  const sealSecrets = () => vault.seal(JSON.stringify({ origin, secrets }), contextOf(slug))
   return {
     fields: JSON.stringify(fields),
-    sealed_secrets: Object.keys(secrets).length > 0 ? sealed() : null,
+    sealed_secrets: Object.keys(secrets).length > 0 ? sealSecrets() : null,
   }
 }
 

@@ -9,7 +9,7 @@ import { spliceJson } from '../lib/json-splice.ts'
 import { asObject } from '../lib/json-values.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { validateInput } from '../lib/validate-input.ts'
-import { bodyPace } from '../pipeline/request/body-pace.ts'
+import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
 import { isLarge, type RequestSource } from '../pipeline/request/content.ts'
 import { enforceSizeLimits } from '../pipeline/request/size-limits.ts'
 import type { Operation } from './operation.ts'
@@ -61,7 +61,7 @@ function setDeploymentModel(text: string, body: unknown, deployment: string | un
 }
 
 function buildBodyLimits(gateway: Gateway, operation: Operation): BodyLimits {
-  return { maxBytes: maxBytesOf(gateway, operation), pace: bodyPace(gateway) }
+  return { maxBytes: maxBytesOf(gateway, operation), pace: bodyPaceOf(gateway) }
 }
 
 function validateBody(body: unknown, values: number, operation: Operation, schema: z.ZodType): unknown {

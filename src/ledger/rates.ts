@@ -105,9 +105,9 @@ export function priceListOf(pricing: Pricing): PriceList {
 }
 
 function parseRates(prices: Prices): Rates {
-  const rate = (keys: readonly PriceKey[]) =>
+  const parseRate = (keys: readonly PriceKey[]) =>
     parsePrice(keys.map((key) => prices[key]).find((price) => price !== undefined))
-  const rates = Object.entries(priceKeysByRate).map(([kind, keys]) => [kind, rate(keys)])
+  const rates = Object.entries(priceKeysByRate).map(([kind, keys]) => [kind, parseRate(keys)])
   return Object.fromEntries(rates) as Rates
 }
 

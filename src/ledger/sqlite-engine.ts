@@ -191,13 +191,13 @@ export class SqliteEngine implements LedgerEngine {
   #hasLoaded(ops: readonly LedgerOperation[]): boolean {
     const { holds, meters } = this.#state
     const isMetered = (subject: string) => meters.has(subject)
-    const isOn = (subject: string, day: string) => meters.get(subject)?.day === day
+    const isOnDay = (subject: string, day: string) => meters.get(subject)?.day === day
     return (
       meters.size <= maxMeters &&
       ops.every((op) => {
         if (op.op === 'note') return true
         if (op.op === 'admit')
-          return !op.isRetry && op.request.subjects.every((name) => isOn(name, op.request.day))
+          return !op.isRetry && op.request.subjects.every((name) => isOnDay(name, op.request.day))
         return holds.get(op.id)?.subjects.every(isMetered) ?? false
       })
     )

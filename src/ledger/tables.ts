@@ -137,8 +137,13 @@ export function toMeterDayRow(values: readonly unknown[]): Row {
 }
 
 export function decodeMeterDay(row: Row): [string, DayTotals] {
-  const sum = (name: string) => BigInt(row[`${name}_nanos`] as bigint)
-  const totals = { spent: sum('spent'), byok: sum('byok'), held: sum('held'), heldByok: sum('held_byok') }
+  const decodeAmount = (name: string) => BigInt(row[`${name}_nanos`] as bigint)
+  const totals = {
+    spent: decodeAmount('spent'),
+    byok: decodeAmount('byok'),
+    held: decodeAmount('held'),
+    heldByok: decodeAmount('held_byok'),
+  }
   return [String(row.day), { ...totals, free: Number(row.free) }]
 }
 

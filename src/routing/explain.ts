@@ -270,8 +270,8 @@ function formatPercent(share: number): string {
 /** USD per million tokens. */
 function toPricePerMillion({ pricing }: Endpoint): AvailableEndpoint['price'] {
   if (!pricing) return null
-  const perMillion = (price: string) => Number(estimatePerMillion(price, pricing.discount).toPrecision(12))
-  return { prompt: perMillion(pricing.prompt), completion: perMillion(pricing.completion) }
+  const roundPrice = (price: string) => Number(estimatePerMillion(price, pricing.discount).toPrecision(12))
+  return { prompt: roundPrice(pricing.prompt), completion: roundPrice(pricing.completion) }
 }
 
 function healthOf({ waitMs: _internal, ...snapshot }: EndpointSnapshot): AvailableEndpoint['health'] {

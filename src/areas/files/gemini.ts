@@ -7,7 +7,7 @@ import { buildApiPaths } from '../../dialects/gemini/paths.ts'
 import { invalidFieldError, toGatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
-import { publicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { newFileId } from './disk.ts'
 import { validateFilename } from './filename.ts'
@@ -106,7 +106,7 @@ const startUpload = defineOperation({
       workspaceId: workspace.id,
       filename,
     })
-    const url = `${publicOrigin(gateway, httpRequest)}/upload/sessions/${upload}`
+    const url = `${resolvePublicOrigin(gateway, httpRequest)}/upload/sessions/${upload}`
     return Response.json({}, { headers: { 'x-goog-upload-url': url, 'x-goog-upload-status': 'active' } })
   },
 })
@@ -206,7 +206,7 @@ export async function readGeminiFilePage(
   const token = pageToken && { field: 'pageToken', token: pageToken }
   const afterSeq = token ? decodeCursor(context.gateway, workspace, token) : 0
   const { files, cursor } = await readPage(context.gateway, workspace, { afterSeq, limit: pageSize })
-  const origin = publicOrigin(context.gateway, request)
+  const origin = resolvePublicOrigin(context.gateway, request)
   return {
     files: files.map((file) => toGeminiFile(file, origin)),
     ...(cursor !== null && { nextPageToken: cursor }),
@@ -214,7 +214,10 @@ export async function readGeminiFilePage(
 }
 
 export async function readGeminiFile(context: FileContext, request: Request, name: string) {
-  return toGeminiFile(await requireFile(context, toFileId(name)), publicOrigin(context.gateway, request))
+  return toGeminiFile(
+    await requireFile(context, toFileId(name)),
+    resolvePublicOrigin(context.gateway, request),
+  )
 }
 
 function toGeminiFile(file: StoredFile, origin: string): z.input<typeof geminiFile> {
@@ -268,7 +271,10 @@ async function runUploadCommand(
     }
     if (requested.includes('upload')) await receiveChunk(gateway, path, request, parseOffset(request))
     if (requested.includes('finalize')) {
-      const file = toGeminiFile(await finishUpload(gateway, path, session), publicOrigin(gateway, request))
+      const file = toGeminiFile(
+        await finishUpload(gateway, path, session),
+        resolvePublicOrigin(gateway, request),
+      )
       return Response.json({ file }, { headers: { 'x-goog-upload-status': 'final' } })
     }
     const received = String(await countReceivedBytes(path))

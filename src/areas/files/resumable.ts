@@ -7,7 +7,7 @@ import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { readBodyChunks } from '../../lib/body-reader.ts'
 import { authenticateByHash } from '../../pipeline/request/authenticate.ts'
-import { bodyPace } from '../../pipeline/request/body-pace.ts'
+import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 import { authorizeWorkspace } from './context.ts'
 import { abandonedAfterMs, resolvePartialPath } from './disk.ts'
 import { uploadNotFoundError } from './session-file.ts'
@@ -63,7 +63,7 @@ export async function receiveChunk(
 ): Promise<void> {
   const received = await countReceivedBytes(path)
   if (offset !== received) throw invalidFieldError('x-goog-upload-offset', `must be ${received}`)
-  const limits = { maxBytes: defaultLimits.fileBytes - offset, pace: bodyPace(gateway) }
+  const limits = { maxBytes: defaultLimits.fileBytes - offset, pace: bodyPaceOf(gateway) }
   const file = await open(path, 'a')
   try {
     for await (const chunk of readBodyChunks(request, limits)) {

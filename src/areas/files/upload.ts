@@ -4,7 +4,7 @@ import type { Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { type FormPart, readFormParts } from '../../lib/multipart.ts'
-import { bodyPace } from '../../pipeline/request/body-pace.ts'
+import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 import { newFileId, resolvePartialPath } from './disk.ts'
 import { stripAbsolutePath, validateFilename } from './filename.ts'
 import { detectShape, type Purpose, uploadPurposes } from './shapes.ts'
@@ -102,7 +102,7 @@ async function readForm(
 ): Promise<UploadForm> {
   let content: FileContent | undefined
   const fields = new Map<string, string>()
-  const body = { maxBytes: limits.fileBytes + limits.formBytes, pace: bodyPace(gateway) }
+  const body = { maxBytes: limits.fileBytes + limits.formBytes, pace: bodyPaceOf(gateway) }
   for await (const part of readFormParts(request, body)) {
     if (part.name !== 'file') {
       if (fields.has(part.name)) throw invalidFieldError(part.name, 'must be sent once')

@@ -51,7 +51,7 @@ async function readReferences(
   { caller, httpRequest }: IncomingRequest,
   references: readonly FileReference[],
 ): Promise<Map<unknown, JsonObject>> {
-  const maxBytes = maxInlineBytes(gateway)
+  const maxBytes = maxInlineBytesOf(gateway)
   let remainingBytes = maxBytes
   const parts = new Map<unknown, JsonObject>()
   for (const { part, uri, id, path } of references) {
@@ -75,7 +75,7 @@ async function readReferences(
 }
 
 /** As much as the request itself could carry in base64. */
-function maxInlineBytes({ settings }: Gateway): number {
+function maxInlineBytesOf({ settings }: Gateway): number {
   return Math.floor((settings.limits.body_bytes * 3) / 4)
 }
 

@@ -203,15 +203,15 @@ function toProviderFields(
 function toTokenFields(row: GenerationRow): Pick<GenerationRecord, keyof typeof tokenFields> {
   const isKnown = row.usage_source !== 'none' || row.response_cache_source_id !== null
   const usage = readUsage(row)
-  const known = (tokens: number) => (isKnown ? tokens : null)
+  const nullIfUnknown = (tokens: number) => (isKnown ? tokens : null)
   return {
-    tokens_prompt: known(countPromptTokens(usage)),
-    tokens_completion: known(countCompletionTokens(usage)),
-    native_tokens_prompt: known(countPromptTokens(usage)),
-    native_tokens_completion: known(countCompletionTokens(usage)),
-    native_tokens_reasoning: known(usage.reasoning),
-    native_tokens_completion_images: known(usage.outputImage),
-    native_tokens_cached: known(usage.cacheRead + usage.cacheReadAudio),
+    tokens_prompt: nullIfUnknown(countPromptTokens(usage)),
+    tokens_completion: nullIfUnknown(countCompletionTokens(usage)),
+    native_tokens_prompt: nullIfUnknown(countPromptTokens(usage)),
+    native_tokens_completion: nullIfUnknown(countCompletionTokens(usage)),
+    native_tokens_reasoning: nullIfUnknown(usage.reasoning),
+    native_tokens_completion_images: nullIfUnknown(usage.outputImage),
+    native_tokens_cached: nullIfUnknown(usage.cacheRead + usage.cacheReadAudio),
   }
 }
 

@@ -84,9 +84,9 @@ export function toChanges(body: GuardrailBody, catalogue: Catalogue): Partial<Gu
 }
 
 function toListChanges(body: GuardrailBody, catalogue: Catalogue): Partial<GuardrailSettings> {
-  const models = (field: 'allowed_models' | 'ignored_models') =>
+  const parseModels = (field: 'allowed_models' | 'ignored_models') =>
     body[field]?.map((slug, at) => parseModelRule(catalogue, slug, `${field}.${at}`))
-  const providers = (field: 'allowed_providers' | 'ignored_providers') =>
+  const parseProviders = (field: 'allowed_providers' | 'ignored_providers') =>
     body[field]?.map(
       (text, at) => resolveProviderSlug(catalogue, text) ?? rejectUnknownProvider(field, at, text),
     )
@@ -94,13 +94,13 @@ function toListChanges(body: GuardrailBody, catalogue: Catalogue): Partial<Guard
     ...(body.allowed_data_regions !== undefined && {
       allowed_data_regions: encodeList(body.allowed_data_regions),
     }),
-    ...(body.allowed_models !== undefined && { allowed_models: encodeList(models('allowed_models')) }),
-    ...(body.ignored_models !== undefined && { ignored_models: encodeList(models('ignored_models')) }),
+    ...(body.allowed_models !== undefined && { allowed_models: encodeList(parseModels('allowed_models')) }),
+    ...(body.ignored_models !== undefined && { ignored_models: encodeList(parseModels('ignored_models')) }),
     ...(body.allowed_providers !== undefined && {
-      allowed_providers: encodeList(providers('allowed_providers')),
+      allowed_providers: encodeList(parseProviders('allowed_providers')),
     }),
     ...(body.ignored_providers !== undefined && {
-      ignored_providers: encodeList(providers('ignored_providers')),
+      ignored_providers: encodeList(parseProviders('ignored_providers')),
     }),
     ...(body.content_filter_builtins !== undefined && {
       content_filter_builtins: encodeList(body.content_filter_builtins),

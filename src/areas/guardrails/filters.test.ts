@@ -122,7 +122,9 @@ describeOnEachDatabase('Content filters', (server) => {
         'content_filters.1.pattern: exceeds the maximum total length of all patterns; shorten or remove some',
       )
       const large = await filters(20, 'x{1000}'.repeat(9))
-      expect(large.body.error.message).toStartWith('content_filters.12.pattern: exceeds the total size')
+      expect(large.body.error.message).toStartWith(
+        'content_filters.12.pattern: exceeds the maximum total size',
+      )
     })
 
     test.each([

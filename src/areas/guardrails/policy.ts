@@ -21,7 +21,7 @@ const layer = z.enum(layerNames)
 const layers = z.array(layer).describe('The layers that set this.')
 const sources = z.array(z.strictObject({ layer, action: filterAction })).describe('The action of each layer.')
 
-const restriction = <T extends z.ZodType>(value: T) =>
+const restrictionSchema = <T extends z.ZodType>(value: T) =>
   z.strictObject({
     values: z
       .array(value)
@@ -55,9 +55,9 @@ const layerRecord = z.strictObject({
 const policyRecord = z
   .strictObject({
     key_hash: z.string(),
-    allowed_data_regions: restriction(z.enum(dataRegions)),
-    allowed_models: restriction(z.string()),
-    allowed_providers: restriction(z.string()),
+    allowed_data_regions: restrictionSchema(z.enum(dataRegions)),
+    allowed_models: restrictionSchema(z.string()),
+    allowed_providers: restrictionSchema(z.string()),
     ignored_models: denied,
     ignored_providers: denied,
     content_filter_builtins: z.array(

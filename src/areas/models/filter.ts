@@ -82,9 +82,9 @@ const filterRules: FilterRules = {
   max_coding_index: matchesNothing,
   min_agentic_index: matchesNothing,
   max_agentic_index: matchesNothing,
-  min_tool_success_rate: (model, value, metrics) => (metrics.toolSuccess(model) ?? -1) >= value,
+  min_tool_success_rate: (model, value, metrics) => (metrics.getToolSuccess(model) ?? -1) >= value,
   max_tool_success_rate: (model, value, metrics) =>
-    (metrics.toolSuccess(model) ?? Number.POSITIVE_INFINITY) <= value,
+    (metrics.getToolSuccess(model) ?? Number.POSITIVE_INFINITY) <= value,
 }
 
 const dataRegion = { eu: 'europe', us: 'us' } as const

@@ -6,11 +6,11 @@ import type { EndpointHealth } from '../../routing/health.ts'
 export interface LiveMetrics {
   now: number
   /** Median tokens per second. */
-  throughput(model: Model): number | undefined
+  getThroughput(model: Model): number | undefined
   /** Median milliseconds to the first token. */
-  latency(model: Model): number | undefined
+  getLatency(model: Model): number | undefined
   /** Share of the replies with tool calls in which every call was valid. */
-  toolSuccess(model: Model): number | undefined
+  getToolSuccess(model: Model): number | undefined
 }
 
 export function readLiveMetrics({ routing, clock }: Gateway): LiveMetrics {
@@ -23,10 +23,11 @@ export function readLiveMetrics({ routing, clock }: Gateway): LiveMetrics {
     })
   return {
     now,
-    throughput: (model) =>
+    getThroughput: (model) =>
       maxOrUndefined(collectValues(model, (health) => health.getStats(now).throughput?.p50)),
-    latency: (model) => minOrUndefined(collectValues(model, (health) => health.getStats(now).latency?.p50)),
-    toolSuccess: (model) => maxOrUndefined(collectValues(model, (health) => health.getToolSuccess(now))),
+    getLatency: (model) =>
+      minOrUndefined(collectValues(model, (health) => health.getStats(now).latency?.p50)),
+    getToolSuccess: (model) => maxOrUndefined(collectValues(model, (health) => health.getToolSuccess(now))),
   }
 }
 

@@ -15,7 +15,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { queryBoolean } from '../../lib/query-params.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { publicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import {
   availabilityQuery,
   listReachableModels,
@@ -59,7 +59,7 @@ const listModels = defineOperation({
     const metrics = readLiveMetrics(gateway)
     const listed = await listReachableModels(context, query)
     const models = sortModels(filterModels(listed, query, metrics), query.sort, metrics)
-    if (query.use_rss) return renderRssFeed(models, publicOrigin(gateway, httpRequest))
+    if (query.use_rss) return renderRssFeed(models, resolvePublicOrigin(gateway, httpRequest))
     const list = toModelList(models, query, httpRequest)
     if (query.client_version === undefined) return list
     return { ...list, models: models.map(toCodexModel) }

@@ -6,7 +6,7 @@ import type { RawRoute } from '../../http/operation.ts'
 import { readBodyText } from '../../lib/body-reader.ts'
 import { isSameText, sha256 } from '../../lib/crypto.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import { bodyPace } from '../../pipeline/request/body-pace.ts'
+import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 import { isOwnOrigin } from '../../pipeline/request/origin.ts'
 import { renderProblemPage } from './views.ts'
 
@@ -35,7 +35,7 @@ const maxFormBytes = 16 * 1024
 
 /** Parses a form of these pages and rejects one sent from another site. */
 export async function readForm(gateway: Gateway, request: Request): Promise<Map<string, string>> {
-  const text = await readBodyText(request, { maxBytes: maxFormBytes, pace: bodyPace(gateway) })
+  const text = await readBodyText(request, { maxBytes: maxFormBytes, pace: bodyPaceOf(gateway) })
   if (!request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')) {
     throw invalidFieldError('body', 'must be a form')
   }

@@ -12,9 +12,9 @@ const contextOf = (id: string) => `destination/${id}`
 /** The columns of a config: its secrets are sealed together. */
 export function sealConfig(vault: Vault, kind: Destination, id: string, config: DestinationConfig) {
   const entries = Object.entries(config)
-  const part = (secret: boolean) =>
+  const encodePart = (secret: boolean) =>
     JSON.stringify(Object.fromEntries(entries.filter(([name]) => isSecret(kind, name) === secret)))
-  return { config: part(false), sealed_secrets: vault.seal(part(true), contextOf(id)) }
+  return { config: encodePart(false), sealed_secrets: vault.seal(encodePart(true), contextOf(id)) }
 }
 
 /** The whole config, secrets included. */

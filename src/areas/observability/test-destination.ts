@@ -36,15 +36,16 @@ async function sendTest(gateway: Gateway, row: DestinationRow): Promise<TestOutc
   const kind = getDestination(row.type)
   const config = openConfig(gateway.vault, row)
   const target = kind.target(config)
-  if (target === null) return notSentOutcome(`config.${kind.address} is not set: set it to send reports.`)
+  if (target === null)
+    return createNotSentOutcome(`config.${kind.address} is not set: set it to send reports.`)
   if (areSecretsHeldBack(row, config)) {
-    return notSentOutcome(
+    return createNotSentOutcome(
       `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are not sent to this origin: enter all of them again.`,
     )
   }
   const probe = kind.probe(config, target)
   if (URL.parse(probe.request.url)?.origin !== originOf(kind, config)) {
-    return notSentOutcome('The address resolves to a different origin than the one entered.')
+    return createNotSentOutcome('The address resolves to a different origin than the one entered.')
   }
   return deliverProbe(probe, gateway.settings.egress.allow_private)
 }
@@ -58,7 +59,7 @@ async function deliverProbe(
     const delivered = (status >= 200 && status < 300) || accepted.includes(status)
     return { delivered, status, error: delivered ? null : describeStatus(status) }
   } catch (error) {
-    if (error instanceof EgressError) return notSentOutcome(error.message)
+    if (error instanceof EgressError) return createNotSentOutcome(error.message)
     throw error
   }
 }
@@ -68,6 +69,6 @@ function describeStatus(status: number): string {
   return `The destination returned status ${status}.`
 }
 
-function notSentOutcome(error: string): TestOutcome {
+function createNotSentOutcome(error: string): TestOutcome {
   return { delivered: false, status: null, error }
 }

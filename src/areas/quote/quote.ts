@@ -37,7 +37,7 @@ export async function buildQuote(gateway: Gateway, incoming: IncomingRequest) {
     limits: preview && hold ? toLimitPreviews(hold, preview) : [],
     guardrails: describeRules(request.keyContext.policy, plan.exclusions),
     would: error ? ('be_refused' as const) : ('be_sent' as const),
-    refusal: error && encodeRefusal(request, error),
+    refusal: error && encodeError(request, error),
   }
 }
 
@@ -93,7 +93,7 @@ function catchGatewayError<T>(work: () => T): T | GatewayError {
 }
 
 /** Encodes the error in the client's format. */
-function encodeRefusal(request: InferenceRequest, error: GatewayError) {
+function encodeError(request: InferenceRequest, error: GatewayError) {
   error.userId = request.caller.userId
   return request.format.replyCodec.encodeError(error, resolveRequestId(request.httpRequest))
 }

@@ -1,6 +1,13 @@
 import { Schemas } from 'scimmy'
 import { buildListResponse, maxResults } from './listing.ts'
-import { enterpriseUrn, type Json, ScimError, type ScimHandler, scimPages, scimResponse } from './protocol.ts'
+import {
+  createScimRoutes,
+  enterpriseUrn,
+  type Json,
+  ScimError,
+  type ScimHandler,
+  scimResponse,
+} from './protocol.ts'
 
 const userUrn = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const groupUrn = 'urn:ietf:params:scim:schemas:core:2.0:Group'
@@ -26,7 +33,7 @@ const getServiceProviderConfig: ScimHandler = async ({ base }) =>
   })
 
 function buildResourceTypes(base: string): Json[] {
-  const common = (id: string) => ({
+  const buildCommonFields = (id: string) => ({
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ResourceType'],
     id,
     name: id,
@@ -35,12 +42,16 @@ function buildResourceTypes(base: string): Json[] {
   })
   return [
     {
-      ...common('User'),
+      ...buildCommonFields('User'),
       description: 'A member of the organization',
       schema: userUrn,
       schemaExtensions: [{ schema: enterpriseUrn, required: false }],
     },
-    { ...common('Group'), description: 'A group that can be mapped to workspaces', schema: groupUrn },
+    {
+      ...buildCommonFields('Group'),
+      description: 'A group that can be mapped to workspaces',
+      schema: groupUrn,
+    },
   ]
 }
 
@@ -82,9 +93,9 @@ function createEntryHandler(entries: (base: string) => Json[]): ScimHandler {
 }
 
 export const discoveryPages = [
-  ...scimPages('/ServiceProviderConfig', { GET: getServiceProviderConfig }),
-  ...scimPages('/ResourceTypes', { GET: createCollectionHandler(buildResourceTypes) }),
-  ...scimPages('/ResourceTypes/:id', { GET: createEntryHandler(buildResourceTypes) }),
-  ...scimPages('/Schemas', { GET: createCollectionHandler(buildSchemas) }),
-  ...scimPages('/Schemas/:id', { GET: createEntryHandler(buildSchemas) }),
+  ...createScimRoutes('/ServiceProviderConfig', { GET: getServiceProviderConfig }),
+  ...createScimRoutes('/ResourceTypes', { GET: createCollectionHandler(buildResourceTypes) }),
+  ...createScimRoutes('/ResourceTypes/:id', { GET: createEntryHandler(buildResourceTypes) }),
+  ...createScimRoutes('/Schemas', { GET: createCollectionHandler(buildSchemas) }),
+  ...createScimRoutes('/Schemas/:id', { GET: createEntryHandler(buildSchemas) }),
 ]

@@ -1,7 +1,7 @@
 import type { RawRoute } from '../../http/operation.ts'
 import { discoveryPages } from './discovery.ts'
 import { groupPages } from './groups/handlers.ts'
-import { scimPages } from './protocol.ts'
+import { createScimRoutes } from './protocol.ts'
 import { searchPages } from './search.ts'
 import { userPages } from './users/handlers.ts'
 
@@ -11,5 +11,5 @@ export const scimServerPages: RawRoute[] = [
   ...userPages,
   ...groupPages,
   ...searchPages,
-  ...scimPages('/*', {}),
+  ...createScimRoutes('/*', {}),
 ]

@@ -7,7 +7,7 @@ import { JsonCounter } from '../../lib/json-counter.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { authenticateScim } from '../../pipeline/request/authenticate.ts'
-import { bodyPace } from '../../pipeline/request/body-pace.ts'
+import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 
 /** RFC 7644, 3.12. */
 export type ScimType =
@@ -64,7 +64,7 @@ const scimRoot = '/scim/v2'
 const methods: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Handles every method of a path, so that unsupported ones get a SCIM error. */
-export function scimPages(path: string, handlers: Partial<Record<Method, ScimHandler>>): RawRoute[] {
+export function createScimRoutes(path: string, handlers: Partial<Record<Method, ScimHandler>>): RawRoute[] {
   const reject: ScimHandler = () => {
     const allow = Object.keys(handlers).join(', ')
     const error = allow
@@ -144,7 +144,7 @@ export async function readObject({ gateway, request }: ScimContext): Promise<Jso
   if (type !== '' && !/^application\/(scim\+)?json\b/i.test(type)) {
     throw new ScimError(415, undefined, 'The body must be application/scim+json or application/json.')
   }
-  const value = await readJson(request, { maxBytes: maxBodyBytes, pace: bodyPace(gateway) })
+  const value = await readJson(request, { maxBytes: maxBodyBytes, pace: bodyPaceOf(gateway) })
   if (!isObject(value)) throw new ScimError(400, 'invalidSyntax', 'The body must be a JSON object.')
   return value
 }

@@ -1,7 +1,7 @@
 import { findGroups } from './groups/handlers.ts'
 import { createListHandler, type FindResources } from './listing.ts'
 import { fieldOf } from './patch.ts'
-import { type Json, readObject, ScimError, type ScimHandler, scimPages } from './protocol.ts'
+import { createScimRoutes, type Json, readObject, ScimError, type ScimHandler } from './protocol.ts'
 import { findUsers } from './users/handlers.ts'
 
 /** A user or group has a few dozen attributes, and every name is compared with each of them. */
@@ -65,7 +65,7 @@ const findAllResources: FindResources = async (context, page) => {
 }
 
 export const searchPages = [
-  ...scimPages('/.search', { POST: createSearchHandler(findAllResources) }),
-  ...scimPages('/Users/.search', { POST: createSearchHandler(findUsers) }),
-  ...scimPages('/Groups/.search', { POST: createSearchHandler(findGroups) }),
+  ...createScimRoutes('/.search', { POST: createSearchHandler(findAllResources) }),
+  ...createScimRoutes('/Users/.search', { POST: createSearchHandler(findUsers) }),
+  ...createScimRoutes('/Groups/.search', { POST: createSearchHandler(findGroups) }),
 ]

@@ -64,16 +64,16 @@ function encodeFinalFields(
   { usage, cost, firstContentMs }: { usage: Usage; cost: UsageCost; firstContentMs: number },
 ): JsonObject {
   const total = context.elapsedMs?.() ?? 0
-  const nanos = (ms: number) => Math.round(ms * 1e6)
+  const toNanoseconds = (ms: number) => Math.round(ms * 1e6)
   return {
     done: true,
     done_reason: end?.reason === 'length' ? 'length' : 'stop',
-    total_duration: nanos(total),
+    total_duration: toNanoseconds(total),
     load_duration: 0,
     prompt_eval_count: countPromptTokens(usage),
-    prompt_eval_duration: nanos(firstContentMs),
+    prompt_eval_duration: toNanoseconds(firstContentMs),
     eval_count: countCompletionTokens(usage),
-    eval_duration: nanos(Math.max(0, total - firstContentMs)),
+    eval_duration: toNanoseconds(Math.max(0, total - firstContentMs)),
     usage: encodeUsage(usage, cost),
     ...encodeServiceMetadata(context),
   }

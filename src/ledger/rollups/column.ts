@@ -67,7 +67,7 @@ export function encodeColumn({ numbers, constant, max, total, values }: Column):
   const packed = numbers && narrow(numbers, max)
   const width = (packed?.BYTES_PER_ELEMENT ?? 0) as Header['width']
   const header: Header = { width, constant, max, total, values }
-  return frame(header, packed ? new Uint8Array(packed.buffer) : new Uint8Array())
+  return encodeFrame(header, packed ? new Uint8Array(packed.buffer) : new Uint8Array())
 }
 
 function narrow(numbers: Uint32Array | Float64Array, max: number) {
@@ -77,7 +77,7 @@ function narrow(numbers: Uint32Array | Float64Array, max: number) {
 }
 
 export function decodeColumn(bytes: Uint8Array, size: number): Column {
-  const { header, data } = unframe<Header>(bytes)
+  const { header, data } = decodeFrame<Header>(bytes)
   const { width, ...known } = header
   return { ...known, numbers: width === 0 ? null : widen(data, width, size) }
 }
@@ -101,16 +101,16 @@ export function packColumns(columns: ReadonlyMap<string, Uint8Array>): Uint8Arra
   }
   const data = new Uint8Array(at)
   for (const [name, bytes] of columns) data.set(bytes, offsets[name]?.[0])
-  return frame(offsets, data)
+  return encodeFrame(offsets, data)
 }
 
 export function unpackColumns(bytes: Uint8Array): Map<string, Uint8Array> {
-  const { header, data } = unframe<Record<string, [at: number, length: number]>>(bytes)
+  const { header, data } = decodeFrame<Record<string, [at: number, length: number]>>(bytes)
   return new Map(Object.entries(header).map(([name, [at, length]]) => [name, data.subarray(at, at + length)]))
 }
 
 /** The length of the header, the header as JSON, and the data aligned to eight bytes. */
-function frame(header: unknown, data: Uint8Array): Uint8Array {
+function encodeFrame(header: unknown, data: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(JSON.stringify(header))
   const start = alignTo8(4 + text.length)
   const bytes = new Uint8Array(start + data.length)
@@ -120,7 +120,7 @@ function frame(header: unknown, data: Uint8Array): Uint8Array {
   return bytes
 }
 
-function unframe<T>(bytes: Uint8Array): { header: T; data: Uint8Array } {
+function decodeFrame<T>(bytes: Uint8Array): { header: T; data: Uint8Array } {
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true)
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as T
   return { header, data: bytes.subarray(alignTo8(4 + length)) }

@@ -129,16 +129,16 @@ function computeKeyDays(records: readonly UsageRecord[]): KeyDayTable[] {
 }
 
 async function addKeyDays(tx: Db, totals: readonly KeyDayTable[]): Promise<void> {
-  const grown = (column: string) => sql`key_days.${sql.ref(column)} + excluded.${sql.ref(column)}`
+  const addToColumn = (column: string) => sql`key_days.${sql.ref(column)} + excluded.${sql.ref(column)}`
   for (const some of splitChunks(totals)) {
     await tx
       .insertInto('key_days')
       .values(some)
       .onConflict((conflict) =>
         conflict.columns(['key_id', 'day', 'workspace_id', 'user_id']).doUpdateSet({
-          requests: sql<number>`${grown('requests')}`,
-          usage_nanos: sql<bigint>`${grown('usage_nanos')}`,
-          byok_usage_nanos: sql<bigint>`${grown('byok_usage_nanos')}`,
+          requests: sql<number>`${addToColumn('requests')}`,
+          usage_nanos: sql<bigint>`${addToColumn('usage_nanos')}`,
+          byok_usage_nanos: sql<bigint>`${addToColumn('byok_usage_nanos')}`,
         }),
       )
       .execute()

@@ -63,7 +63,7 @@ export async function findPreviousSlice(
   until: string,
   size: number,
 ): Promise<GenerationSlice | null> {
-  const ended = (offset: number) =>
+  const selectEndTimes = (offset: number) =>
     db
       .selectFrom('generations')
       .select('ended_at')
@@ -73,7 +73,7 @@ export async function findPreviousSlice(
       .limit(1)
       .offset(offset)
       .executeTakeFirst()
-  const first = await ended(size)
+  const first = await selectEndTimes(size)
   if (first) return { from: first.ended_at, to: until }
-  return (await ended(0)) ? { from: since, to: until } : null
+  return (await selectEndTimes(0)) ? { from: since, to: until } : null
 }

@@ -18,9 +18,9 @@ import {
 import type { AcceptedAttempt, Outcome, RequestTrace } from '../settlement/trace.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import {
-  ClientGoneError,
+  ClientDisconnectedError,
   idleTimeoutError,
-  StoppingError,
+  ShutdownError,
   UpstreamError,
   unexpectedReplyError,
 } from '../upstream/errors.ts'
@@ -177,7 +177,7 @@ export class StreamSession {
 
   /** The error in the client's format; null if the client disconnected. */
   async fail(error: unknown): Promise<string | null> {
-    if (error instanceof ClientGoneError || this.#request.httpRequest.signal.aborted) return null
+    if (error instanceof ClientDisconnectedError || this.#request.httpRequest.signal.aborted) return null
     this.#ended = true
     const clientError = this.#toClientError(error)
     explainError(this.#request, this.#trace.plan, this.#trace, clientError)
@@ -204,7 +204,7 @@ export class StreamSession {
 
   /** The gateway or the client ended a reply that the provider had begun. */
   #isUpstreamBlameless(error: unknown): boolean {
-    if (error instanceof StoppingError) return true
+    if (error instanceof ShutdownError) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
     return (isLate || this.isClientSlow) && this.#attempt?.reply.stream.summary.failure === null
   }

@@ -10,6 +10,6 @@ export function isOwnOrigin(gateway: Gateway, httpRequest: Request, origin: stri
 }
 
 /** The origin clients use, for URLs in responses. */
-export function publicOrigin({ settings }: Gateway, httpRequest: Request): string {
+export function resolvePublicOrigin({ settings }: Gateway, httpRequest: Request): string {
   return settings.public_url ? new URL(settings.public_url).origin : parseRequestUrl(httpRequest).origin
 }

@@ -77,7 +77,7 @@ const instructionFields = ['system', 'instructions', 'systemInstruction', 'syste
 /** In the client's format; the oldest messages are truncated first. */
 function buildInput(body: JsonObject, clipper: ContentClipper): JsonObject {
   const content = findField(body, messageFields)
-  if (content === undefined) return { prompt: asString(clipper.clip(firstPrompt(body.prompt))) ?? '' }
+  if (content === undefined) return { prompt: asString(clipper.clip(firstPromptOf(body.prompt))) ?? '' }
   const instructions = findField(body, instructionFields)
   const messages = [
     ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
@@ -90,7 +90,7 @@ function findField(body: JsonObject, names: string[]): unknown {
   return names.map((name) => body[name]).find((value) => value !== undefined && value !== null)
 }
 
-function firstPrompt(prompt: unknown): unknown {
+function firstPromptOf(prompt: unknown): unknown {
   return Array.isArray(prompt) ? prompt[0] : prompt
 }
 

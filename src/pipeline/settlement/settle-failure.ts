@@ -2,7 +2,7 @@ import { gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { explainError } from '../routing/metadata.ts'
-import { ClientGoneError } from '../upstream/errors.ts'
+import { ClientDisconnectedError } from '../upstream/errors.ts'
 import type { SettleFn } from './settle.ts'
 import type { RequestTrace } from './trace.ts'
 
@@ -13,7 +13,7 @@ export async function settleFailure(
   settle: SettleFn,
   error: unknown,
 ): Promise<Error> {
-  const isGone = error instanceof ClientGoneError
+  const isGone = error instanceof ClientDisconnectedError
   const clientError = isGone
     ? gatewayError('request_timeout', 'The client closed the connection.')
     : toGatewayError(error)

@@ -112,12 +112,12 @@ function resolveWithCredential(
   if (deployment) return buildDeploymentAccess(endpoint, deployment, resolved.settings, byokKey !== null)
   const [resource] = credential.resources
   if (!resource) return createUnusableAccess(endpoint, 'The credential has no deployment of this model.')
-  const settings = { ...resolved.settings, ...resetType(resource.settings) }
+  const settings = { ...resolved.settings, ...withoutInheritedType(resource.settings) }
   return buildAccess(endpoint, { credential: { kind: 'token', token: resource.token }, settings }, region)
 }
 
 /** Each resource has its own type; it is not inherited from another resource. */
-function resetType(settings: ProviderSettings): ProviderSettings {
+function withoutInheritedType(settings: ProviderSettings): ProviderSettings {
   return { resource_type: '', ...settings }
 }
 

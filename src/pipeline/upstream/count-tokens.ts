@@ -12,7 +12,7 @@ import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
 import { admitFree } from '../settlement/admit.ts'
 import { buildUpstreamCall } from './build-call.ts'
-import { ClientGoneError, UpstreamError } from './errors.ts'
+import { ClientDisconnectedError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 import { send } from './send.ts'
@@ -81,7 +81,7 @@ async function requestCount(
     return asCount(reply?.[field]) || undefined
   } catch (error) {
     if (error instanceof UpstreamError || error instanceof SyntaxError) return undefined
-    throw error instanceof ClientGoneError
+    throw error instanceof ClientDisconnectedError
       ? gatewayError('request_timeout', 'The client closed the connection.')
       : error
   } finally {

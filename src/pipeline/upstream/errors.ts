@@ -12,10 +12,10 @@ export class UpstreamError extends Error {
 }
 
 /** The client disconnected, so no reply is needed. */
-export class ClientGoneError extends Error {}
+export class ClientDisconnectedError extends Error {}
 
 /** The process is shutting down before the provider has finished. */
-export class StoppingError extends GatewayError {
+export class ShutdownError extends GatewayError {
   constructor() {
     super('unavailable', {
       message: 'The server is shutting down. Send the request again.',

@@ -1,8 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import {
-  ClientGoneError,
-  StoppingError,
+  ClientDisconnectedError,
+  ShutdownError,
   timeoutError,
   UpstreamError,
   unexpectedReplyError,
@@ -65,11 +65,15 @@ export class UpstreamExchange {
 
   /** Maps an exception during the exchange to its cause: a shutdown, a timeout, a disconnect or the upstream. */
   toError(error: unknown): Error {
-    if (error instanceof UpstreamError || error instanceof ClientGoneError || error instanceof GatewayError)
+    if (
+      error instanceof UpstreamError ||
+      error instanceof ClientDisconnectedError ||
+      error instanceof GatewayError
+    )
       return error
-    if (this.#stopping) return new StoppingError()
+    if (this.#stopping) return new ShutdownError()
     if (this.#timedOut) return timeoutError()
-    if (this.#client.aborted) return new ClientGoneError()
+    if (this.#client.aborted) return new ClientDisconnectedError()
     return unexpectedReplyError('The connection to the provider failed.', error)
   }
 }

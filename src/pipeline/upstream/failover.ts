@@ -10,7 +10,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import { buildMetadata } from '../routing/metadata.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
-import { ClientGoneError, UpstreamError } from './errors.ts'
+import { ClientDisconnectedError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from './failure.ts'
 import { type Translation, translate } from './translate.ts'
@@ -80,7 +80,7 @@ async function tryCandidate<R>(
   execute: AttemptFn<R>,
   isRetry: boolean,
 ): Promise<AcceptedAttempt<R> | null> {
-  if (request.httpRequest.signal.aborted) throw new ClientGoneError()
+  if (request.httpRequest.signal.aborted) throw new ClientDisconnectedError()
   const transcript = request.logsContent ? new Transcript() : null
   const attempt = {
     candidate,

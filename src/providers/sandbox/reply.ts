@@ -272,15 +272,15 @@ const logprobOverheadBytes = 64
 
 /** All tokens have the same probability; each alternative has a lower one. */
 function buildLogprob(token: string, top: number): TokenLogprob {
-  const alternative = (rank: number) => (rank === 0 ? token : `${token}~${rank}`)
+  const buildAlternative = (rank: number) => (rank === 0 ? token : `${token}~${rank}`)
   return {
     token,
     logprob: -0.125,
     bytes: [...Buffer.from(token)],
     top: Array.from({ length: top }, (_, rank) => ({
-      token: alternative(rank),
+      token: buildAlternative(rank),
       logprob: -0.125 - rank,
-      bytes: [...Buffer.from(alternative(rank))],
+      bytes: [...Buffer.from(buildAlternative(rank))],
     })),
   }
 }

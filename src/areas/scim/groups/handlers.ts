@@ -5,6 +5,7 @@ import { planFilter } from '../filter.ts'
 import { AttributeSelection, createListHandler, type FindResources } from '../listing.ts'
 import { fieldOf } from '../patch.ts'
 import {
+  createScimRoutes,
   type Json,
   noContentResponse,
   notFoundError,
@@ -12,7 +13,6 @@ import {
   type ScimContext,
   ScimError,
   type ScimHandler,
-  scimPages,
   scimResponse,
 } from '../protocol.ts'
 import { changeMembers, removeGroup } from './membership.ts'
@@ -108,8 +108,13 @@ const deleteGroup: ScimHandler = async ({ gateway, organizationId, id }) => {
 }
 
 export const groupPages = [
-  ...scimPages('/Groups', { GET: createListHandler(findGroups), POST: createGroup }),
-  ...scimPages('/Groups/:id', { GET: getGroup, PUT: replaceGroup, PATCH: patchGroup, DELETE: deleteGroup }),
+  ...createScimRoutes('/Groups', { GET: createListHandler(findGroups), POST: createGroup }),
+  ...createScimRoutes('/Groups/:id', {
+    GET: getGroup,
+    PUT: replaceGroup,
+    PATCH: patchGroup,
+    DELETE: deleteGroup,
+  }),
 ]
 
 function parseGroup(body: Json): Required<GroupChange> {

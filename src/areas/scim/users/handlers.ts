@@ -7,6 +7,7 @@ import type { Db } from '../../../db/db.ts'
 import { planFilter } from '../filter.ts'
 import { AttributeSelection, createListHandler, type FindResources } from '../listing.ts'
 import {
+  createScimRoutes,
   type Json,
   noContentResponse,
   notFoundError,
@@ -14,7 +15,6 @@ import {
   type ScimContext,
   ScimError,
   type ScimHandler,
-  scimPages,
   scimResponse,
 } from '../protocol.ts'
 import { computePatchedUser } from './patch.ts'
@@ -106,8 +106,8 @@ const deleteUser: ScimHandler = async ({ gateway, organizationId, id }) => {
 }
 
 export const userPages = [
-  ...scimPages('/Users', { GET: createListHandler(findUsers), POST: createUser }),
-  ...scimPages('/Users/:id', { GET: getUser, PUT: replaceUser, PATCH: patchUser, DELETE: deleteUser }),
+  ...createScimRoutes('/Users', { GET: createListHandler(findUsers), POST: createUser }),
+  ...createScimRoutes('/Users/:id', { GET: getUser, PUT: replaceUser, PATCH: patchUser, DELETE: deleteUser }),
 ]
 
 async function requireUser(db: Db, organizationId: string, id: string): Promise<UserRow> {
