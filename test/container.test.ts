@@ -73,7 +73,7 @@ describe('the container image', () => {
     expect(dockerfile).toMatch(/\nUSER headgate\n/)
   })
 
-  test('asks for its health at a page that exists', () => {
+  test('has a health check at a path that exists', () => {
     const [, path] = dockerfile.match(/HEALTHCHECK[\s\S]*?'(\/\w+)'/) ?? []
     expect(buildSystemRoutes([]).map((route) => route.path)).toContain(path ?? '')
   })

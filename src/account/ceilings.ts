@@ -6,7 +6,7 @@ import { gatewayError } from '../errors/gateway-error.ts'
 interface Ceiling {
   /** The default, which headgate.yaml can change. */
   defaultMax: number
-  /** The words for the records and their owner in messages. */
+  /** How messages name the records and their owner. */
   noun: string
   owner: string
   table: keyof Schema

@@ -8,7 +8,7 @@ interface RequestSeries {
   duration: Histogram.Internal<string>
 }
 
-/** Labels are operation names, statuses and providers only, so that no client can grow their number. */
+/** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new Counter({

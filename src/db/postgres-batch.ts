@@ -2,7 +2,7 @@ import { type ReservedSQL, SQL } from 'bun'
 import { withDeadline } from '../lib/deadline.ts'
 import { type Batch, type BatchConnection, type Row, type Statement, toBinding } from './batch.ts'
 
-/** A transaction that takes longer is aborted: whatever became of it, repeating it is safe. */
+/** A transaction that takes longer is aborted: whether or not it was committed, repeating it is safe. */
 const transactionTimeoutMs = 10_000
 const connectTimeoutSeconds = 5
 const closeTimeoutSeconds = 2

@@ -15,7 +15,7 @@ export interface AdmitOperation {
   isRetry?: boolean
 }
 
-/** Closes a hold. */
+/** Settles a hold. */
 export interface Settlement {
   op: 'settle'
   id: string
@@ -41,7 +41,7 @@ export interface CheckpointOperation {
 export type LedgerOperation = AdmitOperation | Settlement | CheckpointOperation
 
 /**
- * Null when the operation was carried out. Otherwise why it was rejected, or that its hold was closed before:
+ * Null when the operation was carried out. Otherwise why it was rejected, or that its hold was settled before:
  * by the same settlement, or by that of another node, which it corrected.
  */
 export type OperationResult = Rejection | 'closed before' | 'corrected' | null

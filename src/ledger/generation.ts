@@ -20,7 +20,7 @@ export interface GenerationParts {
   end: GenerationEnd
 }
 
-/** How a reply ended; columns that are left out are empty. */
+/** How a reply ended; omitted columns are empty. */
 export type GenerationEnd = Pick<GenerationTable, 'status'> & Partial<Pick<GenerationTable, ColumnOf<'end'>>>
 
 /** The ledger fills the rest as it writes a generation. */

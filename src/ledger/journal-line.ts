@@ -69,7 +69,7 @@ function buildSettlePayload({
   return [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, generation, extraStatements]
 }
 
-/** With what a settlement needs that may find its hold closed by another node. */
+/** With what a settlement needs that may find its hold settled by another node. */
 export function encodeSpooledSettlement(op: Settlement): JournalLine {
   return `settle ${op.id} ${JSON.stringify([...buildSettlePayload(op), op.meteredIn])}`
 }

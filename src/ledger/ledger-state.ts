@@ -26,7 +26,7 @@ export interface Amounts {
   byok: bigint
 }
 
-/** What a request needs to have held. */
+/** The amounts to hold for a request. */
 export interface HoldRequest extends Amounts {
   id: string
   /** The meters it counts in. */
@@ -40,7 +40,7 @@ export interface HoldRequest extends Amounts {
 export interface Hold extends Amounts {
   id: string
   subjects: readonly string[]
-  /** The day it began, on which it counts whatever the clock says when it is settled. */
+  /** The day the request began. It counts on that day, whenever it is settled. */
   day: string
 }
 
@@ -72,7 +72,7 @@ export type Rejection =
   | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
 
 /**
- * The rules of money alone, without a clock or a database: both engines load the meters and holds that an
+ * The accounting rules, without a clock or a database: both engines load the meters and holds that an
  * operation touches, and get the same result.
  */
 export class LedgerState {

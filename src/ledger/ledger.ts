@@ -325,7 +325,7 @@ export class Ledger {
     reject(error)
     if (op.op !== 'admit') return
     this.#inFlight.delete(op.request.id)
-    // The hold may have been committed all the same.
+    // The hold may have been committed nevertheless.
     this.#queue.push(createQueuedRelease(op))
   }
 

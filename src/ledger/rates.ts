@@ -12,7 +12,7 @@ export const nanoScale = ratePerNano * shareScale
 
 type PriceKey = Exclude<keyof Pricing, 'discount' | 'overrides'>
 
-/** The price of one of each. Whatever has no price of its own has that of the more general kind. */
+/** The price of one of each. A kind without its own price has the price of the more general kind. */
 const priceKeysByRate = {
   input: ['prompt'],
   cacheRead: ['input_cache_read', 'prompt'],

@@ -9,7 +9,7 @@ interface SettledRequest extends Omit<GenerationParts, 'usage'> {
   extraStatements?: readonly Statement[]
 }
 
-/** Closes the hold of a request, charges for it, and records it. */
+/** Settles the hold of a request: charges for it and records it. */
 export function buildSettlement(request: SettledRequest): Settlement {
   const { draft, target, end, charge, meteredIn, extraStatements = [] } = request
   return {
@@ -24,7 +24,7 @@ export function buildSettlement(request: SettledRequest): Settlement {
   }
 }
 
-/** Closes a hold whose request reached no provider. */
+/** Releases a hold whose request reached no provider. */
 export function createRelease(id: string, organizationId: string): Settlement {
   return {
     op: 'settle',

@@ -20,7 +20,7 @@ const ejectFailureShare = 0.5
 const minAttemptsToEject = 20
 const baseEjectionMs = 30 * secondMs
 const maxEjectionMs = 5 * minuteMs
-/** After an ejection one request tests the endpoint; for this long the others stay away from it. */
+/** After an ejection one request tests the endpoint; for this long no other request is routed to it. */
 const trialMs = 30 * secondMs
 /** Retries per request, on average. */
 const retryBudgetShare = 0.2
@@ -274,7 +274,7 @@ function countAttempts(counters: SlidingCounter, now: number, windowMs: number):
   return counters.sum(now, windowMs, ok) + counters.sum(now, windowMs, failed)
 }
 
-/** Beyond this number, the least recently used are forgotten. */
+/** Beyond this number, the least recently used are evicted. */
 const maxEndpoints = 20_000
 const maxByokEndpoints = 5000
 

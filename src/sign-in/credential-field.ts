@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a header can hold: a line break in a pasted key would fail every request with it. */
+/** Valid in a header: a line break in a pasted key would fail every request with it. */
 export const printablePattern = /^[\x20-\x7e]+$/
 export const printableMessage = 'must be printable ASCII characters'
 

@@ -24,7 +24,7 @@ export interface SignInContext<Options> {
   allowPrivate: readonly string[]
 }
 
-/** Signs with credentials of one kind, and holds whatever tokens they were exchanged for. */
+/** Signs with credentials of one kind, and caches the tokens they were exchanged for. */
 export interface Signer<C, Options> {
   sign(
     request: SignableRequest,

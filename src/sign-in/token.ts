@@ -7,7 +7,7 @@ export interface Token {
 
 export const bearerHeader = 'authorization'
 
-/** `Authorization: Bearer`, or a header that holds the token alone. */
+/** `Authorization: Bearer`, or a header with only the token. */
 export const token: SignInScheme<Token> = {
   kind: 'token',
   listSecrets: (credential) => [credential.token],

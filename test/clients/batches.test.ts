@@ -54,7 +54,7 @@ test.each(attempts)('batches are not offered and the request is not retried: %s'
   expect(requests).toEqual([])
 })
 
-test('the error has the envelope and tells clients not to retry', async () => {
+test('the error has the envelope, and x-should-retry is false', async () => {
   const response = await fetch(`${lab().url}/v1/messages/batches`, {
     method: 'POST',
     headers: { authorization: `Bearer ${lab().key}`, 'content-type': 'application/json' },

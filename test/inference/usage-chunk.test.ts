@@ -62,7 +62,7 @@ describe('the usage at the end of a chat stream', () => {
     )
   }
 
-  test('the upstream is asked for usage in any case', async () => {
+  test('usage is always requested from the upstream', async () => {
     await sendRequest(bench, 'chat', { model: 'test/chat', stream: true }).then((response) => response.text())
     expect(lastRequest(bench.first.requests).json.stream_options).toEqual({ include_usage: true })
   })

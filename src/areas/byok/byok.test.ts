@@ -263,7 +263,7 @@ describeOnEachDatabase(
         expect((await call('PATCH', `/${made.id}`, users)).body.data).toMatchObject(users)
       })
 
-      test('a mask is no key: sending the label back is refused, and the key stays', async () => {
+      test('a masked value is not a key: sending the label back is rejected, and the key stays unchanged', async () => {
         const made = await create({ provider: 'groq', key: canary })
         const response = await server().call('PATCH', `/byok/${made.id}`, {
           body: { key: ` ${made.label} ` },
@@ -282,7 +282,7 @@ describeOnEachDatabase(
         )
       })
 
-      test('fallback and only cannot come together, one after the other either', async () => {
+      test('is_fallback and is_byok_only cannot be combined, in one request or two', async () => {
         const made = await create({ is_fallback: true })
         const response = await call('PATCH', `/${made.id}`, { is_byok_only: true })
         expect(response.status).toBe(400)

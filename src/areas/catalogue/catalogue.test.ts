@@ -187,7 +187,7 @@ describeOnEachDatabase(
       expect((await get('models?source=elsewhere')).status).toBe(400)
     })
 
-    test('an edit takes the place of the one before: what is not sent again is as it was', async () => {
+    test('an override replaces the previous one: fields that are not sent again are reset', async () => {
       await done(put('providers/filed', { name: 'One', headquarters: 'NO' }))
       await done(put('providers/filed', { name: 'Two' }))
       const { in_force, edit } = (await get('providers/filed')).body.data
@@ -309,7 +309,7 @@ describeOnEachDatabase(
       expect((await put('models/a/b/endpoints/sandbox', { upstream_model: 'm' })).status).toBe(404)
     })
 
-    test('409 while others need it; what lies beneath is enough for them', async () => {
+    test('409 while others depend on it, unless another source defines it', async () => {
       await done(put('providers/local', provider()))
       await done(put('models/acme/fast', model()))
       await done(put('models/acme/fast/endpoints/local', { pricing: price('0.01') }))
@@ -355,7 +355,7 @@ describeOnEachDatabase(
       expect(gateway.catalogue.providerByName.get('local')?.name).toBe('Anew')
     })
 
-    test('headgate.yaml is reloaded beneath the edits; those that no longer fit are left out and shown', async () => {
+    test('a reload of headgate.yaml keeps the overrides; those that became invalid are skipped and shown', async () => {
       const path = server().gateway.config.environment.HEADGATE_CONFIG ?? ''
       await done(put('models/acme/filed/endpoints/filed', { pricing: price('1') }))
       await Bun.write(path, fromFile.replace('name: Filed\n    aliases', 'name: Anew\n    aliases'))
@@ -378,7 +378,7 @@ describeOnEachDatabase(
       expect((await get('models/acme/filed')).body.data.endpoint_edits).toMatchObject([{ problem: null }])
     })
 
-    test('writes that come together all count', async () => {
+    test('concurrent writes all take effect', async () => {
       const names = Array.from({ length: 10 }, (_, index) => `models/acme/m${index}`)
       const body = { name: 'M', endpoints: [{ provider: 'sandbox', upstream_model: 'echo' }] }
       await Promise.all(names.map((name) => done(put(name, body))))

@@ -109,7 +109,7 @@ describeOnEachDatabase(
       expect((await put('local', local({ ...moved, api_key: 'anew' }))).status).toBe(200)
     })
 
-    test('S6 nor when the address comes back from beneath', async () => {
+    test('S6 nor when deleting the override restores the address', async () => {
       await put('open', { base_url: `${elsewhere.url}/v1`, api_key: canary })
       await refused('open', { api_key: shown }, 'api_key')
       await server().call('DELETE', '/catalogue/providers/open')
@@ -132,7 +132,7 @@ describeOnEachDatabase(
       expect(lastKey(elsewhere)).toBe('Bearer mine')
     })
 
-    test('S6 an address that headgate.yaml moves beneath a key leaves the key out, and says so', async () => {
+    test('S6 a key is not used, and its problem is shown, when headgate.yaml changes the address', async () => {
       await put('open', { api_key: canary })
       expect((await send('acme/open')).status).toBe(200)
       expect(lastKey(upstream)).toBe(`Bearer ${canary}`)
@@ -171,7 +171,7 @@ describeOnEachDatabase(
       expect(JSON.stringify([responses, rows, lines])).not.toContain('5ecret')
     })
 
-    describe('what another version, or a hand, wrote', () => {
+    describe('a row written by another version, or by hand', () => {
       const row = (name: string, more: Partial<OverrideRow> = {}): OverrideRow => ({
         kind: 'provider',
         name,
@@ -222,7 +222,7 @@ describeOnEachDatabase(
         expect(warnings).toHaveLength(5)
       })
 
-      test('can be put right, and deleted', async () => {
+      test('can be corrected, and deleted', async () => {
         await write(row('torn', { fields: '{' }), row('sealed', { sealed_secrets: 'v1.AAAA' }))
         await refused('sealed', local({ api_key: '********' }), 'api_key')
         expect((await put('sealed', local({ api_key: canary }))).body.data.edit.problem).toBeNull()

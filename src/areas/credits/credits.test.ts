@@ -158,7 +158,7 @@ describeOnEachDatabase('Credits', (server) => {
       expect((await creditsOf(winner.managementKey)).total_credits).toBe(3)
     })
 
-    test('I1 R22 after a storm, entries sum to zero and every answer saw its own place in the sum', async () => {
+    test('I1 R22 after concurrent grants, entries sum to zero and every response has its own running total', async () => {
       const own = await tenant()
       const organization_id = own.organization.id
       const responses = await Promise.all(

@@ -103,7 +103,7 @@ describeOnEachDatabase(
         expect(await status()).toBe(0)
       })
 
-      test('-3 for one that is left out', async () => {
+      test('-3 for one that is ejected', async () => {
         for (let i = 0; i < 5; i++) failOnce('acme/lanes-1 local')
         expect(await status()).toBe(-3)
       })

@@ -85,7 +85,7 @@ describeOnEachDatabase(
       expect(await send(theirs.url, 'upload, finalize', 0, 'x')).toMatchObject({ status: 401 })
     })
 
-    test('bytes that come through a host of a region are refused, as files are there', async () => {
+    test('bytes sent to a regional host are rejected, as uploads are there', async () => {
       const { url } = await start()
       const headers = { 'x-goog-upload-command': 'query', host: 'eu.example.com' }
       expect((await fetch(url, { method: 'POST', headers })).status).toBe(403)

@@ -77,7 +77,7 @@ describe('Office documents by the names in the zip', () => {
     expect(await typeOf(zipOf(names), 'a.docx')).toBe(type)
   })
 
-  test('refuses a zip whose directory points outside, is cut off or is missing', async () => {
+  test('rejects a zip whose directory points outside, is truncated or is missing', async () => {
     const zip = zipOf([types, 'word/document.xml'])
     const outside = Buffer.from(zip)
     outside.writeUInt32LE(0xffffff00, zip.length - 6)
@@ -136,13 +136,13 @@ describe('text', () => {
     expect(await typeOf(text)).toBe(type)
   })
 
-  test('a character that lies across the pieces a file is read in is no mistake', async () => {
+  test('a character split across two reads is valid', async () => {
     for (let shift = 0; shift < 4; shift++) {
       expect(await typeOf('x'.repeat(mebibyte - shift) + '\ud83d\ude00'.repeat(10))).toBe('text/plain')
     }
   })
 
-  test('refuses a long text that turns binary later', async () => {
+  test('rejects a long text that becomes binary later', async () => {
     const text = 'x'.repeat(2 * mebibyte)
     for (const later of ['\xff', '\x00', '\xf0\x9f']) {
       expect(await typeOf(latin1(text + later))).toBeUndefined()
@@ -150,7 +150,7 @@ describe('text', () => {
   })
 })
 
-test('any bytes at all have a type or none, and a type is never refused from its beginning', async () => {
+test('any bytes have a type or none, and the first bytes of a supported type are never rejected', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.uint8Array(), fc.string().map(Buffer.from)), async (bytes) => {
       const type = await typeOf(bytes)

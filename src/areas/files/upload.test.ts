@@ -47,7 +47,7 @@ describeOnEachDatabase('POST /files', (server) => {
     expect(await rows()).toEqual([])
   }
 
-  describe('refuses and leaves nothing behind', () => {
+  describe('rejects the upload and leaves no file', () => {
     test.each([
       ['JSON', '{}', 'application/json', 'content-type'],
       ['a form without a boundary', filePart('x'), 'multipart/form-data', 'content-type'],

@@ -54,7 +54,7 @@ describeOnEachDatabase('Default guardrails', (server) => {
       }
     })
 
-    test('E15 a refused first PATCH stores nothing', async () => {
+    test('E15 a rejected first PATCH stores nothing', async () => {
       const { default_guardrail_id } = await newWorkspace()
       expect((await patch(default_guardrail_id, { name: 'Mine' })).status).toBe(400)
       expect((await patch(default_guardrail_id, { limit_usd: -5 })).status).toBe(400)
@@ -102,7 +102,7 @@ describeOnEachDatabase('Default guardrails', (server) => {
   })
 
   describe('of the organization', () => {
-    test('the policy of any key tells its id; the first PATCH stores it, under the default workspace', async () => {
+    test('the policy of any key shows its id; the first PATCH stores it, in the default workspace', async () => {
       const tenant = await createTenant(server().gateway, 'Whole')
       const key = tenant.managementKey
       const made = await server().call('POST', '/keys', { key, body: { name: 'k' } })

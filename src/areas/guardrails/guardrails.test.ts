@@ -288,7 +288,7 @@ describeOnEachDatabase('Guardrails', (server) => {
     )
     const all = (value: boolean | null) => Object.fromEntries(vendors.map((field) => [field, value]))
 
-    test('E15 speaks for each vendor the same request does not name', async () => {
+    test('E15 applies to each vendor that the request does not name', async () => {
       const { id, ...record } = await create({ enforce_zdr: true, enforce_zdr_vendor_b: false })
       expect(record).toMatchObject({ ...all(true), enforce_zdr: true, enforce_zdr_vendor_b: false })
       const off = await patch(id, { enforce_zdr: false, enforce_zdr_other: true })
@@ -296,7 +296,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       expect((await patch(id, { enforce_zdr: null })).body.data).toMatchObject(all(null))
     })
 
-    test('E15 a vendor that is given without it leaves the others alone', async () => {
+    test('E15 a vendor that is set without it leaves the others unchanged', async () => {
       const { id } = await create({ enforce_zdr_vendor_a: true })
       const { body } = await patch(id, { enforce_zdr_vendor_c: false })
       expect(body.data).toMatchObject({
@@ -350,7 +350,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       await create({ name })
     })
 
-    test('a deleted workspace takes its guardrails along', async () => {
+    test('deleting a workspace deletes its guardrails', async () => {
       const workspace = await newWorkspace()
       const { id } = await create({ workspace_id: workspace.id })
       await patch(workspace.default_guardrail_id, { description: 'stored' })

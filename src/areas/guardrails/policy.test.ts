@@ -9,7 +9,7 @@ describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
     workspace: deriveUuid('default-guardrail', tenant.workspace.id),
   })
 
-  test('without guardrails it restricts nothing, and tells where restrictions would go', async () => {
+  test('without guardrails it restricts nothing, and shows the id of each layer', async () => {
     const tenant = await createTenant(server().gateway, 'Free')
     const hash = sha256(tenant.inferenceKey)
     const { body } = await server().call('GET', `/keys/${hash}/policy`, { key: tenant.managementKey })
@@ -155,7 +155,7 @@ describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
     expect(await regions({ creator_user_id: other })).toBeNull()
   })
 
-  test('a management key sends no inference: only its organization speaks', async () => {
+  test('for a management key, only the guardrail of the organization applies', async () => {
     const tenant = await createTenant(server().gateway, 'Managed')
     const key = tenant.managementKey
     const regions = async () => (await server().call('GET', '/key', { key })).body.data.allowed_data_regions

@@ -52,7 +52,7 @@ describeOnEachDatabase(
       expect(await list('/models', server().foreign.inferenceKey)).not.toContain('acme/closed-1')
     })
 
-    test('GET /api/tags lists what GET /models lists, of models that answer with text', async () => {
+    test('GET /api/tags lists the models of GET /models with text output', async () => {
       const { body } = await server().call('GET', '/api/tags')
       const tags = body.models.map(({ name }: { name: string }) => name)
       expect(tags.sort()).toEqual((await list('/models?output_modalities=text')).sort())

@@ -239,7 +239,7 @@ describeOnEachDatabase('Organization members', (server) => {
       }
     })
 
-    test('R22 a key made while its creator is removed is refused or disabled', async () => {
+    test('R22 a key created during the removal of its creator is rejected or disabled', async () => {
       const { managementKey: key } = await tenant()
       for (let round = 0; round < 10; round++) {
         const member = await add(key)
@@ -259,7 +259,7 @@ describeOnEachDatabase('Organization members', (server) => {
     })
   })
 
-  test('R22 signing in while being removed: a session that dies with the member, or none', async () => {
+  test('R22 signing in during removal: the session ends with the member, or is not created', async () => {
     const { db, clock } = server().gateway
     const { managementKey: key } = await tenant()
     for (let round = 0; round < 10; round++) {

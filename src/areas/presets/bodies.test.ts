@@ -198,7 +198,7 @@ describeOnEachDatabase('Presets: request bodies', (server) => {
     })
   }
 
-  test('E14 a refused body leaves no preset behind', async () => {
+  test('E14 a rejected body creates no preset', async () => {
     expect((await server().call('GET', '/presets/wrong')).status).toBe(404)
   })
 

@@ -101,7 +101,7 @@ describeOnEachDatabase('Presets: making them', (server) => {
       expect((await read(slug)).data.designated_version.version).toBe(50)
     })
 
-    test('R22 made and deleted at the same time: every answer is 200 or 404, and numbers have no gap', async () => {
+    test('R22 created and deleted concurrently: every response is 200 or 404, and version numbers have no gap', async () => {
       const slug = nextSlug()
       const calls = Array.from({ length: 40 }, (_, i) =>
         i % 5 === 4 ? server().call('DELETE', `/presets/${slug}`) : post(slug),

@@ -156,7 +156,7 @@ describeOnEachDatabase('Presets: reading and changing them', (server) => {
   })
 
   describe('DELETE /presets/{slug}', () => {
-    test('takes all versions along, and the slug starts again from 1', async () => {
+    test('deletes all versions, and a new preset with the slug starts at version 1', async () => {
       const slug = nextSlug()
       const old = (await post(slug)).body.data
       await post(slug)

@@ -376,7 +376,7 @@ describeOnEachDatabase('Workspaces', (server) => {
       expect(responses.map((response) => response.status).sort()).toEqual([200, ...Array(19).fill(404)])
     })
 
-    test('R22 keys made while it is deleted either stop the deletion or are refused', async () => {
+    test('R22 keys created during its deletion either prevent the deletion or are rejected', async () => {
       for (let round = 0; round < 10; round++) {
         const workspace = await create()
         const body = { name: 'race', workspace_id: workspace.id }

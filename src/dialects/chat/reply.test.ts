@@ -281,7 +281,7 @@ describe('the stream of a client', () => {
     })
   })
 
-  test('excluded reasoning is left out', () => {
+  test('excluded reasoning is omitted', () => {
     const context = createContext({ reasoning: { exclude: true } })
     const writer = chat.client.createWriter(context)
     const text =

@@ -8,7 +8,7 @@ import type { ClientFormat } from './client-format.ts'
 import type { RequestContent, RequestSource } from './content.ts'
 import type { RequestOptions } from './options.ts'
 
-/** A request as its operation hands it over: the body is valid by the schema of its format. */
+/** A request whose body has been validated against the schema of its format, but not parsed yet. */
 export interface IncomingRequest {
   caller: Caller
   region: DataRegion

@@ -87,7 +87,7 @@ export function buildCost({ cost, listPrice, byok }: Charge, candidate: Candidat
   }
 }
 
-/** The progress of a reply, from which it is settled if this process dies. */
+/** The progress of a reply, from which it is settled if this process crashes. */
 export function buildCheckpoint(
   gateway: Gateway,
   { attempts, firstTokenMs }: RequestTrace,
