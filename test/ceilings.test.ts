@@ -81,14 +81,14 @@ describeOnEachDatabase(
     const groupRows = () => server().gateway.db.selectFrom('scim_groups').select('id').execute()
 
     test.each(makers)('%s is enforced, and named in the error', async (kind, make) => {
-      let refused: TestResponse | null = null
-      for (let index = 0; index <= most && !refused; index++) {
+      let rejected: TestResponse | null = null
+      for (let index = 0; index <= most && !rejected; index++) {
         const response = await make(index)
-        if (response.status >= 400) refused = response
+        if (response.status >= 400) rejected = response
       }
-      expect(refused?.status).toBe(409)
-      expect(JSON.stringify(refused?.body)).toContain(`${most} ${recordCeilings[kind].noun}`)
-      expect(JSON.stringify(refused?.body)).toContain(`ceilings.${kind}`)
+      expect(rejected?.status).toBe(409)
+      expect(JSON.stringify(rejected?.body)).toContain(`${most} ${recordCeilings[kind].noun}`)
+      expect(JSON.stringify(rejected?.body)).toContain(`ceilings.${kind}`)
     })
 
     test('keys also limits the exchange of a code', async () => {

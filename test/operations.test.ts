@@ -45,10 +45,10 @@ describe('the declarations', () => {
 describeOnEachDatabase(
   'every operation',
   (server) => {
-    let refused: Record<string, string>
+    let rejected: Record<string, string>
     const made = new Map<string, Sample>()
     beforeAll(async () => {
-      refused = await createRefusedKeys(server())
+      rejected = await createRefusedKeys(server())
       for (const { id } of operations) made.set(id, await makeSample(server(), id, server().own))
     })
 
@@ -67,7 +67,7 @@ describeOnEachDatabase(
             expect(detailsOf(response.body).metadata.error_type).toBe('authentication')
           })
           test.each(['unknown', 'disabled', 'expired'])('401 with a key that is %s', async (state) => {
-            expect((await send(refused[state] ?? '')).status).toBe(401)
+            expect((await send(rejected[state] ?? '')).status).toBe(401)
           })
         }
         wrongKindTests(operation, server, send)

@@ -221,9 +221,9 @@ describe('the process', () => {
   test('a first start that cannot listen creates nothing: the next start shows the keys', async () => {
     const dataDir = folder()
     const attempt = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-    const refused = start(dataDir, { PORT: String(attempt.port) })
-    await refused.says(/Cannot listen on 127\.0\.0\.1:\d+/)
-    expect(await refused.exit()).toBe(1)
+    const rejected = start(dataDir, { PORT: String(attempt.port) })
+    await rejected.says(/Cannot listen on 127\.0\.0\.1:\d+/)
+    expect(await rejected.exit()).toBe(1)
     await attempt.stop(true)
     const program = start(dataDir)
     await program.says(/Management key +sk-hg-v1-[0-9a-f]{64}/)

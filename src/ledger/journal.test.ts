@@ -353,8 +353,8 @@ describe('the journal of the ledger', () => {
 
   test('one rejected record does not affect the others, and the totals stay right', async () => {
     const [good, bad, other] = [hold(), hold(), hold()]
-    const refused = charge(bad, 5n, { model: null as unknown as string })
-    await run(engine, good, bad, other, charge(good, 3n), refused, charge(other, 4n))
+    const rejected = charge(bad, 5n, { model: null as unknown as string })
+    await run(engine, good, bad, other, charge(good, 3n), rejected, charge(other, 4n))
     await engine.close()
     const { records, spent } = await takenUp(path)
     expect(records).toEqual([

@@ -87,8 +87,8 @@ test('R7 limits are exact across days while segments wait for a locked database'
     await new Promise((resolve) => setImmediate(resolve))
   }
   // Seven settlements of 5 in the month: one more of 1 fits below 36, and not below 35.
-  const refused = await ledger.admit(admission('gen-a', '2031-01-05', 'key:1', [monthly('key:1', 35n)]))
-  expect(refused).toMatchObject({ reason: 'limit', window: 'month', available: 0n })
+  const rejected = await ledger.admit(admission('gen-a', '2031-01-05', 'key:1', [monthly('key:1', 35n)]))
+  expect(rejected).toMatchObject({ reason: 'limit', window: 'month', available: 0n })
   expect(await ledger.admit(admission('gen-b', '2031-01-02', 'key:1', [monthly('key:1', 36n)]))).toBeNull()
   lock.run('rollback')
   await ledger.settle(settlement('gen-b', 1n))

@@ -59,8 +59,8 @@ describe('headers', () => {
       expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
       await response.text()
     }
-    const refused = await send('/v1/chat/completions', { body: chatBody, headers, key: 'wrong' })
-    expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
+    const rejected = await send('/v1/chat/completions', { body: chatBody, headers, key: 'wrong' })
+    expect(rejected.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
   })
 
   test('but not management routes', async () => {
@@ -73,8 +73,8 @@ describe('headers', () => {
     const response = await send('/v1/chat/completions', { body: chatBody })
     expect(response.headers.get('x-request-id')).toBeString()
     expect(response.headers.get('x-generation-id')).toStartWith('gen-')
-    const refused = await send('/v1/chat/completions', { body: { ...chatBody, model: 'lab/none' } })
-    expect(refused.headers.get('x-request-id')).toBeString()
+    const rejected = await send('/v1/chat/completions', { body: { ...chatBody, model: 'lab/none' } })
+    expect(rejected.headers.get('x-request-id')).toBeString()
   })
 })
 

@@ -231,9 +231,9 @@ test(
     const files = readdirSync(folder).filter((name) => name.includes('.sqlite-ledger-'))
     expect(files.length).toBeGreaterThan(1)
     for (const name of files) rmSync(join(folder, name))
-    const refused = scene.launch()
-    expect(await refused.exited).toBe(1)
-    expect(refused.log).toMatch(/^headgate: \S+-ledger-durable is missing.*accept-journal-loss.*\n$/)
+    const rejected = scene.launch()
+    expect(await rejected.exited).toBe(1)
+    expect(rejected.log).toMatch(/^headgate: \S+-ledger-durable is missing.*accept-journal-loss.*\n$/)
     const accepting = Bun.spawnSync([process.execPath, resolve('src/cli.ts'), 'accept-journal-loss'], {
       env: {
         DATABASE_URL: `sqlite:${scene.databaseUrl}`,

@@ -16,7 +16,7 @@ describeWithUpstreams(
       sendRequest(bench(), 'responses', { model: 'test/chat', background: true, ...fields })
     const call = (method: 'GET' | 'POST', path: string) =>
       bench().server.call(method, `/responses/${path}`, { key: key() })
-    const refused = { status: 400, json: { error: { message: 'No such voice' } } }
+    const rejected = { status: 400, json: { error: { message: 'No such voice' } } }
 
     const chunk = (choices: object[], rest = {}) =>
       `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...rest })}\n\n`
@@ -57,7 +57,7 @@ describeWithUpstreams(
     }, 60_000)
 
     test('the stream of a failed one reports the failure', async () => {
-      bench().first.enqueue(refused)
+      bench().first.enqueue(rejected)
       const text = await (await start({ stream: true })).text()
       expect(endings(text)).toEqual(['response.failed'])
       expect(text).toContain('"sequence_number":0')
@@ -67,7 +67,7 @@ describeWithUpstreams(
     test('failed ones count in the quota', async () => {
       const { db } = bench().server.gateway
       for (let count = 0; count < 4; count++) {
-        bench().first.enqueue(refused)
+        bench().first.enqueue(rejected)
         await ended((await readJson(start({ input: 'z'.repeat(500_000) }))).id)
         bench().server.clock.advance(1000)
       }
@@ -77,7 +77,7 @@ describeWithUpstreams(
     })
 
     test('a failed one stores its input, but not long instructions', async () => {
-      bench().first.enqueue(refused)
+      bench().first.enqueue(rejected)
       const { id } = await readJson(start({ input: 'Hello', instructions: 'z'.repeat(1_000_000) }))
       expect((await ended(id)).body).toMatchObject({ status: 'failed', instructions: null })
       const { body } = await call('GET', `${id}/input_items`)

@@ -111,9 +111,9 @@ describeWithUpstreams(
     })
 
     test('an invalid request fails at once, and nothing of it is stored', async () => {
-      const refused = await start({ store: false })
-      expect(refused.status).toBe(400)
-      expect((await readJson(refused)).error.message).toContain('background')
+      const rejected = await start({ store: false })
+      expect(rejected.status).toBe(400)
+      expect((await readJson(rejected)).error.message).toContain('background')
       expect((await start({ model: 'unknown/model' })).status).toBe(400)
       const poor = { key: bench().server.foreign.inferenceKey }
       const unpaid = await sendRequest(bench(), 'responses', { background: true, model: 'test/chat' }, poor)
@@ -128,18 +128,18 @@ describeWithUpstreams(
     test('concurrency is limited per workspace', async () => {
       bench().first.enqueue(hanging(), hanging(), hanging())
       const begun = await Promise.all([start(), start(), start()].map(readJson))
-      const refused = await start()
-      expect(refused.status).toBe(429)
-      expect(refused.headers.get('x-ratelimit-limit')).toBe('3')
+      const rejected = await start()
+      expect(rejected.status).toBe(429)
+      expect(rejected.headers.get('x-ratelimit-limit')).toBe('3')
       for (const { id } of begun) await cancel(id)
       expect((await start()).status).toBe(200)
     })
 
     test('only a background response can be cancelled, and only by its workspace', async () => {
       const { id } = await readJson(sendRequest(bench(), 'responses', { model: 'test/chat' }))
-      const refused = await cancel(id)
-      expect(refused.status).toBe(400)
-      expect(refused.body.error.message).toContain('only a background response can be cancelled')
+      const rejected = await cancel(id)
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.error.message).toContain('only a background response can be cancelled')
       bench().first.enqueue(hanging())
       const begun = await readJson(start())
       const { foreign, call } = { foreign: bench().server.foreign.inferenceKey, call: bench().server.call }

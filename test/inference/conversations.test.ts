@@ -100,9 +100,9 @@ describeWithUpstreams('conversations', (bench) => {
 
   test('a request names it or the previous response, not both', async () => {
     const { id } = await make()
-    const refused = await respond({ input: 'x', conversation: id, previous_response_id: 'resp_1' })
-    expect(refused.status).toBe(400)
-    expect((await readJson(refused)).error.message).toStartWith('conversation:')
+    const rejected = await respond({ input: 'x', conversation: id, previous_response_id: 'resp_1' })
+    expect(rejected.status).toBe(400)
+    expect((await readJson(rejected)).error.message).toStartWith('conversation:')
     const chat = await sendRequest(bench(), 'chat', { model: 'test/chat', input: 'x', conversation: id })
     expect(chat.status).toBe(400)
   })
@@ -120,9 +120,9 @@ describeWithUpstreams('conversations', (bench) => {
     const texts = data.map((item: { content: unknown }) => JSON.stringify(item.content))
     expect(texts).toEqual(input.slice(0, 100).map(({ content }) => expect.stringContaining(content)))
     bench().first.requests.length = 0
-    const refused = await respond({ input: input.slice(0, 60), conversation: id })
-    expect(refused.status).toBe(400)
-    expect((await readJson(refused)).error.message).toStartWith(
+    const rejected = await respond({ input: input.slice(0, 60), conversation: id })
+    expect(rejected.status).toBe(400)
+    expect((await readJson(rejected)).error.message).toStartWith(
       'input: a conversation has at most 10000 items',
     )
     expect(bench().first.requests).toEqual([])
@@ -230,8 +230,8 @@ describeWithUpstreams('conversations', (bench) => {
       const { output } = await compact({ input: 'Hello' })
       const body = { model: 'sandbox/echo:free', input: output }
       const { inferenceKey } = bench().server.foreign
-      const refused = await sendRequest(bench(), 'responses', body, { key: inferenceKey })
-      expect(refused.status).toBe(400)
+      const rejected = await sendRequest(bench(), 'responses', body, { key: inferenceKey })
+      expect(rejected.status).toBe(400)
     })
   })
 })

@@ -206,9 +206,12 @@ describeWithUpstreams('a client that', (bench) => {
   test('S13 lists too many providers, or too many suffixes, is not echoed at length', async () => {
     const names = Array.from({ length: 1001 }, (_, index) => `p${index}`)
     for (const field of ['order', 'only', 'ignore']) {
-      const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', provider: { [field]: names } })
-      expect(refused.status).toBe(400)
-      expect((await readJson(refused)).error.message).toStartWith(`provider.${field}:`)
+      const rejected = await sendRequest(bench(), 'chat', {
+        model: 'test/chat',
+        provider: { [field]: names },
+      })
+      expect(rejected.status).toBe(400)
+      expect((await readJson(rejected)).error.message).toStartWith(`provider.${field}:`)
     }
     bench().first.enqueue({ json: vendorReply('chat', 'text').body })
     const model = `test/chat${':nitro'.repeat(1000)}`

@@ -47,9 +47,9 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
       ['chat', { messages }],
       ['generate', { prompt: 'Hello' }],
     ] as const) {
-      const refused = await send(path, body, server().foreign.inferenceKey)
-      expect(refused.status).toBe(402)
-      expect(await refused.json()).toMatchObject({ error: expect.any(String), type: 'billing_error' })
+      const rejected = await send(path, body, server().foreign.inferenceKey)
+      expect(rejected.status).toBe(402)
+      expect(await rejected.json()).toMatchObject({ error: expect.any(String), type: 'billing_error' })
     }
     expect(bench().first.requests).toHaveLength(before)
   })
@@ -69,8 +69,8 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     const options = { mirostat: 1, num_ctx: 4096 }
     const dropped = await chat({ options, stream: false })
     expect(dropped.headers.get('x-headgate-dropped')).toBe('options.mirostat')
-    const refused = await chat({ options, stream: false }, { 'x-headgate-strict': 'true' })
-    expect(refused.status).toBe(400)
+    const rejected = await chat({ options, stream: false }, { 'x-headgate-strict': 'true' })
+    expect(rejected.status).toBe(400)
   })
 
   test('a preset fills in what the request omits', async () => {
@@ -118,8 +118,8 @@ describeWithUpstreams('requests in the format of Ollama', (bench) => {
     [{ think: 'hard' }, 'think'],
     [{ options: { temperature: 'hot' } }, 'options.temperature'],
   ])('400 for %j names the field', async (body, field) => {
-    const refused = await chat(body)
-    expect(refused.status).toBe(400)
-    expect((await readJson(refused)).error).toStartWith(field)
+    const rejected = await chat(body)
+    expect(rejected.status).toBe(400)
+    expect((await readJson(rejected)).error).toStartWith(field)
   })
 })

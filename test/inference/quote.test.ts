@@ -296,9 +296,9 @@ describeWithUpstreams('POST /quote', (bench) => {
     expect(quote.endpoints.excluded).toMatchObject([
       { tag: 'one-chat', reason: 'guardrail:ignored_providers' },
     ])
-    const refused = await quoteOf({ model: 'test/chat', ...formats.chat.body }, { key })
-    expect(refused.would).toBe('be_refused')
-    expect(refused.refusal).toEqual(
+    const rejected = await quoteOf({ model: 'test/chat', ...formats.chat.body }, { key })
+    expect(rejected.would).toBe('be_refused')
+    expect(rejected.refusal).toEqual(
       await readJson(sendRequest(bench(), 'chat', { model: 'test/chat' }, { key })),
     )
   })

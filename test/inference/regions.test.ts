@@ -91,8 +91,8 @@ describeWithUpstreams(
       const path = `/guardrails/${workspace.body.data.default_guardrail_id}`
       await server.call('PATCH', path, { body: { allowed_data_regions: ['europe'] } })
       for (const format of formatNames) {
-        const refused = await sendRequest(bench(), format, { model: 'test/both' })
-        expect(refused.status).toBe(403)
+        const rejected = await sendRequest(bench(), format, { model: 'test/both' })
+        expect(rejected.status).toBe(403)
         expect((await sendRequest(bench(), format, { model: 'test/both' }, inEurope)).status).toBe(200)
       }
       expect(request()).toEqual([0, 3])

@@ -42,20 +42,20 @@ describeWithUpstreams(
       ['responses', 'input', { input: many(1001, () => hello) }],
       ['responses', 'input.0.content', { input: [{ role: 'user', content: many(1001, part) }] }],
     ] as const)('in %s: %s is refused by name', async (format, field, body) => {
-      const refused = await sendRequest(bench(), format, { model: 'test/chat', ...body })
-      const { error } = await readJson(refused)
-      expect(refused.status).toBe(400)
+      const rejected = await sendRequest(bench(), format, { model: 'test/chat', ...body })
+      const { error } = await readJson(rejected)
+      expect(rejected.status).toBe(400)
       expect(error.message).toStartWith(`${field}: `)
       expect(error.message).toMatch(/\(limits\.(list_entries|parts)\)$/)
       expect(bench().first.requests).toEqual([])
     })
 
     test('is rejected before it is parsed where it has too many values', async () => {
-      const refused = await sendRequest(bench(), 'chat', {
+      const rejected = await sendRequest(bench(), 'chat', {
         model: 'test/chat',
         deep: { list: many(20_001, () => 1) },
       })
-      expect([refused.status, (await readJson(refused)).error.message]).toEqual([
+      expect([rejected.status, (await readJson(rejected)).error.message]).toEqual([
         400,
         'The request body is larger than the maximum: it has more than 20000 JSON values.',
       ])
@@ -116,9 +116,9 @@ describeWithUpstreams('S13 the event loop is not blocked by', (bench) => {
 
   test('errors in every entry of a list: the first one is named', async () => {
     const messages = many(6000, () => ({ role: 'user', content: many(3, () => ({ type: 'text', text: 1 })) }))
-    const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', messages })
-    const { error } = await readJson(refused)
-    expect([refused.status, error.metadata.issues.length]).toEqual([400, 1])
+    const rejected = await sendRequest(bench(), 'chat', { model: 'test/chat', messages })
+    const { error } = await readJson(rejected)
+    expect([rejected.status, error.metadata.issues.length]).toEqual([400, 1])
     expect(error.message).toStartWith('messages.0.content')
   })
 })
@@ -194,8 +194,8 @@ describeWithUpstreams('a body with', (bench) => {
   })
 
   test('a duplicate key in a management call is rejected with its name', async () => {
-    const refused = await send('/v1/workspaces', '{"name":"a","slug":"a","name":"b"}')
-    expect([refused.status, (await readJson(refused)).error.message]).toEqual([
+    const rejected = await send('/v1/workspaces', '{"name":"a","slug":"a","name":"b"}')
+    expect([rejected.status, (await readJson(rejected)).error.message]).toEqual([
       400,
       'The request body is not allowed to have the duplicate key "name".',
     ])

@@ -154,9 +154,9 @@ describeWithUpstreams('a request', (bench) => {
   test('402 without credits, before any provider is called', async () => {
     const key = server().foreign.inferenceKey
     for (const format of formatNames) {
-      const refused = await sendRequest(bench(), format, { model: 'test/chat' }, { key })
-      expect(refused.status).toBe(402)
-      expect((await readJson(refused)).error.type).toBe('billing_error')
+      const rejected = await sendRequest(bench(), format, { model: 'test/chat' }, { key })
+      expect(rejected.status).toBe(402)
+      expect((await readJson(rejected)).error.type).toBe('billing_error')
     }
     expect(bench().first.requests).toEqual([])
   })
@@ -165,9 +165,9 @@ describeWithUpstreams('a request', (bench) => {
     const made = await server().call('POST', '/keys', { body: { name: 'small', limit: 0.000001 } })
     const { key, data } = made.body
     const send = () => sendRequest(bench(), 'chat', { model: 'test/chat', max_tokens: 50 }, { key })
-    const refused = await send()
-    const { error } = await readJson(refused)
-    expect([refused.status, error.code, error.metadata.reason]).toEqual([402, 402, 'key_limit_reached'])
+    const rejected = await send()
+    const { error } = await readJson(rejected)
+    expect([rejected.status, error.code, error.metadata.reason]).toEqual([402, 402, 'key_limit_reached'])
     await server().call('PATCH', `/keys/${data.hash}`, { body: { limit: error.metadata.needed } })
     expect((await send()).status).toBe(200)
     expect((await send()).status).toBe(402)

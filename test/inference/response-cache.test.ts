@@ -376,8 +376,8 @@ describeWithUpstreams(
         await server().call('PATCH', `/guardrails/${id}`, { body: { ignored_providers: ['two-chat'] } })
         expect(await statusFor({}, on, key)).toBe('MISS')
         await server().call('PATCH', `/guardrails/${id}`, { body: { allowed_models: ['test/messages'] } })
-        const refused = await chat({}, on, key)
-        expect([refused.status, statusOf(refused)]).toEqual([403, null])
+        const rejected = await chat({}, on, key)
+        expect([rejected.status, statusOf(rejected)]).toEqual([403, null])
       })
 
       test('R36 is off where retention is forbidden, for the account or for the request', async () => {

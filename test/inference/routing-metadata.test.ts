@@ -121,9 +121,9 @@ describeWithUpstreams('service_metadata', (bench) => {
 
     test(`${format}: an error lists the attempts, before a stream and in it`, async () => {
       bench().first.enqueue(overloaded)
-      const refused = await explained(bench(), format, { model: 'test/chat', stream: true })
-      expect(refused.status).toBe(503)
-      const { service_metadata } = await readJson(refused)
+      const rejected = await explained(bench(), format, { model: 'test/chat', stream: true })
+      expect(rejected.status).toBe(503)
+      const { service_metadata } = await readJson(rejected)
       expect(service_metadata).toMatchObject({ attempt: 1, requested: 'test/chat' })
       expect(service_metadata.endpoints.available).toMatchObject([{ selected: false }])
       bench().server.clock.advance(60_000)
@@ -165,8 +165,8 @@ describeWithUpstreams('service_metadata', (bench) => {
     const whole = await readJson(request(false, dialect))
     const { metadata } = await streamedMetadata(await request(true, dialect))
     bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
-    const refused = await readJson(request(false, dialect))
-    for (const metadataOfAttempt of [whole.service_metadata, metadata, refused.service_metadata])
+    const rejected = await readJson(request(false, dialect))
+    for (const metadataOfAttempt of [whole.service_metadata, metadata, rejected.service_metadata])
       expect(metadataOfAttempt).toMatchObject({ attempt: 1, endpoints: { total: 1 } })
   })
 
@@ -206,9 +206,9 @@ describeWithUpstreams('service_metadata', (bench) => {
 
   test('a request without credits has an error with the candidates', async () => {
     const key = bench().server.foreign.inferenceKey
-    const refused = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key, headers: enabled })
-    expect(refused.status).toBe(402)
-    expect((await readJson(refused)).service_metadata).toMatchObject({
+    const rejected = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { key, headers: enabled })
+    expect(rejected.status).toBe(402)
+    expect((await readJson(rejected)).service_metadata).toMatchObject({
       attempt: 0,
       endpoints: { available: [{ provider: 'one-chat', selected: false }] },
     })

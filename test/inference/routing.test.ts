@@ -24,7 +24,7 @@ describeRouting('a preference', (routed) => {
       })
     })
 
-  const refused = (field: string, cases: [model: string, provider: Provider, reason: string][]) =>
+  const rejected = (field: string, cases: [model: string, provider: Provider, reason: string][]) =>
     test.each(cases)(`${field}: test/%s with %j leaves no candidate: %s`, async (model, provider, reason) => {
       const { tried, code, excluded } = await collectRefusal(routed(), { model: `test/${model}`, provider })
       expect({ tried, code, excluded }).toEqual({
@@ -82,7 +82,7 @@ describeRouting('a preference', (routed) => {
     ['tagged', { only: ['alpha/turbo'] }, 'alpha/turbo'],
     ['tagged', { only: ['vendor_b'] }, 'openai'],
   ])
-  refused('only', [
+  rejected('only', [
     ['plain', { only: ['delta'] }, 'allowed_providers'],
     ['plain', { only: [] }, 'allowed_providers'],
   ])
@@ -95,7 +95,7 @@ describeRouting('a preference', (routed) => {
     ['tagged', { ignore: ['alpha/turbo'] }, 'alpha openai'],
     ['tagged', { only: ['alpha'], ignore: ['alpha/turbo'] }, 'alpha'],
   ])
-  refused('ignore', [['plain', { ignore: ['alpha', 'beta', 'gamma'] }, 'allowed_providers']])
+  rejected('ignore', [['plain', { ignore: ['alpha', 'beta', 'gamma'] }, 'allowed_providers']])
   malformed('ignore', { alpha: true })
 
   each('require_parameters', [
@@ -116,7 +116,7 @@ describeRouting('a preference', (routed) => {
     ['data', { data_collection: 'deny' }, 'gamma'],
     ['data', { data_collection: 'allow' }, 'alpha beta gamma'],
   ])
-  refused('data_collection', [
+  rejected('data_collection', [
     ['tagged', { data_collection: 'deny', only: ['alpha'] }, 'data_policy:training'],
   ])
   malformed('data_collection', 'never')
@@ -125,14 +125,14 @@ describeRouting('a preference', (routed) => {
     ['data', { zdr: true }, 'gamma'],
     ['data', { zdr: false }, 'alpha beta gamma'],
   ])
-  refused('zdr', [['data', { zdr: true, ignore: ['gamma'] }, 'data_policy:zdr']])
+  rejected('zdr', [['data', { zdr: true, ignore: ['gamma'] }, 'data_policy:zdr']])
   malformed('zdr', 'yes')
 
   each('enforce_distillable_text', [
     ['data', { enforce_distillable_text: true }, 'alpha beta gamma'],
     ['plain', { enforce_distillable_text: false }, 'alpha beta gamma'],
   ])
-  refused('enforce_distillable_text', [['plain', { enforce_distillable_text: true }, 'distillable']])
+  rejected('enforce_distillable_text', [['plain', { enforce_distillable_text: true }, 'distillable']])
   malformed('enforce_distillable_text', 0)
 
   each('quantizations', [
@@ -142,7 +142,7 @@ describeRouting('a preference', (routed) => {
     ['quantized', { quantizations: ['mxfp8', 'nvfp4'] }, 'gamma epsilon'],
     ['quantized', { quantizations: ['unknown'] }, 'zeta'],
   ])
-  refused('quantizations', [
+  rejected('quantizations', [
     ['quantized', { quantizations: ['int8'] }, 'quantization'],
     ['plain', { quantizations: ['bf16'] }, 'quantization'],
   ])
@@ -161,7 +161,7 @@ describeRouting('a preference', (routed) => {
     ['dear', { max_price: { audio: '0.00009' } }, 'alpha beta gamma'],
     ['dear', { max_price: {} }, 'delta alpha beta gamma'],
   ])
-  refused('max_price', [
+  rejected('max_price', [
     ['dear', { max_price: { prompt: 0.1 } }, 'max_price'],
     ['dear', { max_price: { prompt: 100 }, only: ['epsilon'] }, 'max_price'],
   ])

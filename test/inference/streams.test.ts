@@ -253,9 +253,9 @@ describeWithUpstreams('failover', (bench) => {
   ])('provider.%s leaves only endpoints that meet it, and 503 when none does', async (_, provider, extra) => {
     const served = await readJson(sendRequest(bench(), 'chat', { ...both, ...extra, provider }))
     expect(served.provider).toBe('two-chat')
-    const refused = await sendRequest(bench(), 'chat', { model: 'test/chat', ...extra, provider })
-    expect(refused.status).toBe(503)
-    expect(refused.headers.get('x-should-retry')).toBe('false')
+    const rejected = await sendRequest(bench(), 'chat', { model: 'test/chat', ...extra, provider })
+    expect(rejected.status).toBe(503)
+    expect(rejected.headers.get('x-should-retry')).toBe('false')
   })
 
   test('an endpoint that does not support a sampling parameter is not sent it, and the response reports it', async () => {

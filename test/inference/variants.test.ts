@@ -109,9 +109,9 @@ describeWithUpstreams(
 
     test.each(off)('a model that always reasons rejects turning it off: %j', async (fields) => {
       for (const format of ['chat', 'responses'] as const) {
-        const refused = await sendRequest(bench(), format, { model: 'test/always-1', ...fields })
-        expect(refused.status).toBe(400)
-        expect((await readJson(refused)).error.message).toStartWith('reasoning')
+        const rejected = await sendRequest(bench(), format, { model: 'test/always-1', ...fields })
+        expect(rejected.status).toBe(400)
+        expect((await readJson(rejected)).error.message).toStartWith('reasoning')
       }
       expect(bench().first.requests).toEqual([])
     })

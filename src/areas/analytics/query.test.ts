@@ -525,14 +525,14 @@ describeOnEachDatabase('Analytics', (server) => {
       )
     }
     expect(new Set(statuses)).toEqual(new Set([200]))
-    const refused = await server().call('POST', '/analytics/query', {
+    const rejected = await server().call('POST', '/analytics/query', {
       key: tenant.managementKey,
       body: simple,
     })
-    expect(refused.status).toBe(429)
-    expect(refused.headers.get('x-ratelimit-limit')).toBe('64')
-    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0')
-    expect(Number(refused.headers.get('x-ratelimit-reset'))).toBe(
+    expect(rejected.status).toBe(429)
+    expect(rejected.headers.get('x-ratelimit-limit')).toBe('64')
+    expect(rejected.headers.get('x-ratelimit-remaining')).toBe('0')
+    expect(Number(rejected.headers.get('x-ratelimit-reset'))).toBe(
       Math.ceil((server().clock.now() + 1) / 60_000) * 60_000,
     )
     const others = await server().call('POST', '/analytics/query', { body: simple })

@@ -313,9 +313,9 @@ describeOnEachDatabase(
       await done(put('providers/local', provider()))
       await done(put('models/acme/fast', model()))
       await done(put('models/acme/fast/endpoints/local', { pricing: price('0.01') }))
-      const refused = await remove('providers/local')
-      expect(refused.status).toBe(409)
-      expect(refused.body.error.message).toContain('model acme/fast')
+      const rejected = await remove('providers/local')
+      expect(rejected.status).toBe(409)
+      expect(rejected.body.error.message).toContain('model acme/fast')
       expect((await remove('models/acme/fast')).body.error.message).toContain('endpoint local of acme/fast')
       const moved = { endpoints: [{ provider: 'sandbox', upstream_model: 'echo' }] }
       expect((await put('models/acme/fast', model(moved))).status).toBe(409)

@@ -52,7 +52,7 @@ describeOnEachDatabase(
       server().call('PUT', `/catalogue/providers/${slug}`, { body })
     const get = async (slug: string) => (await server().call('GET', `/catalogue/providers/${slug}`)).body.data
     const local = (more = {}) => ({ name: 'L', base_url: `${upstream.url}/v1`, dialects: ['chat'], ...more })
-    const refused = async (slug: string, body: unknown, field: string) => {
+    const rejected = async (slug: string, body: unknown, field: string) => {
       const { status, body: response } = await put(slug, body)
       expect(status).toBe(400)
       expect(response.error.message).toStartWith(`${field}:`)
@@ -92,15 +92,15 @@ describeOnEachDatabase(
     })
 
     test('a masked value without a stored secret is rejected', async () => {
-      await refused('local', local({ api_key: shown }), 'api_key')
-      await refused('local', local({ headers: { 'x-team': '********' } }), 'headers.x-team')
+      await rejected('local', local({ api_key: shown }), 'api_key')
+      await rejected('local', local({ headers: { 'x-team': '********' } }), 'headers.x-team')
     })
 
     test('S6 a key that was entered for one origin is not sent to another', async () => {
       await put('local', local({ api_key: canary, headers: { 'x-team': canary } }))
       const moved = { base_url: `${elsewhere.url}/v1` }
-      await refused('local', local({ ...moved, api_key: shown }), 'api_key')
-      await refused(
+      await rejected('local', local({ ...moved, api_key: shown }), 'api_key')
+      await rejected(
         'local',
         local({ ...moved, api_key: 'anew', headers: { 'x-team': '********' } }),
         'headers.x-team',
@@ -111,7 +111,7 @@ describeOnEachDatabase(
 
     test('S6 nor when deleting the override restores the address', async () => {
       await put('open', { base_url: `${elsewhere.url}/v1`, api_key: canary })
-      await refused('open', { api_key: shown }, 'api_key')
+      await rejected('open', { api_key: shown }, 'api_key')
       await server().call('DELETE', '/catalogue/providers/open')
       expect((await send('acme/open')).status).toBe(200)
       expect(lastKey(upstream)).toBeUndefined()
@@ -119,11 +119,11 @@ describeOnEachDatabase(
 
     test('S6 the keys of the environment and of headgate.yaml stay with their addresses', async () => {
       const base_url = `${elsewhere.url}/v1`
-      await refused('groq', { base_url }, 'api_key')
-      await refused('groq', { base_url, headers: { 'x-a': 'b' } }, 'api_key')
-      await refused('filed', { base_url }, 'api_key')
-      await refused('filed', { base_url, api_key: 'mine' }, 'headers')
-      await refused('groq', { base_url: `${elsewhere.url}/{GROQ_API_KEY}`, api_key: 'mine' }, 'base_url')
+      await rejected('groq', { base_url }, 'api_key')
+      await rejected('groq', { base_url, headers: { 'x-a': 'b' } }, 'api_key')
+      await rejected('filed', { base_url }, 'api_key')
+      await rejected('filed', { base_url, api_key: 'mine' }, 'headers')
+      await rejected('groq', { base_url: `${elsewhere.url}/{GROQ_API_KEY}`, api_key: 'mine' }, 'base_url')
       expect((await put('groq', { base_url, api_key: 'mine' })).status).toBe(200)
       expect((await put('filed', { base_url, api_key: 'mine', headers: {} })).status).toBe(200)
       for (const model of ['acme/known', 'acme/filed']) expect((await send(model)).status).toBe(200)
@@ -224,7 +224,7 @@ describeOnEachDatabase(
 
       test('can be corrected, and deleted', async () => {
         await write(row('torn', { fields: '{' }), row('sealed', { sealed_secrets: 'v1.AAAA' }))
-        await refused('sealed', local({ api_key: '********' }), 'api_key')
+        await rejected('sealed', local({ api_key: '********' }), 'api_key')
         expect((await put('sealed', local({ api_key: canary }))).body.data.edit.problem).toBeNull()
         expect((await server().call('DELETE', '/catalogue/providers/torn')).status).toBe(200)
       })

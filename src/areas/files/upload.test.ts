@@ -125,9 +125,9 @@ describeOnEachDatabase('POST /files', (server) => {
         { quotaBytes: defaultLimits.quotaBytes, ceilings: server().gateway.settings.ceilings },
         async () => undefined,
       )
-      const refused = await post(form('four'))
-      expect(refused.status).toBe(403)
-      expect(refused.body.error.metadata.reason).toBe('storage_full')
+      const rejected = await post(form('four'))
+      expect(rejected.status).toBe(403)
+      expect(rejected.body.error.metadata.reason).toBe('storage_full')
       expect((await post(form('max'))).status).toBe(200)
       expect((await post(form('x'))).status).toBe(403)
       expect(onDisk()).toHaveLength(1)

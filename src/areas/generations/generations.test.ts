@@ -296,18 +296,18 @@ describeOnEachDatabase(
 
       const failed = { provider: 'acme', endpoint: 'acme', status: 'failed', usage_source: 'none' } as const
       const attempts = (...list: object[]) => JSON.stringify(list)
-      const refused = { provider: 'Acme AI', code: 'server', status: 500 }
+      const rejected = { provider: 'Acme AI', code: 'server', status: 500 }
       test.each([
-        ['the last attempt is listed once', { ...failed, attempts: attempts(refused) }, [500]],
+        ['the last attempt is listed once', { ...failed, attempts: attempts(rejected) }, [500]],
         [
           'by endpoint, where it is known',
-          { ...failed, attempts: attempts({ ...refused, endpoint: 'acme/eu' }) },
+          { ...failed, attempts: attempts({ ...rejected, endpoint: 'acme/eu' }) },
           [500, null],
         ],
         ['a reply that broke off had begun', { ...failed, first_token_ms: 5 }, [200]],
         [
           'also after an attempt that failed',
-          { ...failed, attempts: attempts(refused), first_token_ms: 5 },
+          { ...failed, attempts: attempts(rejected), first_token_ms: 5 },
           [500, 200],
         ],
         ['no reply had started', { ...failed, status: 'cancelled' }, [null]],

@@ -47,9 +47,9 @@ describeOnEachDatabase('Default guardrails', (server) => {
       const { id, default_guardrail_id } = await newWorkspace()
       const name = `Workspace ${id} Default`
       for (const _ of ['before it is stored', 'after']) {
-        const refused = await patch(default_guardrail_id, { name: 'Mine' })
-        expect(refused.status).toBe(400)
-        expect(refused.body.error.message).toStartWith('name')
+        const rejected = await patch(default_guardrail_id, { name: 'Mine' })
+        expect(rejected.status).toBe(400)
+        expect(rejected.body.error.message).toStartWith('name')
         expect((await patch(default_guardrail_id, { name, description: 'd' })).status).toBe(200)
       }
     })

@@ -224,9 +224,9 @@ describeOnEachDatabase('API keys', (server) => {
     test('a disabled key is 401 at once, and works again when enabled', async () => {
       const { data, key } = await create()
       await server().call('PATCH', `/keys/${data.hash}`, { body: { disabled: true } })
-      const refused = await server().call('GET', '/key', { key })
-      expect(refused.status).toBe(401)
-      expect(refused.body.error.metadata).toMatchObject({
+      const rejected = await server().call('GET', '/key', { key })
+      expect(rejected.status).toBe(401)
+      expect(rejected.body.error.metadata).toMatchObject({
         error_type: 'authentication',
         reason: 'key_disabled',
       })
@@ -257,9 +257,9 @@ describeOnEachDatabase('API keys', (server) => {
       server().clock.freeze('2099-01-01T00:00:00.499Z')
       expect((await server().call('GET', '/key', { key })).status).toBe(200)
       server().clock.advance(1)
-      const refused = await server().call('GET', '/key', { key })
+      const rejected = await server().call('GET', '/key', { key })
       server().clock.release()
-      expect(refused.body.error.metadata.reason).toBe('key_expired')
+      expect(rejected.body.error.metadata.reason).toBe('key_expired')
     })
 
     test('a deleted key is 404, its usage stays', async () => {

@@ -365,7 +365,7 @@ describeOnEachDatabase('Consent page', (server) => {
     const attack = `"><script>alert(1)</script>'&`
     const shown = await open({ callback_url: `https://app.example.com/${attack}`, key_label: attack })
     expect(shown.status).toBe(200)
-    const refused = await open({
+    const rejected = await open({
       callback_url: callback,
       code_challenge: attack,
       key_label: attack.repeat(9),
@@ -374,7 +374,7 @@ describeOnEachDatabase('Consent page', (server) => {
     const named = await visit(server(), `/auth?${encodeURIComponent(attack)}&${encodeURIComponent(attack)}`, {
       cookie: await signedIn(server()),
     })
-    for (const { html } of [shown, refused, dead, named]) expect(html).not.toContain('<script>')
+    for (const { html } of [shown, rejected, dead, named]) expect(html).not.toContain('<script>')
     expect(unescapeHtml(inputOf(shown.html, 'key_label')!)).toBe(attack)
     expect(named.html).toContain('&#60;script&#62;')
   })

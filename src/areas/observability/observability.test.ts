@@ -124,8 +124,8 @@ describeOnEachDatabase('Observability destinations', (server) => {
       const body = webhook({ workspace_id: await workspace() })
       const responses = await Promise.all(Array.from({ length: 30 }, () => call('POST', '', body)))
       const made = responses.filter(({ status }) => status === 201)
-      const refused = responses.filter(({ status }) => status === 409)
-      expect([made.length, refused.length]).toEqual([5, 25])
+      const rejected = responses.filter(({ status }) => status === 409)
+      expect([made.length, rejected.length]).toEqual([5, 25])
     })
   })
 

@@ -148,8 +148,8 @@ describeOnEachDatabase('Organization members', (server) => {
       const own = await tenant()
       const key = own.managementKey
       await add(key)
-      const refused = await patch(key, own.owner.id, { role: 'org:member', first_name: 'Nobody' })
-      expect(refused.status).toBe(409)
+      const rejected = await patch(key, own.owner.id, { role: 'org:member', first_name: 'Nobody' })
+      expect(rejected.status).toBe(409)
       const kept = await patch(key, own.owner.id, { role: 'org:admin', first_name: 'Ada' })
       expect(kept.body.data).toMatchObject({ role: 'org:admin', first_name: 'Ada' })
       await add(key, { role: 'org:admin' })
@@ -189,8 +189,8 @@ describeOnEachDatabase('Organization members', (server) => {
         (await createSession(server().gateway, await createSigninToken(db, clock, member.id))) ?? ''
       const unusedLink = await createSigninToken(db, clock, member.id)
       expect((await remove(key, member.id)).body).toEqual({ deleted: true })
-      const refused = await server().call('GET', '/key', { key: made.body.key })
-      expect(refused.body.error.metadata.reason).toBe('key_disabled')
+      const rejected = await server().call('GET', '/key', { key: made.body.key })
+      expect(rejected.body.error.metadata.reason).toBe('key_disabled')
       expect((await server().call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
       expect(await findSessionMember(db, clock, session)).toBeUndefined()
       expect(await createSession(server().gateway, unusedLink)).toBeUndefined()

@@ -284,9 +284,9 @@ describeOnEachDatabase('Presets: stored fields', (server) => {
 
     test('S13 a configuration of more than 256 KiB is 400', async () => {
       expect((await send('messages', config(256 * 1024))).status).toBe(200)
-      const refused = await send('messages', config(256 * 1024 + 2))
-      expect(refused.status).toBe(400)
-      expect(refused.body.error.message).toStartWith('body: its configuration')
+      const rejected = await send('messages', config(256 * 1024 + 2))
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.error.message).toStartWith('body: its configuration')
     })
 
     test.each([
@@ -295,9 +295,9 @@ describeOnEachDatabase('Presets: stored fields', (server) => {
       ['responses', 'instructions', (text: string) => ({ instructions: text })],
     ])('S13 a system prompt of more than 256 KiB is 400: %s', async (path, field, fields) => {
       expect((await send(path, fields(letters(256 * 1024)))).status).toBe(200)
-      const refused = await send(path, fields(letters(256 * 1024 + 2)))
-      expect(refused.status).toBe(400)
-      expect(refused.body.error.message).toStartWith(field)
+      const rejected = await send(path, fields(letters(256 * 1024 + 2)))
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.error.message).toStartWith(field)
     })
 
     test('S13 a body of more than 1 MiB is 413', async () => {

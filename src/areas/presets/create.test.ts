@@ -166,8 +166,8 @@ describeOnEachDatabase('Presets: making them', (server) => {
         await post(slug)
         await change(slug, { status: 'archived' })
         const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }
-        const refused = await server().call('POST', `/presets/${slug}/${path}`, { body })
-        expect(refused.status).toBe(409)
+        const rejected = await server().call('POST', `/presets/${slug}/${path}`, { body })
+        expect(rejected.status).toBe(409)
         expect((await read(`${slug}/versions`)).total_count).toBe(1)
         await change(slug, { status: 'disabled' })
         const attempt = await server().call('POST', `/presets/${slug}/${path}`, { body })

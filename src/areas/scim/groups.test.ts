@@ -199,8 +199,8 @@ describeOnEachDatabase('SCIM groups', (server) => {
         total: 3,
         names: ['Beta', 'Gamma'],
       })
-      const refused = await idp.send('GET', '/Groups?filter=members.display%20co%20%22x%22')
-      expect(refused).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
+      const rejected = await idp.send('GET', '/Groups?filter=members.display%20co%20%22x%22')
+      expect(rejected).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
       const listed = await idp.send('GET', '/Groups?excludedAttributes=members&count=1&startIndex=2')
       expect(listed.body).toMatchObject({ totalResults: 3, Resources: [{ displayName: 'Beta' }] })
       expect(listed.body.Resources[0]).not.toHaveProperty('members')

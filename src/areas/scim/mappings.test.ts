@@ -247,10 +247,10 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
     await map(await provider.createGroup(newId('g'), [ada.id]), w)
     await byHand(w, bob.member)
     const body = { user_ids: [ada.member, bob.member] }
-    const refused = await call('POST', `/workspaces/${w}/members/remove`, body)
-    expect(refused.status).toBe(400)
-    expect(refused.body.error.message).toContain(ada.member)
-    expect(refused.body.error.message).not.toContain(bob.member)
+    const rejected = await call('POST', `/workspaces/${w}/members/remove`, body)
+    expect(rejected.status).toBe(400)
+    expect(rejected.body.error.message).toContain(ada.member)
+    expect(rejected.body.error.message).not.toContain(bob.member)
     expect(Object.keys(await rolesIn(w))).toHaveLength(2)
   })
 

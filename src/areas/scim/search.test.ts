@@ -91,9 +91,9 @@ describeOnEachDatabase('SCIM search with POST', (server) => {
 
   test('other methods are 405', async () => {
     for (const path of ['/.search', '/Users/.search', '/Groups/.search']) {
-      const refused = await provider.send('GET', path)
-      expect(refused.status).toBe(405)
-      expect(refused.headers.get('allow')).toBe('POST')
+      const rejected = await provider.send('GET', path)
+      expect(rejected.status).toBe(405)
+      expect(rejected.headers.get('allow')).toBe('POST')
     }
   })
 })

@@ -182,8 +182,8 @@ describeOnEachDatabase('SCIM users', (server) => {
         { op: 'replace', path: 'displayName', value: 'changed' },
         { op: 'replace', path: 'emails[type eq "work"].value', value: two.email },
       )
-      const refused = await provider.send('PATCH', `/Users/${one.id}`, email)
-      expect(refused).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+      const rejected = await provider.send('PATCH', `/Users/${one.id}`, email)
+      expect(rejected).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
       expect((await provider.send('GET', `/Users/${one.id}`)).body).not.toHaveProperty('displayName')
     })
 
@@ -311,8 +311,8 @@ describeOnEachDatabase('SCIM users', (server) => {
       )
       expect((await idp.send('PATCH', `/Users/${id}`, off)).status).toBe(409)
       expect((await idp.send('PUT', `/Users/${id}`, { ...body, active: false })).status).toBe(409)
-      const refused = await idp.send('DELETE', `/Users/${id}`)
-      expect(refused).toMatchObject({
+      const rejected = await idp.send('DELETE', `/Users/${id}`)
+      expect(rejected).toMatchObject({
         status: 409,
         body: { detail: expect.stringContaining('last active admin') },
       })

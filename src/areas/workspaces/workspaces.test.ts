@@ -299,9 +299,9 @@ describeOnEachDatabase('Workspaces', (server) => {
         body: { name: 'short', workspace_id: workspace.id, expires_at: '2098-01-01T00:00:00Z' },
       })
       const remove = () => server().call('DELETE', `/workspaces/${workspace.slug}`)
-      const refused = await remove()
-      expect(refused.status).toBe(400)
-      expect(refused.body.error.message).toContain('active keys (3)')
+      const rejected = await remove()
+      expect(rejected.status).toBe(400)
+      expect(rejected.body.error.message).toContain('active keys (3)')
       await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
       await server().call('DELETE', `/keys/${deleted.data.hash}`)
       expect((await remove()).status).toBe(400)
@@ -317,15 +317,15 @@ describeOnEachDatabase('Workspaces', (server) => {
       const own = await tenant()
       const key = own.managementKey
       for (const query of ['', '?confirm_default_workspace_deletion=false']) {
-        const refused = await server().call('DELETE', `/workspaces/default${query}`, { key })
-        expect(refused.status).toBe(400)
-        expect(refused.body.error.message).toStartWith('confirm_default_workspace_deletion')
+        const rejected = await server().call('DELETE', `/workspaces/default${query}`, { key })
+        expect(rejected.status).toBe(400)
+        expect(rejected.body.error.message).toStartWith('confirm_default_workspace_deletion')
       }
       expect((await server().call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
       const path = '/workspaces/default?confirm_default_workspace_deletion=true'
       expect((await server().call('DELETE', path, { key })).status).toBe(200)
-      const refused = await server().call('GET', '/key', { key: own.inferenceKey })
-      expect(refused.body.error.metadata.reason).toBe('key_disabled')
+      const rejected = await server().call('GET', '/key', { key: own.inferenceKey })
+      expect(rejected.body.error.metadata.reason).toBe('key_disabled')
       expect((await server().call('GET', '/key', { key })).status).toBe(200)
       expect((await server().call('POST', '/keys', { key, body: { name: 'x' } })).status).toBe(400)
       const member = { email: 'late@example.com' }
