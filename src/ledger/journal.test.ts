@@ -308,7 +308,7 @@ describe('the journal of the ledger', () => {
     }
     const [file = ''] = listSegmentFiles(crashed(path)).slice(-1)
     copyFileSync(file, `${older}-ledger-1`)
-    expect(await engineOn(older).open().catch(String)).toContain('does not belong to the database')
+    expect(await engineOn(older).open().catch(String)).toContain('does not continue this database')
   })
 
   /** Writes lines as another version would, after a clean stop of this one. */
