@@ -32,10 +32,13 @@ export function decodeReply(
   limits: ReplyLimits | null,
 ): WholeReply {
   const { isPassThrough, dialect } = translation
-  const isUnread = isPassThrough && !pipeline.hasTransforms && !pipeline.hasObservers
-  const summary = isUnread ? dialect.passthrough.summarizeReply?.(body) : undefined
+  const isUnchanged = isPassThrough && !pipeline.hasTransforms
+  const summary =
+    isUnchanged && !pipeline.hasObservers ? dialect.passthrough.summarizeReply?.(body) : undefined
   if (summary) return { summary, events: [], body }
-  return processEvents(decodeEvents(candidate, translation, body), body, pipeline, limits)
+  // Observers of an unchanged body see its signatures as the client does, without the vendor's mark.
+  const events = isUnchanged ? dialect.upstream.decodeReply(body) : decodeEvents(candidate, translation, body)
+  return processEvents(events, body, pipeline, limits)
 }
 
 export function decodeEvents(

@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test'
+import { ReplyCollector } from '../../call/event.ts'
+import { dialects } from '../../dialects/all.ts'
+import { cost, createContext } from '../../dialects/conformance/round-trip.ts'
+import { formats } from '../formats.ts'
+import { ReplyPipeline } from '../reply/transforms.ts'
+import { decodeReply } from './decode-reply.ts'
+
+type DecodeParameters = Parameters<typeof decodeReply>
+
+const body = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  model: 'lab/reasoning',
+  output: [
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'b3BhcXVl' },
+    {
+      type: 'message',
+      id: 'msg_1',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'Hello', annotations: [] }],
+    },
+  ],
+  usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+}
+
+test('observers of a passed-through reply see the signature that the client gets, not a vendor mark', () => {
+  const recorded = new ReplyCollector()
+  decodeReply(
+    { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } } as unknown as DecodeParameters[0],
+    { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
+    body,
+    new ReplyPipeline([], [recorded]),
+    null,
+  )
+  const { encodeReply } = formats.responses.replyCodec
+  const replayed = encodeReply(recorded.reply, createContext(), cost)
+  expect(replayed).toMatchObject({ output: [{ id: 'rs_1', encrypted_content: 'b3BhcXVl' }, {}] })
+})
