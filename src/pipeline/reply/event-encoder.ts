@@ -21,8 +21,12 @@ export class EventEncoder {
     return this.#writer.finalBody
   }
 
-  write(event: ReplyEvent): string {
+  /** Comes before `write`, so that a reply beyond its limits can be stopped unwritten. */
+  record(event: ReplyEvent): void {
     recordEvent(this.summary, event, this.#limits)
+  }
+
+  write(event: ReplyEvent): string {
     const { hasTransforms, hasObservers } = this.#pipeline
     return hasTransforms || hasObservers
       ? this.#writeAll(this.#pipeline.push(event))

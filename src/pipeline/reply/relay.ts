@@ -54,6 +54,7 @@ class TranslatedRelay implements Relay {
     let text = ''
     for (const event of events) {
       markSignature(this.#signatures, event)
+      this.#encoder.record(event)
       text += this.#encoder.write(event)
     }
     return text

@@ -192,9 +192,9 @@ export class EventStream implements ReplyStream {
       const { done, value } = await this.#timeSlicer.runCounted(() => this.#events.next())
       if (done) return null
       return this.#timeSlicer.runCounted(() => {
-        const text = this.#encoder.write(value)
+        this.#encoder.record(value)
         checkBounds(this.summary, this.#bounds)
-        return text
+        return this.#encoder.write(value)
       })
     } catch (error) {
       throw this.#exchange.toError(error)
