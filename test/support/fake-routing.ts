@@ -111,7 +111,7 @@ export function buildFakeByokKey(id: string, provider: string, changes: Partial<
     sealed: '',
     isFallback: false,
     isRequired: false,
-    isOnly: false,
+    isByokOnly: false,
     declaredZdr: null,
     allowedModels: null,
   }
