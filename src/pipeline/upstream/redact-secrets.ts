@@ -10,13 +10,15 @@ import type { UpstreamAccess } from './access.ts'
 const minSecretLength = 16
 
 /** The secrets of a request, plain and JSON-escaped, as a provider might repeat them. */
-export function collectSecrets({ credential, endpoint }: UpstreamAccess, signature: HeaderMap): string[] {
+export function collectSecrets(
+  { credential, endpoint }: UpstreamAccess,
+  { authorization = '', ...others }: HeaderMap,
+): string[] {
   const secrets = [
     ...listSecrets(credential),
     // A token issued for the credential is as secret, whichever header it is sent in.
-    ...Object.values(signature)
-      .map((value) => value.replace(/^Bearer /, ''))
-      .filter(isLong),
+    ...(authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]),
+    ...Object.values(others).filter(isLong),
     ...Object.values(endpoint.provider.headers ?? {}).filter(isLong),
   ]
   return [...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))]
