@@ -14,7 +14,7 @@ import { admit } from './settlement/admit.ts'
 /** The path of every request that may reach a model: parse, guard, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
   const request = await parseRequest(gateway, incoming)
-  if (request.content.isLarge) await yieldToEventLoop()
+  if (request.content.received.isLarge) await yieldToEventLoop()
   assertRegionAllowed(request.keyContext.policy, request.region)
   const plan = buildPlan(gateway, request)
   const responding = executePlan(gateway, request, plan)
@@ -33,9 +33,8 @@ async function executePlan(
   const admission = await admit(gateway, request, plan)
   request.onAdmitted?.()
   const reply = request.content.call.stream ? replyStreamed : replyWhole
-  if (!cacheKey) return reply(gateway, request, admission, null)
-  const cacheWriter = new CacheWriter(gateway, cacheKey)
-  return reply(gateway, cacheWriter.record(request), admission, cacheWriter)
+  const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request
+  return reply(gateway, observed, admission)
 }
 
 async function withErrorMetadata(

@@ -99,6 +99,8 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
     startedAt: at,
     replyTransforms: [],
     replyObservers: [],
+    onSettled: [],
+    replyHeaders: {},
   }
   return request as unknown as InferenceRequest
 }

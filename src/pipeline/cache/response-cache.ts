@@ -13,20 +13,11 @@ import { buildSettlement } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { Transcript } from '../reply/transcript.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { InferenceRequest, SettledReply } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
-import {
-  buildCost,
-  encodeDropped,
-  type SettleFn,
-  settle,
-  settleOnce,
-  tierOf,
-  toFinishColumns,
-} from '../settlement/settle.ts'
-import type { RequestTrace } from '../settlement/trace.ts'
+import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settlement/settle.ts'
 import { computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
 
@@ -41,7 +32,7 @@ export interface CacheKey {
 interface CacheEntry {
   /** The generation that produced it. */
   sourceId: string
-  place: Omit<UpstreamTarget, 'pricing'>
+  target: Omit<UpstreamTarget, 'pricing'>
   /** Display name. */
   provider: string
   finish: ReplySummary['finishReasons'][number] | null
@@ -81,37 +72,40 @@ export class CacheWriter {
     this.#recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
   }
 
-  get headers(): Record<string, string> {
-    return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(this.#key.ttlSeconds) }
-  }
-
-  record(request: InferenceRequest): InferenceRequest {
-    const { replyObservers } = request
-    return { ...request, replyObservers: [...replyObservers, () => this.#recorder.restart()] }
-  }
-
-  /** Also stores a completed reply. A failure to store must not fail the request. */
-  wrapSettle({ id }: InferenceRequest, trace: RequestTrace, settleFn: SettleFn): SettleFn {
-    return async (outcome, extraStatements) => {
-      await settleFn(outcome, extraStatements)
-      if (outcome.status !== 'completed') return
-      try {
-        this.#write(id, trace, outcome.summary)
-      } catch (err) {
-        this.#gateway.log.warn({ err, id }, 'failed to cache a reply')
-      }
+  /** The request with its reply recorded, and stored once it is settled as completed. */
+  attach(request: InferenceRequest): InferenceRequest {
+    const { replyObservers, onSettled } = request
+    return {
+      ...request,
+      replyObservers: [...replyObservers, () => this.#recorder.restart()],
+      onSettled: [...onSettled, (settled) => this.#store(request.id, settled)],
+      replyHeaders: {
+        ...request.replyHeaders,
+        'x-service-cache-status': 'MISS',
+        'x-service-cache-ttl': String(this.#key.ttlSeconds),
+      },
     }
   }
 
-  #write(sourceId: string, { candidate, translation }: RequestTrace, summary: ReplySummary | null): void {
+  /** A failure to store must not fail the request. */
+  #store(id: string, settled: SettledReply): void {
+    if (settled.status !== 'completed') return
+    try {
+      this.#write(id, settled)
+    } catch (err) {
+      this.#gateway.log.warn({ err, id }, 'failed to cache a reply')
+    }
+  }
+
+  #write(sourceId: string, { candidate, upstreamDialect, dropped, summary }: SettledReply): void {
     const { reply } = this.#recorder
-    if (!candidate || !translation || !reply) return
+    if (!candidate || !reply) return
     const entry: CacheEntry = {
       sourceId,
-      place: buildUpstreamTarget(this.#gateway, candidate, translation.dialect.name),
+      target: buildUpstreamTarget(this.#gateway, candidate, upstreamDialect),
       provider: candidate.endpoint.provider.name,
       finish: summary?.finishReasons[0] ?? null,
-      dropped: translation.upstreamRequest.dropped,
+      dropped,
       tier: tierOf(candidate, summary),
       reply,
     }
@@ -187,13 +181,13 @@ function encodeStream(
 
 function buildReplyContext(
   { id, at, content, options }: InferenceRequest,
-  { place, provider, tier }: CacheEntry,
+  { target, provider, tier }: CacheEntry,
 ): ReplyContext {
   const { reasoningFormatNames } = options
   return {
     id,
     created: Math.floor(at / 1000),
-    model: place.model,
+    model: target.model,
     provider,
     tier,
     call: content.call,
@@ -212,13 +206,13 @@ function buildTranscript({ logsContent }: InferenceRequest, events: ReplyEvent[]
 function createSettlement(
   request: InferenceRequest,
   { draft, meteredIn }: Admission,
-  { place, finish, dropped, tier, sourceId }: CacheEntry,
+  { target, finish, dropped, tier, sourceId }: CacheEntry,
   extraStatements: Statement[],
 ): Settlement {
   const latency = Math.round(performance.now() - request.startedAt)
   return buildSettlement({
     draft: draft.generation,
-    target: { ...place, is_byok: 0 },
+    target: { ...target, is_byok: 0 },
     charge: zeroCharge,
     end: {
       status: 'completed',
@@ -232,16 +226,4 @@ function createSettlement(
     meteredIn,
     extraStatements,
   })
-}
-
-/** Settles a request, then caches its reply if the request uses the cache. */
-export function createSettle(
-  gateway: Gateway,
-  request: InferenceRequest,
-  admission: Admission,
-  trace: RequestTrace,
-  cacheWriter: CacheWriter | null,
-): SettleFn {
-  const settleFn = settleOnce(gateway, request, admission, trace)
-  return cacheWriter ? cacheWriter.wrapSettle(request, trace, settleFn) : settleFn
 }

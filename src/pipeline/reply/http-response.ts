@@ -35,6 +35,7 @@ export function buildReplyHeaders(request: InferenceRequest, dropped: string[]):
   return {
     'x-generation-id': request.id,
     ...(dropped.length > 0 && { 'x-headgate-dropped': toHeaderList(dropped) }),
+    ...request.replyHeaders,
   }
 }
 

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import type { ReplyEvent } from '../../call/event.ts'
+import { createContext } from '../../dialects/conformance/round-trip.ts'
 import type { ReplyWriter } from '../../dialects/dialect.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { TimeSlicer } from '../../lib/time-slicer.ts'
 import { formats } from '../formats.ts'
 import { UpstreamExchange } from '../upstream/exchange.ts'
@@ -30,4 +32,27 @@ test('an event beyond the limits of a reply is not written', async () => {
   await stream.next()
   await expect(stream.next()).rejects.toThrow('too large')
   expect(written).toEqual(events.slice(0, 1))
+})
+
+test('an error that a transform throws ends the stream as it is, not as a failure of the provider', async () => {
+  const block = {
+    transform: () => {
+      throw gatewayError('guardrail_blocked', 'Blocked.')
+    },
+    end: () => [],
+  }
+  const event: ReplyEvent = { type: 'part-delta', choice: 0, part: 0, delta: { text: 'secret' } }
+  const { replyCodec } = formats.chat
+  const encoder = new EventEncoder(
+    replyCodec.createWriter(createContext()),
+    replyCodec.replyLimits,
+    new ReplyPipeline([block], []),
+  )
+  const exchange = new UpstreamExchange(new AbortController().signal, new Set())
+  const bounds = { bytes: 100, events: 100, parts: 100, characters: 100 }
+  const stream = new EventStream([event].values(), encoder, exchange, {
+    timeSlicer: new TimeSlicer(),
+    bounds,
+  })
+  await expect(stream.next()).rejects.toMatchObject({ code: 'guardrail_blocked' })
 })

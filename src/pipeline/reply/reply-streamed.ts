@@ -1,8 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
-import { type CacheWriter, createSettle } from '../cache/response-cache.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
+import { settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace } from '../settlement/trace.ts'
 import { dispatchStream } from '../upstream/dispatch-stream.ts'
@@ -14,10 +14,9 @@ export async function replyStreamed(
   gateway: Gateway,
   request: InferenceRequest,
   admission: Admission,
-  cacheWriter: CacheWriter | null,
 ): Promise<Response> {
   const trace = createTrace(request.startedAt, admission.plan)
-  const settle = createSettle(gateway, request, admission, trace, cacheWriter)
+  const settle = settleOnce(gateway, request, admission, trace)
   const opening = dispatchStream(gateway, request, admission.plan, trace)
   const session = new StreamSession(gateway, request, admission, trace, settle)
   try {
@@ -30,7 +29,6 @@ export async function replyStreamed(
     headers: {
       ...buildStreamHeaders(request.format),
       ...buildReplyHeaders(request, listDroppedFields(trace)),
-      ...cacheWriter?.headers,
     },
   })
 }

@@ -2,10 +2,9 @@ import type { Gateway } from '../../app/gateway.ts'
 import { collectReply } from '../../call/event.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'
-import { type CacheWriter, createSettle } from '../cache/response-cache.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
-import { buildCost, computeCharge, endedWithError } from '../settlement/settle.ts'
+import { buildCost, computeCharge, endedWithError, settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { type AcceptedAttempt, createTrace, type Outcome, type RequestTrace } from '../settlement/trace.ts'
 import type { WholeReply } from '../upstream/decode-reply.ts'
@@ -19,10 +18,9 @@ export async function replyWhole(
   gateway: Gateway,
   request: InferenceRequest,
   admission: Admission,
-  cacheWriter: CacheWriter | null,
 ): Promise<Response> {
   const trace = createTrace(request.startedAt, admission.plan)
-  const settle = createSettle(gateway, request, admission, trace, cacheWriter)
+  const settle = settleOnce(gateway, request, admission, trace)
   try {
     const attempt = await dispatchWhole(gateway, request, admission.plan, trace)
     const { summary } = attempt.reply
@@ -36,7 +34,6 @@ export async function replyWhole(
     await settle(outcome, await request.store?.(body))
     return toJsonResponse(gateway, body, {
       ...buildReplyHeaders(request, [...listDroppedFields(trace), ...summary.losses]),
-      ...cacheWriter?.headers,
     })
   } catch (error) {
     throw await settleFailure(request, trace, settle, error)

@@ -62,7 +62,7 @@ describe.each(Object.keys(formats) as (keyof typeof formats)[])('a request in th
   test('has nothing of the original prompt left once it is rewritten', () => {
     const rewritten = content.rewrite(format, redact(content.call))
     expect(rewritten.verbatim).toBeNull()
-    expect(JSON.stringify([rewritten.call, rewritten.body])).not.toContain(secret)
+    expect(JSON.stringify(rewritten)).not.toContain(secret)
     expect(JSON.stringify(rewritten.body)).toContain('***')
     expect(rewritten.body).toMatchObject(fields)
   })

@@ -3,7 +3,7 @@ import { commonReasoningHistory } from '../../catalogue/provider.ts'
 import { wireCapabilities } from '../../catalogue/vocabulary.ts'
 import { chat } from '../../dialects/chat/chat.ts'
 import type { Dialect, Target } from '../../dialects/dialect.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { ClientFormat } from './client-format.ts'
 
 /** The body as the client sent it, before a preset, the path or a stored conversation was merged into it. */
@@ -12,6 +12,14 @@ export interface RequestSource {
   body: JsonObject
   /** The number of JSON values in the text. */
   values: number
+}
+
+interface ReceivedFacts {
+  characters: number
+  /** Each stage of a large request takes milliseconds, so the event loop is yielded between stages. */
+  isLarge: boolean
+  /** The model by the name the client used. */
+  model: string | null
 }
 
 /**
@@ -24,33 +32,34 @@ export class RequestContent {
   readonly body: JsonObject
   /** The client's own text, as long as no stage has rewritten the call. */
   readonly verbatim: RequestSource | null
-  readonly source: RequestSource
+  /** What remains known of that text afterwards. */
+  readonly received: ReceivedFacts
 
   private constructor(
     call: ModelCall,
     body: JsonObject,
     verbatim: RequestSource | null,
-    source: RequestSource,
+    received: ReceivedFacts,
   ) {
     this.call = call
     this.body = body
     this.verbatim = verbatim
-    this.source = source
+    this.received = received
   }
 
   static parse({ requestCodec }: ClientFormat, body: JsonObject, source: RequestSource): RequestContent {
-    return new RequestContent(requestCodec.decodeRequest(body), body, source, source)
+    const received = {
+      characters: source.text.length,
+      isLarge: isLarge(source),
+      model: asString(source.body?.model) ?? null,
+    }
+    return new RequestContent(requestCodec.decodeRequest(body), body, source, received)
   }
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */
   rewrite({ dialect }: ClientFormat, call: ModelCall): RequestContent {
     const encoded = encodePrompt(dialect ?? chat, call)
-    return new RequestContent(call, { ...omit(this.body, promptFields), ...encoded }, null, this.source)
-  }
-
-  /** Each stage of a large request takes milliseconds, so the event loop is yielded between stages. */
-  get isLarge(): boolean {
-    return isLarge(this.source)
+    return new RequestContent(call, { ...omit(this.body, promptFields), ...encoded }, null, this.received)
   }
 }
 

@@ -1,7 +1,10 @@
 import type { KeyContext } from '../../app/account-cache.ts'
 import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
+import type { GenerationStatus } from '../../db/generation-table.ts'
+import type { ReplySummary } from '../../dialects/dialect.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import type { Candidate } from '../../routing/candidate.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Caller } from './authenticate.ts'
 import type { ClientFormat } from './client-format.ts'
@@ -24,6 +27,17 @@ export interface IncomingRequest {
   store?: (reply: JsonObject) => Promise<Statement[]>
 }
 
+/** How a request ended, for those who act on its settlement. */
+export interface SettledReply {
+  status: GenerationStatus
+  summary: ReplySummary | null
+  /** Of the last attempt; null if there was none. */
+  candidate: Candidate | null
+  upstreamDialect: string
+  /** Fields of the request that the translation dropped. */
+  dropped: string[]
+}
+
 /** A parsed request: the input of every later stage. */
 export interface InferenceRequest extends Omit<IncomingRequest, 'body' | 'source'> {
   keyContext: KeyContext
@@ -40,4 +54,8 @@ export interface InferenceRequest extends Omit<IncomingRequest, 'body' | 'source
   /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
   replyTransforms: readonly (() => ReplyTransform)[]
   replyObservers: readonly (() => ReplyObserver)[]
+  /** Called after the settlement is durable; must not throw. */
+  onSettled: readonly ((settled: SettledReply) => void)[]
+  /** Added to those of the reply. */
+  replyHeaders: Readonly<Record<string, string>>
 }

@@ -32,5 +32,7 @@ export async function parseRequest(gateway: Gateway, incoming: IncomingRequest):
     startedAt,
     replyTransforms: [],
     replyObservers: [],
+    onSettled: [],
+    replyHeaders: {},
   }
 }

@@ -22,7 +22,7 @@ const noSnapshot: HealthSnapshot = new Map()
 
 export function describeDecision(request: InferenceRequest, plan: RoutingPlan): ExplainedDecision {
   const { options, region, content } = request
-  const requested = asString(content.source.body?.model) ?? options.models[0] ?? ''
+  const requested = content.received.model ?? options.models[0] ?? ''
   return {
     ...plan,
     requested: requested.slice(0, maxNameLength),

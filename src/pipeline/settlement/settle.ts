@@ -118,11 +118,16 @@ export function settleOnce(
 ): SettleFn {
   let settling: Promise<void> | undefined
   return (outcome, extraStatements = []) => {
-    const startSettling = () => {
+    const startSettling = async () => {
       recordOutcome(gateway, request, trace, outcome)
       const contentStatements = buildContentStatements(gateway, request, { ...trace, error: outcome.error })
       const statements = [...extraStatements, ...contentStatements]
-      return settle(gateway, createSettlement(gateway, admission, trace, outcome, statements), request)
+      await settle(gateway, createSettlement(gateway, admission, trace, outcome, statements), request)
+      const { candidate, translation } = trace
+      const upstreamDialect = translation?.dialect.name ?? ''
+      const dropped = translation?.upstreamRequest.dropped ?? []
+      const { status, summary } = outcome
+      for (const notify of request.onSettled) notify({ status, summary, candidate, upstreamDialect, dropped })
     }
     settling ??= startSettling()
     return settling

@@ -3,7 +3,7 @@ import { ReplyCollector } from '../../call/event.ts'
 import { dialects } from '../../dialects/all.ts'
 import { cost, createContext } from '../../dialects/conformance/round-trip.ts'
 import { formats } from '../formats.ts'
-import { ReplyPipeline } from '../reply/transforms.ts'
+import { ReplyPipeline, type ReplyTransform } from '../reply/transforms.ts'
 import { decodeReply } from './decode-reply.ts'
 
 type DecodeParameters = Parameters<typeof decodeReply>
@@ -39,4 +39,21 @@ test('observers of a passed-through reply see the signature that the client gets
   const { encodeReply } = formats.responses.replyCodec
   const replayed = encodeReply(recorded.reply, createContext(), cost)
   expect(replayed).toMatchObject({ output: [{ id: 'rs_1', encrypted_content: 'b3BhcXVl' }, {}] })
+})
+
+test('a whole reply with transforms is never passed through, and is what they make of it', () => {
+  const redact: ReplyTransform = {
+    transform: (event) => JSON.parse(JSON.stringify([event]).replaceAll('Hello', '***')),
+    end: () => [],
+  }
+  const reply = decodeReply(
+    { endpoint: { provider: {} } } as unknown as DecodeParameters[0],
+    { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
+    body,
+    new ReplyPipeline([redact], []),
+    formats.responses.replyCodec.replyLimits,
+  )
+  expect(reply.body).toBeNull()
+  expect(JSON.stringify(reply.events)).toContain('***')
+  expect(JSON.stringify(reply.events)).not.toContain('Hello')
 })

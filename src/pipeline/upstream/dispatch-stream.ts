@@ -125,5 +125,5 @@ async function bufferUntilContent(
 const basePendingCharacters = 1024 * 1024
 
 function computeMaxPending({ content }: InferenceRequest): number {
-  return basePendingCharacters + 4 * content.source.text.length
+  return basePendingCharacters + 4 * content.received.characters
 }

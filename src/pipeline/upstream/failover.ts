@@ -33,9 +33,9 @@ export async function withFailover<R>(
   for (const [index, candidate] of candidates.entries()) {
     if (isExhausted(gateway, trace)) break
     if (!shouldTry(gateway, candidates, index, trace)) continue
-    if (request.content.isLarge) await yieldToEventLoop()
+    if (request.content.received.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(gateway, request, candidate)
-    if (request.content.isLarge) await yieldToEventLoop()
+    if (request.content.received.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
       lossError ??= translation
       continue
