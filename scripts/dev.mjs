@@ -1,4 +1,4 @@
-// Runs the server while you work on it: it is started again when its source or headgate.yaml changes.
+// Runs the server for development and restarts it when its source or headgate.yaml changes.
 import { watch } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { startBun } from './bun.mjs'
@@ -19,11 +19,11 @@ let isStopping = false
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop(signal))
 watch(join(root, 'src'), { recursive: true }, (_, name) => {
-  if (!name?.endsWith('.test.ts')) noteChange(name)
+  if (!name?.endsWith('.test.ts')) scheduleRestart(name)
 })
-// Its folder is watched, because editors replace the file, and because it may be made later.
+// The folder is watched because editors replace the file, and because it may not exist yet.
 watch(dirname(settings), (_, name) => {
-  if (name === basename(settings)) noteChange(name)
+  if (name === basename(settings)) scheduleRestart(name)
 })
 start()
 
@@ -32,14 +32,14 @@ function start() {
   server.on('exit', (code) => {
     server = null
     if (isStopping) process.exit(code ?? 1)
-    if (!isRestarting) return say('the server has ended; it is started again when a file changes')
+    if (!isRestarting) return print('the server has ended; waiting for a change to restart it')
     isRestarting = false
     start()
   })
 }
 
-function noteChange(name) {
-  if (change === null) say(`${name} has changed`)
+function scheduleRestart(name) {
+  if (change === null) print(`${name} has changed`)
   clearTimeout(change)
   change = setTimeout(restart, settleMs)
 }
@@ -52,8 +52,8 @@ function restart() {
   isRestarting = true
   const ending = server
   ending.kill('SIGTERM')
-  const insistence = setTimeout(() => ending.kill('SIGTERM'), drainMs)
-  ending.on('exit', () => clearTimeout(insistence))
+  const forceTimer = setTimeout(() => ending.kill('SIGTERM'), drainMs)
+  ending.on('exit', () => clearTimeout(forceTimer))
 }
 
 function stop(signal) {
@@ -62,6 +62,6 @@ function stop(signal) {
   server.kill(signal)
 }
 
-function say(text) {
+function print(text) {
   process.stderr.write(`dev: ${text}\n`)
 }
