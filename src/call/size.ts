@@ -1,6 +1,7 @@
 import { asObject, type JsonObject } from '../lib/json-values.ts'
 import type { ModelCall, Tool } from './call.ts'
 import type { InputPart, MediaSource, OutputPart } from './part.ts'
+import type { BilledUnits } from './units.ts'
 
 /** Upper bounds of what a provider can count for a request. */
 export interface RequestSize {
@@ -13,6 +14,8 @@ export interface RequestSize {
   /** Something is to be cached for one hour. */
   hasLongCache: boolean
   webSearches: number
+  /** What may be billed by another unit than the token. */
+  units: readonly BilledUnits[]
 }
 
 /** A text has at most as many tokens as bytes; vendors add a few tokens per message. */
@@ -53,6 +56,7 @@ export function computeRequestSize(call: ModelCall, body: JsonObject, bytes: num
     hasAudio: false,
     hasLongCache: call.cache?.ttl === '1h',
     webSearches: 0,
+    units: [],
   }
   for (const { parts } of call.messages) for (const part of parts) addPartSize(size, part)
   if (call.tools) size.promptTokens += tokensForTools

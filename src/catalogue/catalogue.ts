@@ -8,10 +8,11 @@ import {
   declaredModel,
   tagOf,
 } from './declared-model.ts'
+import { compilePricing } from './endpoint-pricing.ts'
 import { installProvider } from './install.ts'
 import { indexModels, type ModelIndex } from './lookup.ts'
 import type { CatalogueProvider, Endpoint, Model } from './model.ts'
-import { estimatePerMillion, listPrices, type PriceState, type Pricing, resolvePriceState } from './price.ts'
+import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import { type Provider, unknownDataPolicy } from './provider.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { ParameterName, VendorName } from './vocabulary.ts'
@@ -189,10 +190,12 @@ function toModel(
   ]
 }
 
-function computePrice(pricing: Pricing | undefined): number {
+/** Prices of other units count as much as a million tokens: endpoints of one model are billed alike. */
+function computePrice(pricing: EndpointPricing | null): number {
   if (!pricing) return Number.POSITIVE_INFINITY
   const { prompt, completion, discount } = pricing
-  return estimatePerMillion(prompt, discount) + estimatePerMillion(completion, discount)
+  const units = pricing.units?.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0) ?? 0
+  return estimatePerMillion(prompt, discount) + estimatePerMillion(completion, discount) + units
 }
 
 /** The difference of two unknown prices is NaN: they count as equal. */
@@ -233,6 +236,10 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
   const image = model.output_modalities.includes('image')
     ? (declared.image ?? model.image ?? noImageCapabilities)
     : null
+  const video = model.output_modalities.includes('video')
+    ? (declared.video ?? model.video ?? noVideoCapabilities)
+    : null
+  const pricing = compilePricing(declared, image, video)
   const tag = tagOf(declared)
   const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
   return {
@@ -256,11 +263,12 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     dialects: declared.dialects ?? provider.dialects,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,
-    pricing: declared.pricing ?? null,
-    price: computePrice(declared.pricing),
+    pricing,
+    price: computePrice(pricing),
     prompt_unit: declared.prompt_unit,
-    price_state: resolveEndpointPriceState(declared, model, image),
+    price_state: resolvePriceState(pricing ? listPrices(pricing) : []),
     image,
+    video,
   }
 }
 
@@ -271,17 +279,7 @@ const noImageCapabilities = {
   pricing: [],
 }
 
-function resolveEndpointPriceState(
-  endpoint: DeclaredEndpoint,
-  model: DeclaredModel,
-  image: Endpoint['image'],
-): PriceState {
-  return resolvePriceState([
-    ...(endpoint.pricing ? listPrices(endpoint.pricing) : []),
-    ...(image?.pricing.map((entry) => entry.cost_usd) ?? []),
-    ...Object.values(model.video?.pricing_skus ?? {}),
-  ])
-}
+const noVideoCapabilities = { allowed_passthrough_parameters: [] }
 
 /** Prefers the default tier, then enabled providers, then known prices. A disabled endpoint still describes the model. */
 function findTopEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {

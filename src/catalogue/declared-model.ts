@@ -77,13 +77,19 @@ export const videoFields = {
   upscale_factor: z.strictObject({ min: z.number().nullable(), max: z.number().nullable() }).nullable(),
 }
 
+/** `per_second`, `per_second_1080p`, `per_second_720p_with_audio`, `per_video`, `per_token`. */
+export const videoSkuPattern =
+  /^per_(second|video|token)(?:_((?:(?:360p|480p|720p|768p|1080p|1K|2K|4K)(?:_with(?:out)?_audio)?)|with(?:out)?_audio))?$/
+const videoSkuProblem =
+  'must be per_second, per_video or per_token, with a resolution and with_audio or without_audio if the price depends on them'
+
 const videoCapabilities = z
   .strictObject(videoFields)
   .partial()
   .extend({
     allowed_passthrough_parameters: z.array(z.string().min(1)).default([]),
-    /** Billable units by name: a second of 720p, a whole video, ... */
-    pricing_skus: z.record(z.string().min(1), decimalPrice).optional(),
+    /** Prices by name: a second of 720p, a whole video, ... */
+    pricing_skus: z.record(z.string().regex(videoSkuPattern, videoSkuProblem), decimalPrice).optional(),
   })
 
 export const reasoning = z.strictObject({
@@ -121,12 +127,13 @@ export const declaredEndpoint = z.strictObject({
   /** Without it the price is unknown, which is not the same as free. */
   pricing: pricing.optional(),
   /** The unit of `pricing.prompt`. */
-  prompt_unit: z.enum(['token', 'character', 'second']).default('token'),
+  prompt_unit: z.enum(['token', 'character', 'second', 'search']).default('token'),
   /** The provider's, unless this model supports fewer. */
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
   regions: z.array(z.enum(dataRegions)).min(1).optional(),
   data_policy: dataPolicy.optional(),
   image: imageCapabilities.optional(),
+  video: videoCapabilities.optional(),
 })
 
 /** What every OpenAI-compatible server supports; tools are not among it. */

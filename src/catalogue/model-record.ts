@@ -123,8 +123,9 @@ export function toArchitecture(model: Model) {
 }
 
 /** If a model is billed by other units, its token prices are 0, not unknown. */
-export function toPublicPricing(endpoint: Endpoint): Pricing {
-  if (endpoint.pricing) return endpoint.pricing
-  const price = endpoint.price_state === 'unknown' ? unknownPrice : '0'
-  return { prompt: price, completion: price }
+export function toPublicPricing({ pricing, prompt_unit }: Endpoint): Pricing {
+  if (!pricing) return { prompt: unknownPrice, completion: unknownPrice }
+  const { units, ...tokens } = pricing
+  const prompt = units?.find(({ unit }) => unit === prompt_unit)?.cost_usd
+  return prompt === undefined ? tokens : { ...tokens, prompt }
 }

@@ -1,6 +1,6 @@
 import type { Credential } from './credential.ts'
 import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
-import type { PriceState, Pricing } from './price.ts'
+import type { EndpointPricing, PriceState } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
 import type { DataRegion, DialectName, ParameterName, VendorName } from './vocabulary.ts'
@@ -28,6 +28,7 @@ export function isKeyless({ enabled, installation }: CatalogueProvider): boolean
 }
 
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>
+export type VideoCapabilities = NonNullable<DeclaredModel['video']>
 
 /** One model at one provider: what a request is routed to. Fields have the names of the API. */
 export interface Endpoint {
@@ -52,13 +53,15 @@ export interface Endpoint {
   readonly dialects: readonly DialectName[]
   readonly regions: readonly DataRegion[]
   readonly data_policy: DataPolicy
-  readonly pricing: Pricing | null
+  readonly pricing: EndpointPricing | null
   /** USD for a million prompt and a million completion tokens, for comparisons; infinite if unknown. */
   readonly price: number
   readonly prompt_unit: DeclaredEndpoint['prompt_unit']
   readonly price_state: PriceState
   /** Only for models that generate images. */
   readonly image: ImageCapabilities | null
+  /** Only for models that generate videos. */
+  readonly video: VideoCapabilities | null
 }
 
 export interface Model

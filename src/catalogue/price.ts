@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { UnitPrice } from './unit-price.ts'
 
 /** A non-negative decimal string, because charges are computed exactly. */
 const decimalPattern = /^\d{1,9}(\.\d{1,30})?$/
@@ -62,6 +63,8 @@ export const pricing = z.strictObject({
 })
 
 export type Pricing = z.output<typeof pricing>
+/** The prices of an endpoint: of tokens, and of what is billed by another unit. */
+export type EndpointPricing = Pricing & { units?: readonly UnitPrice[] }
 export type PricingOverride = z.output<typeof pricingOverride>
 
 /**
@@ -77,9 +80,10 @@ export function resolvePriceState(prices: readonly string[]): PriceState {
 }
 
 /** Every price in a pricing object, including its overrides. */
-export function listPrices(source: Pricing): string[] {
-  const { overrides = [], discount: _, ...base } = source
-  return [base, ...overrides].flatMap((prices) => Object.values(prices).filter((value) => isPrice(value)))
+export function listPrices(source: EndpointPricing): string[] {
+  const { overrides = [], units = [], discount: _, ...base } = source
+  const ofTokens = [base, ...overrides].flatMap((prices) => Object.values(prices).filter(isPrice))
+  return [...ofTokens, ...units.map(({ cost_usd }) => cost_usd)]
 }
 
 function isPrice(value: unknown): value is string {

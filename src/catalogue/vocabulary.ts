@@ -1,26 +1,75 @@
-/** The wire formats of upstreams. */
-export const dialectNames = [
-  'chat',
-  'messages',
-  'responses',
-  'gemini',
+export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
+
+export const outputModalities = [
+  'text',
+  'image',
   'embeddings',
-  'rerank',
-  'images',
-  'speech',
-  'transcriptions',
+  'audio',
   'video',
+  'rerank',
+  'speech',
+  'transcription',
 ] as const
-export type DialectName = (typeof dialectNames)[number]
+export type OutputModality = (typeof outputModalities)[number]
 
 /** The formats that generate text. */
 export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
 export type GenerateDialect = (typeof generateDialects)[number]
 
-const generateDialectSet: ReadonlySet<string> = new Set(generateDialects)
+interface TaskTraits {
+  /** A model serves the task if it has one of these outputs. */
+  outputs: readonly OutputModality[]
+  /** The wire formats of the task. */
+  dialects: readonly string[]
+  /** The name in records of generations. */
+  apiType: string
+}
+
+/** What a request asks a model to do. */
+export const tasks = {
+  text: { outputs: ['text', 'image', 'audio'], dialects: generateDialects, apiType: 'completions' },
+  embeddings: {
+    outputs: ['embeddings'],
+    dialects: ['embeddings', 'gemini-embeddings', 'cohere-embeddings', 'voyage-embeddings'],
+    apiType: 'embeddings',
+  },
+  rerank: { outputs: ['rerank'], dialects: ['rerank', 'voyage-rerank'], apiType: 'rerank' },
+  images: {
+    outputs: ['image'],
+    dialects: ['images', 'pixel-images', 'gemini-images', 'imagen'],
+    apiType: 'image',
+  },
+  speech: {
+    outputs: ['speech'],
+    dialects: ['speech', 'gemini-speech', 'elevenlabs-speech', 'deepgram-speech'],
+    apiType: 'tts',
+  },
+  transcriptions: {
+    outputs: ['transcription'],
+    dialects: ['transcriptions', 'elevenlabs-transcriptions', 'deepgram-transcriptions'],
+    apiType: 'stt',
+  },
+  video: { outputs: ['video'], dialects: ['video', 'gemini-video', 'video-jobs'], apiType: 'video' },
+} as const satisfies Record<string, TaskTraits>
+export type TaskName = keyof typeof tasks
+export type ApiType = (typeof tasks)[TaskName]['apiType']
+
+/** The wire formats of a task. */
+export type TaskDialect<T extends TaskName> = (typeof tasks)[T]['dialects'][number]
+export type DialectName = TaskDialect<TaskName>
+
+/** The wire formats of upstreams. */
+export const dialectNames: readonly DialectName[] = Object.values(tasks).flatMap(({ dialects }) => [
+  ...dialects,
+])
+
+/** The same by task, for lookups. */
+export const taskDialects = Object.fromEntries(
+  Object.entries(tasks).map(([name, { dialects }]) => [name, new Set<string>(dialects)]),
+) as Record<string, ReadonlySet<string>> as Readonly<Record<TaskName, ReadonlySet<string>>>
 
 export function isGenerateDialect(name: DialectName): name is GenerateDialect {
-  return generateDialectSet.has(name)
+  return taskDialects.text.has(name)
 }
 
 /** Optional features of a wire format, which only some upstreams support. */
@@ -36,19 +85,6 @@ export const reasoningFields = [
   'none',
 ] as const
 export type ReasoningField = (typeof reasoningFields)[number]
-
-export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
-
-export const outputModalities = [
-  'text',
-  'image',
-  'embeddings',
-  'audio',
-  'video',
-  'rerank',
-  'speech',
-  'transcription',
-] as const
 
 /** Request parameters a model may accept, as the API names them. */
 export const parameterNames = [

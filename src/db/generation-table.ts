@@ -130,6 +130,8 @@ export const generationTable = {
   service_tier: nullableText('end'),
   /** The generation whose cached reply was served, where no provider was called. */
   response_cache_source_id: nullableText('end'),
+  /** JSON array of what was billed by another unit than the token. */
+  billed_units: nullableText('usage'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** When it was settled. */

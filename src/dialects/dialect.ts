@@ -3,6 +3,7 @@ import type { ModelCall } from '../call/call.ts'
 import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReasoningFormat } from '../call/part.ts'
+import type { BilledUnits } from '../call/units.ts'
 import type { Usage, UsageCost } from '../call/usage.ts'
 import type { ReasoningHistory } from '../catalogue/provider.ts'
 import type { DialectName, ServedTier, ServiceTier, WireCapability } from '../catalogue/vocabulary.ts'
@@ -222,6 +223,8 @@ export interface ReplySummary {
   partCount: number
   /** Events that added content; comments, pings and empty deltas do not count. */
   contentEvents: number
+  /** What the reply is billed for besides tokens. */
+  units: readonly BilledUnits[]
 }
 
 export function newReplySummary(): ReplySummary {
@@ -238,5 +241,6 @@ export function newReplySummary(): ReplySummary {
     losses: [],
     partCount: 0,
     contentEvents: 0,
+    units: [],
   }
 }

@@ -84,11 +84,11 @@ describe('R6 the settlement table of docs/billing.md', async () => {
 
   const ours = used({ input: promptEstimate })
   const prices: Record<string, (reply: BillableReply) => bigint> = {
-    "provider's count": ({ usage }) => computeCost(usage!, pricing, at, inputImages).total,
+    "provider's count": ({ usage }) => computeCost(usage!, pricing, at, { images: inputImages }).total,
     'completed count': () =>
-      computeCost({ ...reported, output: characters / 4 }, pricing, at, inputImages).total,
+      computeCost({ ...reported, output: characters / 4 }, pricing, at, { images: inputImages }).total,
     'our count': (reply) =>
-      computeCost({ ...ours, output: reply.characters / 4 }, pricing, at, inputImages).total,
+      computeCost({ ...ours, output: reply.characters / 4 }, pricing, at, { images: inputImages }).total,
     'searches only': ({ usage }) => BigInt(usage!.webSearches) * 10_000_000n,
     nothing: () => 0n,
   }
@@ -292,6 +292,7 @@ describe('R8 R10 unknown prices and reported costs', () => {
 test('the zero charge is zero throughout', () => {
   expect(zeroCharge).toEqual({
     usage: zeroUsage,
+    units: [],
     source: 'none',
     listPrice: { total: 0n, prompt: 0n, completion: 0n },
     cost: 0n,

@@ -1,5 +1,6 @@
+import type { BilledUnits } from '../call/units.ts'
 import { countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../call/usage.ts'
-import type { Pricing } from '../catalogue/price.ts'
+import type { EndpointPricing } from '../catalogue/price.ts'
 import type { ChargeFlag, UsageSource } from '../db/generation-table.ts'
 import { type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
 import { nanosFromUsd } from './money.ts'
@@ -15,11 +16,13 @@ export interface BillableReply {
   finished: boolean
   /** A finish reason was `error`. */
   failed: boolean
+  /** What the reply is billed for besides tokens. */
+  units?: readonly BilledUnits[]
 }
 
 /** What the charge depends on besides the reply. */
 export interface ChargeTerms {
-  pricing: Pricing | null
+  pricing: EndpointPricing | null
   /** When the request was made. */
   at: number
   isByok: boolean
@@ -33,6 +36,8 @@ export interface ChargeTerms {
 
 export interface Charge {
   usage: Usage
+  /** What was billed by another unit than the token. */
+  units: readonly BilledUnits[]
   source: UsageSource
   /** At list prices. */
   listPrice: Cost
@@ -47,6 +52,7 @@ export interface Charge {
 
 export const zeroCharge: Charge = {
   usage: zeroUsage,
+  units: [],
   source: 'none',
   listPrice: zeroCost,
   cost: 0n,
@@ -59,10 +65,11 @@ export const zeroCharge: Charge = {
 export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
   const reported = reply.usage !== null && isPlausible(reply.usage) ? reply.usage : null
   const isFree = hasNoBillableTokens(reply, reported)
+  const units = isFree ? [] : (reply.units ?? [])
   const counted = isFree ? useReported(reported) : countUsage(reported, reply, terms)
   const listPrice = isFree
     ? computeAuxiliaryCost(counted.usage, terms.pricing, terms.at)
-    : computeListPrice(counted.usage, terms)
+    : computeListPrice(counted.usage, units, terms)
   const price = terms.isByok ? computeFee(listPrice.total, terms.byokFee) : listPrice.total
   const byokPrice = terms.isByok ? listPrice.total : 0n
   const cost = minAmount(price, terms.hold.amount)
@@ -71,6 +78,7 @@ export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
   const upstream = terms.isByok ? byok : listPrice.total
   return {
     ...counted,
+    units,
     listPrice,
     cost,
     byok,
@@ -132,8 +140,12 @@ const { reportedCost: _money, ...zeros } = zeroUsage
 const countNames = Object.keys(zeros) as (keyof typeof zeros)[]
 
 /** Where no price is known, what the provider reports it charged. */
-function computeListPrice(usage: Usage, { pricing, at, inputImages }: ChargeTerms): Cost {
-  if (pricing) return computeCost(usage, pricing, at, inputImages)
+function computeListPrice(
+  usage: Usage,
+  units: readonly BilledUnits[],
+  { pricing, at, inputImages }: ChargeTerms,
+): Cost {
+  if (pricing) return computeCost(usage, pricing, at, { images: inputImages, units })
   return { ...zeroCost, total: reportedCostToNanos(usage.reportedCost) ?? 0n }
 }
 

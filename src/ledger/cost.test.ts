@@ -92,7 +92,7 @@ describe('R9 the cost of a reply', () => {
       webSearches: 3,
     })
     const usd = 1_000_000_000n
-    expect(computeCost(each, all, at, 2)).toEqual({
+    expect(computeCost(each, all, at, { images: 2 })).toEqual({
       prompt: (2n + 10n + 20n + 100n + 200n + 1000n + 10_000n + 200_000n) * usd,
       completion: 2222n * usd,
       total: (211_332n + 2222n + 1_000_000n + 30_000_000n) * usd,
@@ -116,8 +116,8 @@ describe('R9 the cost of a reply', () => {
 
   test('images cost nothing where they have no price, or a price of zero', () => {
     const plain: Pricing = { prompt: '0.000001', completion: '0' }
-    expect(computeCost(used({ input: 1 }), plain, at, 5).total).toBe(1000n)
-    expect(computeCost(used({ input: 1 }), { ...plain, image: '0' }, at, 5).total).toBe(1000n)
+    expect(computeCost(used({ input: 1 }), plain, at, { images: 5 }).total).toBe(1000n)
+    expect(computeCost(used({ input: 1 }), { ...plain, image: '0' }, at, { images: 5 }).total).toBe(1000n)
   })
 
   test('a discount applies to the whole cost', () => {

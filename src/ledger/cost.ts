@@ -1,6 +1,8 @@
+import { type BilledUnits, unitScales } from '../call/units.ts'
 import { countPromptTokens, type Usage } from '../call/usage.ts'
-import type { Pricing } from '../catalogue/price.ts'
-import { nanoScale, priceListOf, type Rates } from './rates.ts'
+import type { EndpointPricing } from '../catalogue/price.ts'
+import { findUnitPrice } from '../catalogue/unit-price.ts'
+import { nanoScale, priceListOf, type Rates, type UnitRate } from './rates.ts'
 
 /** What a reply costs at an endpoint's prices, in nano-dollars, rounded once. */
 export interface Cost {
@@ -11,20 +13,33 @@ export interface Cost {
 
 export const zeroCost: Cost = { total: 0n, prompt: 0n, completion: 0n }
 
-/**
- * `at` is when the request was made and decides which conditional prices apply. `images` is how many images
- * the request had: usage does not report it.
- */
-export function computeCost(usage: Usage, pricing: Pricing | null, at: number, images = 0): Cost {
+/** What a request used besides the tokens that usage reports. */
+export interface UsedUnits {
+  /** The images of the prompt. */
+  images?: number
+  units?: readonly BilledUnits[]
+}
+
+/** `at` is when the request was made and decides which conditional prices apply. */
+export function computeCost(
+  usage: Usage,
+  pricing: EndpointPricing | null,
+  at: number,
+  { images = 0, units = [] }: UsedUnits = {},
+): Cost {
   if (!pricing) return zeroCost
   const list = priceListOf(pricing)
   const rates = list.ratesAt(at, countPromptTokens(usage))
-  const prompt = computePromptCost(usage, rates) + multiply(images, rates.image)
+  const prompt =
+    computePromptCost(usage, rates) +
+    multiply(images, rates.image) +
+    computeUnitCost(units, list.units, isInput)
   const completion =
     multiply(usage.output, rates.output) +
     multiply(usage.reasoning, rates.reasoning) +
     multiply(usage.outputAudio, rates.outputAudio) +
-    multiply(usage.outputImage, rates.outputImage)
+    multiply(usage.outputImage, rates.outputImage) +
+    computeUnitCost(units, list.units, isOutput)
   const extra = rates.request + multiply(usage.webSearches, rates.webSearch)
   return {
     total: roundToNanos((prompt + completion + extra) * list.share),
@@ -34,7 +49,7 @@ export function computeCost(usage: Usage, pricing: Pricing | null, at: number, i
 }
 
 /** What a reply bought besides the model's own tokens. */
-export function computeAuxiliaryCost(usage: Usage, pricing: Pricing | null, at: number): Cost {
+export function computeAuxiliaryCost(usage: Usage, pricing: EndpointPricing | null, at: number): Cost {
   if (!pricing || usage.webSearches === 0) return zeroCost
   const list = priceListOf(pricing)
   const rates = list.ratesAt(at, countPromptTokens(usage))
@@ -51,6 +66,29 @@ function computePromptCost(usage: Usage, rates: Rates): bigint {
     multiply(usage.inputAudio, rates.inputAudio) +
     multiply(usage.inputImage, rates.inputImage)
   )
+}
+
+function isOutput({ billable }: BilledUnits): boolean {
+  return billable.startsWith('output')
+}
+
+function isInput(used: BilledUnits): boolean {
+  return !isOutput(used)
+}
+
+/** What has no price row is not billed. */
+export function computeUnitCost(
+  units: readonly BilledUnits[],
+  prices: readonly UnitRate[],
+  includes: (used: BilledUnits) => boolean = () => true,
+): bigint {
+  let cost = 0n
+  for (const used of units) {
+    if (!includes(used)) continue
+    const rate = findUnitPrice(prices, used)?.rate ?? 0n
+    cost += (BigInt(used.quantity) * rate) / (unitScales[used.unit] ?? 1n)
+  }
+  return cost
 }
 
 function multiply(count: number, rate: bigint): bigint {

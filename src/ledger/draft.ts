@@ -1,5 +1,5 @@
 import { zeroUsage } from '../call/usage.ts'
-import type { Pricing } from '../catalogue/price.ts'
+import type { EndpointPricing } from '../catalogue/price.ts'
 import type { ServedTier } from '../catalogue/vocabulary.ts'
 import { type DraftFormat, draftFormats, emptyGeneration } from '../db/generation-table.ts'
 import type { BillableReply } from './charge.ts'
@@ -15,7 +15,7 @@ export interface Draft {
 }
 
 /** The endpoint that a request was sent to last. */
-export type UpstreamTarget = GenerationParts['target'] & { pricing: Pricing | null }
+export type UpstreamTarget = GenerationParts['target'] & { pricing: EndpointPricing | null }
 
 /** The progress of a reply. */
 export interface Checkpoint {

@@ -67,7 +67,14 @@ const buckets = generationColumns.flatMap((column): [BucketColumn, Bucket & keyo
 
 export const bucketColumns = buckets.map(([column]) => column)
 
-export function toUsageColumns({ usage, source, cost, upstream, flag }: Charge): GenerationParts['usage'] {
+export function toUsageColumns({
+  usage,
+  units,
+  source,
+  cost,
+  upstream,
+  flag,
+}: Charge): GenerationParts['usage'] {
   const counts = {} as Pick<GenerationTable, BucketColumn>
   for (const [column, bucket] of buckets) counts[column] = usage[bucket]
   return {
@@ -77,6 +84,7 @@ export function toUsageColumns({ usage, source, cost, upstream, flag }: Charge):
     upstream_cost_nanos: upstream,
     reported_cost_nanos: reportedCostToNanos(usage.reportedCost),
     flag,
+    billed_units: units.length > 0 ? JSON.stringify(units) : null,
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Pricing, PricingOverride } from '../catalogue/price.ts'
+import type { EndpointPricing, Pricing, PricingOverride } from '../catalogue/price.ts'
+import type { UnitPrice } from '../catalogue/unit-price.ts'
 
 /** Prices have at most 30 decimals: integers of 10^-30 USD are exact. */
 const decimals = 30
@@ -35,6 +36,9 @@ type RateName = keyof typeof priceKeysByRate
 /** In 10^-30 USD, before the discount. */
 export type Rates = Readonly<Record<RateName, bigint>>
 
+/** The price of one unit, in 10^-30 USD before the discount. */
+export type UnitRate = Omit<UnitPrice, 'cost_usd'> & { rate: bigint }
+
 type Prices = { [Key in PriceKey]?: string | undefined }
 
 /**
@@ -44,13 +48,15 @@ type Prices = { [Key in PriceKey]?: string | undefined }
 class PriceList {
   /** The share that remains after the discount, in billionths. */
   readonly share: bigint
+  readonly units: readonly UnitRate[]
   readonly #pricing: Pricing
   readonly #overrides: readonly PricingOverride[]
   readonly #cache = new Map<string, Rates>()
   readonly #baseRates: Rates
 
-  constructor(pricing: Pricing) {
+  constructor(pricing: EndpointPricing) {
     this.share = shareScale - BigInt(Math.round((pricing.discount ?? 0) * Number(shareScale)))
+    this.units = (pricing.units ?? []).map(({ cost_usd, ...row }) => ({ ...row, rate: parsePrice(cost_usd) }))
     this.#pricing = pricing
     this.#overrides = pricing.overrides ?? []
     this.#baseRates = parseRates(pricing)
@@ -94,9 +100,9 @@ class PriceList {
   }
 }
 
-const priceLists = new WeakMap<Pricing, PriceList>()
+const priceLists = new WeakMap<EndpointPricing, PriceList>()
 
-export function priceListOf(pricing: Pricing): PriceList {
+export function priceListOf(pricing: EndpointPricing): PriceList {
   const known = priceLists.get(pricing)
   if (known) return known
   const list = new PriceList(pricing)

@@ -16,6 +16,7 @@ const size: RequestSize = {
   hasAudio: false,
   hasLongCache: false,
   webSearches: 0,
+  units: [],
 }
 
 const free: Pricing = { prompt: '0', completion: '0' }
@@ -163,6 +164,7 @@ const sizes: fc.Arbitrary<RequestSize> = fc.record({
   hasAudio: fc.boolean(),
   hasLongCache: fc.boolean(),
   webSearches: fc.nat(5),
+  units: fc.constant([]),
 })
 
 const limit = fc.option(fc.integer({ min: 1, max: 12_000 }))
@@ -202,7 +204,7 @@ test('R3 no usage within the size costs more, whatever the prices', () => {
         webSearches: request.webSearches,
       }
       const most = computeWorstCaseCost(request, { ...limits, pricing }, at)
-      expect(computeCost(usage, pricing, at, request.images).total <= most!).toBe(true)
+      expect(computeCost(usage, pricing, at, request).total <= most!).toBe(true)
     }),
     { numRuns: 2000 },
   )

@@ -1,10 +1,11 @@
 import type { RequestSize } from '../call/size.ts'
-import type { Pricing } from '../catalogue/price.ts'
+import type { EndpointPricing } from '../catalogue/price.ts'
+import { computeUnitCost } from './cost.ts'
 import { nanoScale, priceListOf, type Rates } from './rates.ts'
 
 /** The token limits of an endpoint, and its prices. */
 export interface EndpointCapacity {
-  pricing: Pricing | null
+  pricing: EndpointPricing | null
   context_length: number | null
   max_completion_tokens: number | null
   max_prompt_tokens: number | null
@@ -35,6 +36,7 @@ export function computeWorstCaseCost(
       rates.request
     if (cost > worstCase) worstCase = cost
   }
+  worstCase += computeUnitCost(size.units, list.units)
   return (worstCase * list.share + nanoScale - 1n) / nanoScale
 }
 

@@ -6,9 +6,9 @@ import { findUrlProblem, isAllowedPrivate, isPublicAddress } from './egress-poli
 
 export interface EgressRequest {
   url: string
-  method: 'GET' | 'POST' | 'PUT'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers: Record<string, string>
-  body?: string
+  body?: string | Uint8Array | null
 }
 
 export interface EgressOptions {
@@ -189,7 +189,7 @@ function send(url: URL, addresses: [string, ...string[]], context: SendContext):
     outgoing.on('error', reject)
     outgoing.on('socket', (socket) => socket.once('connect', onConnect))
     outgoing.on('response', resolve)
-    outgoing.end(request.body)
+    outgoing.end(request.body ?? undefined)
   })
 }
 

@@ -11,6 +11,7 @@ import { presetTargets } from './request/preset.ts'
 export const formats = {
   chat: {
     name: 'chat',
+    task: 'text',
     presetTarget: presetTargets.chat,
     requestCodec: chat.client,
     replyCodec: chat.client,
@@ -19,6 +20,7 @@ export const formats = {
   /** Not an upstream format: the prompt becomes a message. */
   completions: {
     name: 'completions',
+    task: 'text',
     presetTarget: presetTargets.completions,
     requestCodec: completions,
     replyCodec: completions,
@@ -26,6 +28,7 @@ export const formats = {
   },
   messages: {
     name: 'messages',
+    task: 'text',
     presetTarget: presetTargets.messages,
     requestCodec: messages.client,
     replyCodec: messages.client,
@@ -33,6 +36,7 @@ export const formats = {
   },
   responses: {
     name: 'responses',
+    task: 'text',
     presetTarget: presetTargets.responses,
     requestCodec: responses.client,
     replyCodec: responses.client,
@@ -40,6 +44,7 @@ export const formats = {
   },
   gemini: {
     name: 'gemini',
+    task: 'text',
     presetTarget: presetTargets.gemini,
     requestCodec: gemini.client,
     replyCodec: gemini.client,
@@ -47,6 +52,7 @@ export const formats = {
   },
   ollamaChat: {
     name: 'ollama-chat',
+    task: 'text',
     presetTarget: presetTargets.ollamaChat,
     requestCodec: ollamaChat,
     replyCodec: ollamaChat,
@@ -54,6 +60,7 @@ export const formats = {
   },
   ollamaGenerate: {
     name: 'ollama-generate',
+    task: 'text',
     presetTarget: presetTargets.ollamaGenerate,
     requestCodec: ollamaGenerate,
     replyCodec: ollamaGenerate,
@@ -62,6 +69,7 @@ export const formats = {
   /** Some editors send a Responses body to the chat operation and expect chat chunks. */
   responsesAsChat: {
     name: 'chat',
+    task: 'text',
     presetTarget: presetTargets.responses,
     requestCodec: responses.client,
     replyCodec: chat.client,

@@ -5,28 +5,46 @@ import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
-import type { IncomingRequest, InferenceRequest } from './request/inference-request.ts'
+import type { IncomingRequest, InferenceRequest, ModelRequest } from './request/inference-request.ts'
 import { parseRequest } from './request/parse.ts'
 import { explainError } from './routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
 
-/** The path of every request that may reach a model: parse, guard, route, look up, admit, dispatch, settle, reply. */
+/** A request for text: parse, guard, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
   const request = await parseRequest(gateway, incoming)
   if (request.content.received.isLarge) await yieldToEventLoop()
+  return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
+}
+
+/** Guards and routes a request, whatever it asks for; `execute` looks it up, or admits it and replies. */
+export function serveRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  execute: (plan: RoutingPlan) => Promise<Response>,
+): Promise<Response> {
   assertRegionAllowed(request.keyContext.policy, request.region)
   const plan = buildPlan(gateway, request)
-  const responding = executePlan(gateway, request, plan)
+  const responding = executeRoutable(gateway, request, plan, execute)
   return request.options.wantsMetadata ? withErrorMetadata(request, plan, responding) : responding
 }
 
-async function executePlan(
+async function executeRoutable(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  execute: (plan: RoutingPlan) => Promise<Response>,
+): Promise<Response> {
+  assertRoutable(gateway, request, plan)
+  return execute(plan)
+}
+
+async function replyWithText(
   gateway: Gateway,
   request: InferenceRequest,
   plan: RoutingPlan,
 ): Promise<Response> {
-  assertRoutable(gateway, request, plan)
   const cacheKey = resolveCacheKey(gateway, request)
   const stored = cacheKey && lookupCache(gateway, cacheKey)
   if (stored) return replyFromCache(gateway, request, plan, stored)
@@ -38,7 +56,7 @@ async function executePlan(
 }
 
 async function withErrorMetadata(
-  request: InferenceRequest,
+  request: ModelRequest,
   plan: RoutingPlan,
   responding: Promise<Response>,
 ): Promise<Response> {

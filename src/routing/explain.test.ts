@@ -71,6 +71,7 @@ function decide(
     preferences,
     call,
     region: 'global' as const,
+    task: 'text' as const,
     policy: computeEffectivePolicy({}),
     byokKeys: [],
     providerByName: catalogue.providerByName,

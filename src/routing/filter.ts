@@ -2,7 +2,7 @@ import type { ByokKey } from '../account/byok-keys.ts'
 import type { ModelCall } from '../call/call.ts'
 import { type Endpoint, isKeyless, type Model } from '../catalogue/model.ts'
 import { ruleApplies } from '../catalogue/model-rule.ts'
-import { isGenerateDialect, parameterNames } from '../catalogue/vocabulary.ts'
+import { parameterNames, taskDialects } from '../catalogue/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
 import { findEndpointBlock, isZdrEnforced } from '../policy/guard.ts'
 import type { RoutingQuery, TierAccess } from './query.ts'
@@ -53,7 +53,7 @@ export interface FilterRules {
 
 /**
  * Why an endpoint cannot serve a request with any credential; undefined if it can. `dialect` comes last: the
- * endpoint fits in every other respect but does not generate text.
+ * endpoint fits in every other respect but not for this task.
  */
 export function findExclusion(
   rules: FilterRules,
@@ -61,6 +61,7 @@ export function findExclusion(
   model: Model,
   endpoint: Endpoint,
 ): ExclusionReason | undefined {
+  const dialects = taskDialects[rules.query.task]
   if (!isTierAllowed(rules, tiers, endpoint)) return 'service_tier'
   const blockedBy = rules.hasGuardrails ? findEndpointBlock(rules.query.policy, model, endpoint) : undefined
   if (blockedBy) return `guardrail:${blockedBy}`
@@ -73,7 +74,7 @@ export function findExclusion(
   if (rules.maxPrice && isOverMaxPrice(endpoint, rules.maxPrice)) return 'max_price'
   if (rules.requiredParameters && !hasParameters(endpoint, rules.requiredParameters))
     return 'require_parameters'
-  return endpoint.dialects.some(isGenerateDialect) ? undefined : 'dialect'
+  return endpoint.dialects.some((name) => dialects.has(name)) ? undefined : 'dialect'
 }
 
 /** Why the installation's credential cannot be used. */

@@ -2,7 +2,7 @@ import type { ByokKey } from '../account/byok-keys.ts'
 import type { ModelCall } from '../call/call.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ResolvedModel } from '../catalogue/lookup.ts'
-import type { DataRegion } from '../catalogue/vocabulary.ts'
+import type { DataRegion, TaskName } from '../catalogue/vocabulary.ts'
 import type { ProviderPreferences } from '../dialects/schema/preferences.ts'
 import type { EffectivePolicy } from '../policy/effective.ts'
 
@@ -11,6 +11,7 @@ export interface RoutingQuery {
   /** In the order they are tried. */
   models: readonly ResolvedModel[]
   preferences: ProviderPreferences
+  task: TaskName
   call: ModelCall
   region: DataRegion
   policy: EffectivePolicy

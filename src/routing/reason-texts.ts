@@ -22,7 +22,7 @@ export const rankingReasonTexts: Record<RankingReason, string> = {
 
 /** Why an endpoint was excluded, in a sentence. */
 export const exclusionReasonTexts: Record<BuiltInReason, string> = {
-  dialect: 'It supports no format that generates text.',
+  dialect: 'It supports no format for what the request asks for.',
   service_tier: 'It belongs to a service tier that the request did not select.',
   data_region: 'The provider does not serve the region this request must stay in.',
   allowed_providers: '`provider.only` or `provider.ignore` excludes it.',

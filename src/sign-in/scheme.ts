@@ -2,12 +2,15 @@ import type { z } from 'zod'
 import type { ProviderSettings } from '../catalogue/provider-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 
+/** JSON or another text, encoded bytes, or nothing. */
+export type UpstreamBody = string | Uint8Array<ArrayBuffer> | null
+
 /** A request that only lacks its signature. */
 export interface SignableRequest {
   method: string
   url: string
   headers: HeaderMap
-  body: string
+  body: UpstreamBody
 }
 
 export type HeaderMap = Readonly<Record<string, string>>

@@ -10,6 +10,7 @@ import { recordOutcome } from '../../src/pipeline/settlement/observe.ts'
 import { createTrace, type RequestTrace } from '../../src/pipeline/settlement/trace.ts'
 import { UpstreamError } from '../../src/pipeline/upstream/errors.ts'
 import { withFailover } from '../../src/pipeline/upstream/failover.ts'
+import { type Translation, translate } from '../../src/pipeline/upstream/translate.ts'
 import type { Candidate } from '../../src/routing/candidate.ts'
 import { buildFakeGateway, buildFakeRequest, type FakeRequestOptions } from '../support/fake-routing.ts'
 import { seededRandom } from '../support/random.ts'
@@ -123,13 +124,9 @@ export class Simulation {
 
   async #respond(request: InferenceRequest, trace: RequestTrace, served: SimulatedResult): Promise<void> {
     const { plan } = trace
-    const { reply } = await withFailover<SimulatedReply>(
-      this.gateway,
-      request,
-      plan,
-      trace,
-      async (exchange, attempt) => {
-        const { candidate } = attempt
+    const reply = await withFailover<Translation, SimulatedReply>(this.gateway, request, plan, trace, {
+      translate: (candidate) => translate(this.gateway, request, candidate),
+      execute: async (exchange, candidate) => {
         const tried = this.#recordAttempt(candidate, served)
         const play = this.#behavior(candidate, this.timeline.now(), this.#random)
         await this.timeline.sleep('status' in play ? play.afterMs : play.firstTokenMs)
@@ -139,7 +136,7 @@ export class Simulation {
         exchange.release()
         return play
       },
-    )
+    })
     const firstTokenMs = this.timeline.now() - trace.startedAt
     await this.timeline.sleep((reply.tokens / reply.tokensPerSecond) * 1000)
     const usage = { ...zeroUsage, output: reply.tokens, cacheRead: reply.cacheRead ?? 0 }

@@ -234,7 +234,7 @@ function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number
   const endpoint = bySlug.get(row.model)?.endpoints.find(({ tag }) => tag === row.endpoint)
   if (!endpoint?.pricing) return null
   const cost = (counted: Usage) =>
-    computeCost(counted, endpoint.pricing, Date.parse(row.created_at), row.input_images)
+    computeCost(counted, endpoint.pricing, Date.parse(row.created_at), { images: row.input_images })
   if (cost(usage).total !== row.upstream_cost_nanos) return null
   return usdFromNanos(cost(uncached).prompt - cost(usage).prompt)
 }

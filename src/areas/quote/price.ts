@@ -43,7 +43,7 @@ function computeExpectedCost(
   if (!endpoint.pricing) return null
   const output = estimateCompletionTokens(content.call.maxTokens) * Math.max(1, size.choices)
   const usage = { ...zeroUsage, input: estimatePromptTokens(content.call), output }
-  const { total } = computeCost(usage, endpoint.pricing, at, size.images)
+  const { total } = computeCost(usage, endpoint.pricing, at, size)
   return byokKey ? computeFee(total, gateway.settings.billing.byok_fee) : total
 }
 

@@ -14,7 +14,6 @@ import {
   enforceRateLimit,
   estimateHold,
   limitError,
-  measureRequest,
   worstCaseAt,
 } from '../../pipeline/settlement/admit.ts'
 import { encodeFor } from '../../pipeline/upstream/translate.ts'
@@ -116,7 +115,7 @@ function explainPrices(
   hold: HoldRequest | null,
 ) {
   const { endpoints, ...explanation } = explainDecision(describeDecision(request, plan), null)
-  const size = measureRequest(request)
+  const size = request.content.measure()
   const prices = plan.candidates.map((candidate) => estimatePrice(gateway, request, size, candidate))
   const available = endpoints.available.map(({ price, ...endpoint }, index) => ({
     ...endpoint,

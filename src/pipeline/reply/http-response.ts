@@ -2,7 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeJsonChunks, estimateJsonLength } from '../../lib/long-json.ts'
 import type { ClientFormat } from '../request/client-format.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 
 /** Longer replies are encoded in chunks, as the client reads them. */
@@ -31,7 +31,7 @@ export function listDroppedFields({ translation }: RequestTrace): string[] {
   return translation?.upstreamRequest.dropped ?? []
 }
 
-export function buildReplyHeaders(request: InferenceRequest, dropped: string[]): Record<string, string> {
+export function buildReplyHeaders(request: ModelRequest, dropped: string[]): Record<string, string> {
   return {
     'x-generation-id': request.id,
     ...(dropped.length > 0 && { 'x-headgate-dropped': toHeaderList(dropped) }),

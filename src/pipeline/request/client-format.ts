@@ -1,10 +1,11 @@
 import type { ClientCodec, Dialect } from '../../dialects/dialect.ts'
 import type { PresetTarget } from './preset.ts'
 
-/** A format clients may use. */
+/** A format clients may use to request text. */
 export interface ClientFormat {
   /** The name in records. */
   name: string
+  task: 'text'
   /** Merges a preset into a body. */
   presetTarget: PresetTarget
   requestCodec: ClientCodec

@@ -1,4 +1,5 @@
 import type { ModelCall } from '../../call/call.ts'
+import { computeRequestSize, type RequestSize } from '../../call/size.ts'
 import { commonReasoningHistory } from '../../catalogue/provider.ts'
 import { wireCapabilities } from '../../catalogue/vocabulary.ts'
 import { chat } from '../../dialects/chat/chat.ts'
@@ -14,7 +15,7 @@ export interface RequestSource {
   values: number
 }
 
-interface ReceivedFacts {
+export interface ReceivedFacts {
   characters: number
   /** Each stage of a large request takes milliseconds, so the event loop is yielded between stages. */
   isLarge: boolean
@@ -54,6 +55,13 @@ export class RequestContent {
       model: asString(source.body?.model) ?? null,
     }
     return new RequestContent(requestCodec.decodeRequest(body), body, source, received)
+  }
+
+  /** Of the whole body, including what a preset or a stored conversation added. */
+  measure(): RequestSize {
+    const { call, body, verbatim } = this
+    const text = verbatim && body === verbatim.body ? verbatim.text : JSON.stringify(body)
+    return computeRequestSize(call, body, Buffer.byteLength(text))
   }
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */

@@ -1,14 +1,16 @@
 import type { KeyContext } from '../../app/account-cache.ts'
-import type { DataRegion } from '../../catalogue/vocabulary.ts'
+import type { ModelCall } from '../../call/call.ts'
+import type { RequestSize } from '../../call/size.ts'
+import type { DataRegion, TaskName } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
 import type { GenerationStatus } from '../../db/generation-table.ts'
-import type { ReplySummary } from '../../dialects/dialect.ts'
+import type { ClientCodec, ReplySummary } from '../../dialects/dialect.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Caller } from './authenticate.ts'
 import type { ClientFormat } from './client-format.ts'
-import type { RequestContent, RequestSource } from './content.ts'
+import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
 import type { RequestOptions } from './options.ts'
 
 /** A request whose body has been validated against the schema of its format, but not parsed yet. */
@@ -38,10 +40,32 @@ export interface SettledReply {
   dropped: string[]
 }
 
-/** A parsed request: the input of every later stage. */
-export interface InferenceRequest extends Omit<IncomingRequest, 'body' | 'source'> {
+/** What routing, admission and records need to know of the format of a request. */
+export interface RequestFormat {
+  /** The name in records. */
+  name: string
+  task: TaskName
+  requestCodec?: Pick<ClientCodec, 'rejectsMandatoryReasoning'>
+}
+
+/** What routing and admission need to know of the content of a request. */
+export interface MeasuredContent {
+  /** The prompt; for a task other than text, the text and media it consists of. */
+  readonly call: ModelCall
+  /** In the client's format. */
+  readonly body: JsonObject
+  readonly received: ReceivedFacts
+  measure(): RequestSize
+}
+
+/** A parsed request to a model, whatever it asks for: the input of routing, admission, failover and settlement. */
+export interface ModelRequest {
+  caller: Caller
+  region: DataRegion
+  httpRequest: Request
+  format: RequestFormat
   keyContext: KeyContext
-  content: RequestContent
+  content: MeasuredContent
   options: RequestOptions
   presetId: string | null
   /** The prompt and the reply are stored for the workspace to read. */
@@ -51,11 +75,17 @@ export interface InferenceRequest extends Omit<IncomingRequest, 'body' | 'source
   /** Arrival: milliseconds of the wall clock, and of the monotonic one. */
   at: number
   startedAt: number
-  /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
-  replyTransforms: readonly (() => ReplyTransform)[]
-  replyObservers: readonly (() => ReplyObserver)[]
   /** Called after the settlement is durable; must not throw. */
   onSettled: readonly ((settled: SettledReply) => void)[]
   /** Added to those of the reply. */
   replyHeaders: Readonly<Record<string, string>>
+}
+
+/** A request for text. */
+export interface InferenceRequest extends ModelRequest, Pick<IncomingRequest, 'onAdmitted' | 'store'> {
+  format: ClientFormat
+  content: RequestContent
+  /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
+  replyTransforms: readonly (() => ReplyTransform)[]
+  replyObservers: readonly (() => ReplyObserver)[]
 }

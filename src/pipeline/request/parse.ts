@@ -1,8 +1,10 @@
+import type { KeyContext } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { shouldLogContent } from '../settlement/content-log.ts'
 import { RequestContent } from './content.ts'
-import type { IncomingRequest, InferenceRequest } from './inference-request.ts'
+import type { IncomingRequest, InferenceRequest, ModelRequest } from './inference-request.ts'
 import { parseOptions } from './options.ts'
 import { expandPreset } from './preset.ts'
 
@@ -12,26 +14,44 @@ export function newGenerationId(): string {
 
 /** Expands the preset, decodes the body and adds the context of the caller's key. */
 export async function parseRequest(gateway: Gateway, incoming: IncomingRequest): Promise<InferenceRequest> {
-  const { caller, format, httpRequest } = incoming
+  const { caller, format } = incoming
   const startedAt = performance.now()
   const loading = gateway.accounts.findContext(caller.key)
   const keyContext = loading instanceof Promise ? await loading : loading
   const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
-  const id = incoming.id ?? newGenerationId()
   const { body: _body, source, ...rest } = incoming
   return {
     ...rest,
+    ...describeRequest(gateway, incoming, body, keyContext, startedAt),
     presetId,
-    keyContext,
     content: RequestContent.parse(format, body, source),
+    replyTransforms: [],
+    replyObservers: [],
+  }
+}
+
+type RequestDescription = Omit<
+  ModelRequest,
+  'caller' | 'region' | 'httpRequest' | 'format' | 'content' | 'presetId'
+>
+
+/** What is known of every request besides its content. */
+export function describeRequest(
+  gateway: Gateway,
+  incoming: Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'>,
+  body: JsonObject,
+  keyContext: KeyContext,
+  startedAt: number,
+): RequestDescription {
+  const { caller, region, httpRequest, id = newGenerationId() } = incoming
+  return {
+    keyContext,
     options: parseOptions(body, httpRequest.headers, keyContext.defaultModel),
-    logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region: incoming.region }),
+    logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region }),
     id,
     at: gateway.clock.now(),
     startedAt,
-    replyTransforms: [],
-    replyObservers: [],
     onSettled: [],
     replyHeaders: {},
   }

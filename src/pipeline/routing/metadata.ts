@@ -8,19 +8,19 @@ import {
   type RoutingOutcome,
   type UpstreamAttempt,
 } from '../../routing/explain.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 import { type FailedAttempt, statusFor } from '../upstream/failure.ts'
 import type { RoutingPlan } from './plan.ts'
 
 /** The `service_metadata` of a request, up to its current attempt. */
-export function buildMetadata(request: InferenceRequest, trace: RequestTrace): JsonObject {
+export function buildMetadata(request: ModelRequest, trace: RequestTrace): JsonObject {
   return { ...explainDecision(describeDecision(request, trace.plan), describePath(trace, null)) }
 }
 
 const noSnapshot: HealthSnapshot = new Map()
 
-export function describeDecision(request: InferenceRequest, plan: RoutingPlan): ExplainedDecision {
+export function describeDecision(request: ModelRequest, plan: RoutingPlan): ExplainedDecision {
   const { options, region, content } = request
   const requested = content.received.model ?? options.models[0] ?? ''
   return {
@@ -38,7 +38,7 @@ const maxNameLength = 256
 
 /** The routing parameters of the request, under their API names. */
 function collectRoutingParams(
-  { options, content }: InferenceRequest,
+  { options, content }: ModelRequest,
   { resolvedModels }: RoutingPlan,
 ): JsonObject {
   const preferences = Object.entries(options.preferences).filter(([, value]) => value !== null)
@@ -52,7 +52,7 @@ function collectRoutingParams(
 
 /** Adds `service_metadata` to the error if it was requested. Internal errors are only logged. */
 export function explainError(
-  request: InferenceRequest,
+  request: ModelRequest,
   plan: RoutingPlan,
   trace: RequestTrace | null,
   error: unknown,

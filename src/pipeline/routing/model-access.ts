@@ -53,6 +53,7 @@ function filterReachable(
 ): readonly Model[] {
   const query: RoutingQuery = {
     ...context,
+    task: 'text',
     models: [],
     preferences: {},
     call: { messages: [], stream: false, unknown: [] },

@@ -2,6 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { isReasoningRequested } from '../../call/reasoning.ts'
 import { findModel, type ResolvedModel } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
+import { tasks } from '../../catalogue/vocabulary.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { decideRoute, type Exclusion, type RoutingDecision } from '../../routing/decide.ts'
@@ -10,7 +11,7 @@ import { healthIdOf } from '../../routing/health.ts'
 import type { RoutingQuery } from '../../routing/query.ts'
 import type { RoutingState } from '../../routing/rank.ts'
 import { hashConversationStart } from '../../routing/sticky.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 
 /** The candidates for a request, best first. */
 export interface RoutingPlan extends RoutingDecision {
@@ -20,26 +21,26 @@ export interface RoutingPlan extends RoutingDecision {
   healthSnapshot: HealthSnapshot | null
 }
 
-export function planRoute(gateway: Gateway, request: InferenceRequest): RoutingPlan {
+export function planRoute(gateway: Gateway, request: ModelRequest): RoutingPlan {
   const plan = buildPlan(gateway, request)
   assertRoutable(gateway, request, plan)
   return plan
 }
 
-export function assertRoutable(gateway: Gateway, { options }: InferenceRequest, plan: RoutingPlan): void {
+export function assertRoutable(gateway: Gateway, { options }: ModelRequest, plan: RoutingPlan): void {
   if (plan.candidates.length === 0) throw noCandidateError(gateway, options.models, plan)
 }
 
 /** The routing decision, also if it has no candidates. */
 export function buildPlan(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   random: RoutingState['random'] = gateway.routing.random,
 ): RoutingPlan {
   const { models } = request.options
   const resolvedModels = dropMandatoryReasoning(
     request,
-    models.map((slug) => requireModel(gateway, slug, models)),
+    models.map((slug) => requireModel(gateway, slug, request)),
   )
   const { health, sticky } = gateway.routing
   const now = gateway.clock.now()
@@ -59,11 +60,11 @@ export function buildPlan(
  * as little as possible, because the client could not know which model it resolves to.
  */
 function dropMandatoryReasoning(
-  { format, content }: InferenceRequest,
+  { format, content }: ModelRequest,
   resolvedModels: ResolvedModel[],
 ): ResolvedModel[] {
   if (
-    !format.requestCodec.rejectsMandatoryReasoning ||
+    !format.requestCodec?.rejectsMandatoryReasoning ||
     isReasoningRequested(content.call.reasoning) !== false
   )
     return resolvedModels
@@ -79,13 +80,14 @@ function dropMandatoryReasoning(
 
 function buildRoutingQuery(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   resolvedModels: ResolvedModel[],
 ): RoutingQuery {
   const { options, content, region, keyContext } = request
   return {
     models: resolvedModels,
     preferences: options.preferences,
+    task: request.format.task,
     call: content.call,
     region,
     policy: keyContext.policy,
@@ -96,37 +98,29 @@ function buildRoutingQuery(
 }
 
 /** The same for all turns of a conversation: from its session id, or from a hash of its first messages. */
-export function computeStickyKey({ caller, options, content }: InferenceRequest, modelId: string): string {
+export function computeStickyKey({ caller, options, content }: ModelRequest, modelId: string): string {
   const conversation =
     options.sessionId === null ? hashConversationStart(content.call) : `"${options.sessionId}"`
   return `${caller.organizationId} ${modelId} ${conversation}`
 }
 
-function requireModel(gateway: Gateway, slug: string, requested: string[]): ResolvedModel {
+function requireModel(gateway: Gateway, slug: string, { options, format }: ModelRequest): ResolvedModel {
   const resolved = findModel(gateway.catalogue, slug)
+  const requested = options.models.map(truncateSlug)
   if (!resolved) {
     throw new GatewayError('model_unknown', {
       message: `model: "${truncateSlug(slug)}" is not in the catalogue. List the models with GET /models.`,
       param: 'model',
-      availability: {
-        code: 'model_not_found',
-        retryable: false,
-        requested_models: requested.map(truncateSlug),
-      },
+      availability: { code: 'model_not_found', retryable: false, requested_models: requested },
     })
   }
   const { model } = resolved
-  if (
-    model.output_modalities.some(
-      (modality) => modality === 'text' || modality === 'image' || modality === 'audio',
-    )
-  ) {
-    return resolved
-  }
+  const outputs: readonly string[] = tasks[format.task].outputs
+  if (model.output_modalities.some((modality) => outputs.includes(modality))) return resolved
   throw new GatewayError('model_wrong_endpoint', {
-    message: `model: "${truncateSlug(slug)}" outputs ${model.output_modalities.join(', ')}, not text. Use the endpoint for that output.`,
+    message: `model: "${truncateSlug(slug)}" outputs ${model.output_modalities.join(', ')}, not ${outputs[0]}. Use the endpoint for that output.`,
     param: 'model',
-    availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested.map(truncateSlug) },
+    availability: { code: 'wrong_endpoint', retryable: false, requested_models: requested },
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { computeRequestSize, estimatePromptTokens, type RequestSize } from '../../call/size.ts'
+import { tasks } from '../../catalogue/vocabulary.ts'
 import { type GatewayError, gatewayError, rateLimitError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import { computeFee } from '../../ledger/charge.ts'
@@ -14,7 +15,7 @@ import { resolveRequestId } from '../../lib/request-id.ts'
 import { utcDay, utcMinute } from '../../lib/time.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { Exclusion } from '../../routing/decide.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 
 /** An admitted request: its plan, its hold, and the first part of its generation. */
@@ -30,11 +31,7 @@ export interface Admission {
  * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
  * against all limits at once before any provider is called.
  */
-export async function admit(
-  gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
-): Promise<Admission> {
+export async function admit(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): Promise<Admission> {
   enforceRateLimit(gateway, request)
   const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
   return placeHold(gateway, request, pricedPlan, size, estimate)
@@ -45,21 +42,17 @@ type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
 /** The hold for a request, and its plan without the endpoints that a limit excludes for their unknown price. */
 export function estimateHold(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   plan: RoutingPlan,
 ): { plan: RoutingPlan; size: RequestSize; estimate: HoldEstimate } {
   const pricedPlan = dropUnpriced(gateway, request, plan)
-  const size = measureRequest(request)
+  const size = request.content.measure()
   const hold = computeWorstCase(gateway, size, pricedPlan, request.at)
   return { plan: pricedPlan, size, estimate: { ...hold, free: buildFreeLimit(request, pricedPlan) } }
 }
 
 /** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
-export function admitFree(
-  gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
-): Promise<Admission> {
+export function admitFree(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): Promise<Admission> {
   enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
   return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null })
@@ -67,7 +60,7 @@ export function admitFree(
 
 async function placeHold(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   plan: RoutingPlan,
   size: RequestSize,
   estimate: HoldEstimate,
@@ -87,19 +80,12 @@ async function placeHold(
   return { plan, hold: { amount, byok }, meteredIn: { subjects, day }, draft }
 }
 
-/** Of the whole body, including what a preset or a stored conversation added. */
-export function measureRequest({ content }: InferenceRequest): RequestSize {
-  const { call, body, verbatim } = content
-  const text = verbatim && body === verbatim.body ? verbatim.text : JSON.stringify(body)
-  return computeRequestSize(call, body, Buffer.byteLength(text))
-}
-
-export function buildHoldRequest(request: InferenceRequest, estimate: HoldEstimate): HoldRequest {
+export function buildHoldRequest(request: ModelRequest, estimate: HoldEstimate): HoldRequest {
   const { meterScopes, limits } = request.keyContext
   return { id: request.id, subjects: meterScopes, day: utcDay(request.at), limits, ...estimate }
 }
 
-export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: InferenceRequest): void {
+export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: ModelRequest): void {
   const { requests_per_minute } = settings.limits
   const message = `Rate limit reached: ${requests_per_minute} requests per minute and key.`
   rateLimiter.consume(`key ${caller.key.id}`, requests_per_minute, at, message)
@@ -109,7 +95,7 @@ export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, a
 const holdGraceMs = 600_000
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
-function dropUnpriced(gateway: Gateway, { keyContext }: InferenceRequest, plan: RoutingPlan): RoutingPlan {
+function dropUnpriced(gateway: Gateway, { keyContext }: ModelRequest, plan: RoutingPlan): RoutingPlan {
   const isLimited = keyContext.limits.some(({ kind }) => kind !== 'credits')
   if (!isLimited) return plan
   const isPriced = ({ endpoint }: Candidate) => pricingOf(gateway, endpoint) !== null
@@ -203,7 +189,7 @@ function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
 }
 
 function buildFreeLimit(
-  { caller, keyContext, at }: InferenceRequest,
+  { caller, keyContext, at }: ModelRequest,
   { candidates }: RoutingPlan,
 ): FreeLimit | null {
   if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
@@ -221,7 +207,7 @@ const maxAgentLength = 256
 
 function buildDraft(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   { candidates }: RoutingPlan,
   size: RequestSize,
 ): Draft {
@@ -236,7 +222,7 @@ function buildDraft(
 }
 
 /** The columns of a generation that are known on admission. */
-function draftGeneration(request: InferenceRequest, images: number): Draft['generation'] {
+function draftGeneration(request: ModelRequest, images: number): Draft['generation'] {
   const { caller, options, content, httpRequest } = request
   return {
     id: request.id,
@@ -254,7 +240,7 @@ function draftGeneration(request: InferenceRequest, images: number): Draft['gene
     app_url: options.app.url,
     app_title: options.app.title,
     external_user: options.user,
-    api_type: 'completions',
+    api_type: tasks[request.format.task].apiType,
     user_agent: httpRequest.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
     request_id: resolveRequestId(httpRequest),
     input_images: images,
@@ -304,7 +290,7 @@ const limitReachedMessages: Record<LimitKind, (window: string) => string> = {
   guardrail: (window) => `The ${window} budget of a guardrail is reached.`,
 }
 
-export function limitError({ at }: InferenceRequest, rejection: Rejection): GatewayError {
+export function limitError({ at }: ModelRequest, rejection: Rejection): GatewayError {
   if (rejection.reason === 'rate') return freeRateLimitError(rejection, at)
   const { kind, window, available, needed } = rejection
   const message =

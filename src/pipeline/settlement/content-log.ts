@@ -6,7 +6,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts'
 import { buildContentStatement } from '../../ledger/generation-contents.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { maxCharacters, type Transcript } from '../reply/transcript.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import { type FailedAttempt, statusFor, toClientError } from '../upstream/failure.ts'
 
 /** The parts of an outcome that are logged. */
@@ -34,7 +34,7 @@ export function shouldLogContent(
 /** Committed with the charge. A failure here must not fail the settlement. */
 export function buildContentStatements(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   source: ContentSource,
 ): Statement[] {
   if (!source.transcript) return []
@@ -55,7 +55,7 @@ export function buildContentStatements(
 }
 
 function buildContent(
-  { content: { body, call } }: InferenceRequest,
+  { content: { body, call } }: ModelRequest,
   { error, attempts }: ContentSource,
   transcript: Transcript,
 ): JsonObject {

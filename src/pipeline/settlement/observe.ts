@@ -2,14 +2,14 @@ import type { Gateway } from '../../app/gateway.ts'
 import { countCompletionTokens } from '../../call/usage.ts'
 import { hasCacheDiscount } from '../../routing/sticky.ts'
 import { areToolCallsValid } from '../reply/tool-calls.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import { computeStickyKey } from '../routing/plan.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Updates the health of the endpoint that served a request. */
 export function recordOutcome(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   trace: RequestTrace,
   outcome: Outcome,
 ): void {
@@ -57,7 +57,7 @@ function measurePerformance(
 /** Routes the next turn to the same endpoint, which has the common prefix in its prompt cache. */
 function rememberSticky(
   { routing, clock }: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   { candidate }: RequestTrace,
   { charge }: Outcome,
 ): void {

@@ -1,6 +1,6 @@
 import { gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import { explainError } from '../routing/metadata.ts'
 import { ClientDisconnectedError } from '../upstream/errors.ts'
 import type { SettleFn } from './settle.ts'
@@ -8,7 +8,7 @@ import type { RequestTrace } from './trace.ts'
 
 /** Settles a request without a reply, at no charge; returns the error for the client. */
 export async function settleFailure(
-  request: InferenceRequest,
+  request: ModelRequest,
   trace: RequestTrace,
   settle: SettleFn,
   error: unknown,

@@ -11,7 +11,7 @@ import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
@@ -22,7 +22,7 @@ import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
 /** The usage and cost of a reply, computed before its end is sent to the client. */
 export function computeCharge(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   { hold, draft }: Admission,
   candidate: Candidate,
   summary: ReplySummary,
@@ -64,6 +64,7 @@ function buildBillableReply(summary: ReplySummary, isInterrupted = false): Billa
     characters: summary.characters,
     finished: summary.finishReasons.length > 0,
     failed: isInterrupted || endedWithError(summary),
+    ...(summary.units.length > 0 && { units: summary.units }),
   }
 }
 
@@ -112,7 +113,7 @@ export type SettleFn = (outcome: Outcome, extraStatements?: Statement[]) => Prom
 
 export function settleOnce(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   admission: Admission,
   trace: RequestTrace,
 ): SettleFn {
@@ -135,11 +136,7 @@ export function settleOnce(
 }
 
 /** Resolves when the settlement is durable. */
-export async function settle(
-  gateway: Gateway,
-  settlement: Settlement,
-  { id }: InferenceRequest,
-): Promise<void> {
+export async function settle(gateway: Gateway, settlement: Settlement, { id }: ModelRequest): Promise<void> {
   try {
     await gateway.ledger.settle(settlement)
   } catch (cause) {

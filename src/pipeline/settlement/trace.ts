@@ -1,3 +1,4 @@
+import type { DialectName } from '../../catalogue/vocabulary.ts'
 import type { GenerationStatus } from '../../db/generation-table.ts'
 import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
@@ -6,8 +7,17 @@ import type { Candidate } from '../../routing/candidate.ts'
 import type { Transcript } from '../reply/transcript.ts'
 import type { ReplyPipeline } from '../reply/transforms.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
+import type { UpstreamAccess } from '../upstream/access.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import type { Translation } from '../upstream/translate.ts'
+
+/** What failover and records need to know of a request encoded for one upstream. */
+export interface AttemptedTranslation {
+  dialect: { name: DialectName }
+  upstreamRequest: { dropped: string[] }
+  isPassThrough: boolean
+  access: UpstreamAccess
+}
 
 /** The progress of a request through the providers. */
 export interface RequestTrace {
@@ -19,7 +29,7 @@ export interface RequestTrace {
   isOpen: boolean
   /** Of the current or last attempt. */
   candidate: Candidate | null
-  translation: Translation | null
+  translation: AttemptedTranslation | null
   /** Of the reply, if content is logged. */
   transcript: Transcript | null
   /** From arrival to the first content of a stream. */

@@ -17,10 +17,10 @@ export function buildUpstreamCall(request: InferenceRequest, translation: Transl
   const wire = provider.wire?.[name]
   const adapted = wire?.adaptRequest({ ...encoded, model, stream: request.content.call.stream }) ?? encoded
   const { path, headers, body } = adapted
-  const text = translation.isPassThrough
+  const encodedBody = translation.isPassThrough
     ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)
     : JSON.stringify(body)
-  return { path, headers, upstream, access, text, isAdapted: wire !== undefined }
+  return { path, headers, upstream, access, body: encodedBody, isAdapted: wire !== undefined }
 }
 
 function pickHeaders(names: readonly string[], { httpRequest }: InferenceRequest): Record<string, string> {

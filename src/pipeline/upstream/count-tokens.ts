@@ -68,14 +68,14 @@ async function requestCount(
 ): Promise<number | undefined> {
   const translation = translate(gateway, request, candidate)
   const generation = buildUpstreamCall(request, translation)
-  const body = Object.entries(translation.upstreamRequest.body).filter(([name]) =>
+  const counted = Object.entries(translation.upstreamRequest.body).filter(([name]) =>
     acceptedFields ? acceptedFields.includes(name) : !generationFields.includes(name),
   )
-  const text = JSON.stringify(Object.fromEntries(body))
+  const body = JSON.stringify(Object.fromEntries(counted))
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
   exchange.setTimeout(gateway.settings.limits.first_byte)
   try {
-    const counting = { ...generation, path: generation.path + suffix, text }
+    const counting = { ...generation, path: generation.path + suffix, body }
     const { response } = await send(gateway, exchange, counting)
     const reply = asObject(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
     return asCount(reply?.[field]) || undefined

@@ -9,9 +9,9 @@ import type { RoutingPlan } from '../routing/plan.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
 import { buildUpstreamCall } from './build-call.ts'
 import { assertFinished, decodeEvents, readJsonBody } from './decode-reply.ts'
+import { dispatchText } from './dispatch-text.ts'
 import { timeoutError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
-import { withFailover } from './failover.ts'
 import { redactFrames } from './redact-secrets.ts'
 import { send } from './send.ts'
 import { simulateReply } from './simulation.ts'
@@ -31,7 +31,7 @@ export function dispatchStream(
   trace: RequestTrace,
 ): Promise<AcceptedAttempt<OpenedStream>> {
   const { limits } = gateway.settings
-  return withFailover(gateway, request, plan, trace, async (exchange, attempt) => {
+  return dispatchText(gateway, request, plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
     const stream = await openStream(gateway, exchange, attempt, request)
     const pending = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))

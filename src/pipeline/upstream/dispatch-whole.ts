@@ -5,8 +5,8 @@ import type { RoutingPlan } from '../routing/plan.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
 import { buildUpstreamCall } from './build-call.ts'
 import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
+import { dispatchText } from './dispatch-text.ts'
 import type { UpstreamExchange } from './exchange.ts'
-import { withFailover } from './failover.ts'
 import { send } from './send.ts'
 import { collectEvents, simulateReply } from './simulation.ts'
 
@@ -18,7 +18,7 @@ export function dispatchWhole(
   trace: RequestTrace,
 ): Promise<AcceptedAttempt<WholeReply>> {
   const { limits } = gateway.settings
-  return withFailover(gateway, request, plan, trace, async (exchange, attempt) => {
+  return dispatchText(gateway, request, plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.whole_reply)
     const replying = fetchReply(gateway, exchange, attempt, request)
     if (attempt.candidate.endpoint.provider.billsAbandoned)

@@ -1,51 +1,52 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { UpstreamFailure } from '../../call/failure.ts'
-import type { ReplyContext } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { Transcript } from '../reply/transcript.ts'
-import { ReplyPipeline } from '../reply/transforms.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
-import { buildMetadata } from '../routing/metadata.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
-import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
+import type { AttemptedTranslation, RequestTrace } from '../settlement/trace.ts'
 import { ClientDisconnectedError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from './failure.ts'
-import { type Translation, translate } from './translate.ts'
 
-type AttemptFn<R> = (exchange: UpstreamExchange, attempt: Attempt) => Promise<R>
+/** How one kind of request is sent to a candidate. */
+export interface AttemptStages<T extends AttemptedTranslation, R> {
+  /** Throws `loss_refused` if a strict request would lose fields at this endpoint: another may support them. */
+  translate(candidate: Candidate): T
+  /** Resolves when the upstream has begun to reply. */
+  execute(exchange: UpstreamExchange, candidate: Candidate, translation: T): Promise<R>
+}
 
 /**
  * Tries the candidates of a plan in order until one has begun to reply; the client sees nothing of a failed attempt.
  * A request that is itself at fault is not tried at other endpoints of the same model.
  */
-export async function withFailover<R>(
+export async function withFailover<T extends AttemptedTranslation, R>(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   plan: RoutingPlan,
   trace: RequestTrace,
-  execute: AttemptFn<R>,
-): Promise<AcceptedAttempt<R>> {
+  stages: AttemptStages<T, R>,
+): Promise<R> {
   const { candidates } = plan
   let lossError: GatewayError | null = null
   for (const [index, candidate] of candidates.entries()) {
     if (isExhausted(gateway, trace)) break
     if (!shouldTry(gateway, candidates, index, trace)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
-    const translation = tryTranslate(gateway, request, candidate)
+    const translation = tryTranslate(stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
       lossError ??= translation
       continue
     }
-    const attempt = await tryCandidate(gateway, request, candidate, translation, trace, execute, false)
-    if (attempt) return attempt
+    const reply = await tryCandidate(gateway, request, candidate, translation, trace, stages, false)
+    if (reply) return reply.value
     const isLast = candidate === candidates.at(-1)
     if (!isLast || !shouldRetry(gateway, request, candidate, trace)) continue
-    const retry = await tryCandidate(gateway, request, candidate, translation, trace, execute, true)
-    if (retry) return retry
+    const retried = await tryCandidate(gateway, request, candidate, translation, trace, stages, true)
+    if (retried) return retried.value
   }
   if (trace.attempts.length > 0) throw toClientError(trace.attempts)
   if (lossError) throw lossError
@@ -56,14 +57,12 @@ export async function withFailover<R>(
   )
 }
 
-/** Returns the error if a strict request would lose fields at this endpoint: another may support them. */
-function tryTranslate(
-  gateway: Gateway,
-  request: InferenceRequest,
+function tryTranslate<T extends AttemptedTranslation, R>(
+  stages: AttemptStages<T, R>,
   candidate: Candidate,
-): Translation | GatewayError {
+): T | GatewayError {
   try {
-    return translate(gateway, request, candidate)
+    return stages.translate(candidate)
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'loss_refused') return error
     throw error
@@ -71,31 +70,23 @@ function tryTranslate(
 }
 
 /** Null if the attempt failed and another may follow. */
-async function tryCandidate<R>(
+async function tryCandidate<T extends AttemptedTranslation, R>(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   candidate: Candidate,
-  translation: Translation,
+  translation: T,
   trace: RequestTrace,
-  execute: AttemptFn<R>,
+  stages: AttemptStages<T, R>,
   isRetry: boolean,
-): Promise<AcceptedAttempt<R> | null> {
+): Promise<{ value: R } | null> {
   if (request.httpRequest.signal.aborted) throw new ClientDisconnectedError()
-  const transcript = request.logsContent ? new Transcript() : null
-  const attempt = {
-    candidate,
-    translation,
-    context: buildReplyContext(request, candidate, trace),
-    pipeline: createPipeline(request, transcript),
-  }
   const now = performance.now()
-  Object.assign(trace, { candidate, translation, transcript, attemptStartedAt: now, isOpen: true })
+  Object.assign(trace, { candidate, translation, attemptStartedAt: now, isOpen: true })
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
   try {
-    const reply = await execute(exchange, attempt)
-    return { ...attempt, reply }
+    return { value: await stages.execute(exchange, candidate, translation) }
   } catch (error) {
     exchange.abort()
     if (!(error instanceof UpstreamError)) throw error
@@ -109,17 +100,6 @@ async function tryCandidate<R>(
     logFailure(gateway, candidate, error)
     return null
   }
-}
-
-function createPipeline(
-  { replyTransforms, replyObservers }: InferenceRequest,
-  transcript: Transcript | null,
-): ReplyPipeline {
-  const observers = replyObservers.map((create) => create())
-  return new ReplyPipeline(
-    replyTransforms.map((create) => create()),
-    transcript ? [transcript, ...observers] : observers,
-  )
 }
 
 /** A wrong `Retry-After` of hours must not block a provider for that long. */
@@ -162,7 +142,7 @@ const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
 /** The last candidate is retried once, unless it sent `Retry-After` or its retry budget is used up. */
 function shouldRetry(
   { routing }: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   { id }: Candidate,
   { attempts }: RequestTrace,
 ): boolean {
@@ -186,23 +166,4 @@ function logFailure(
     { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
     'attempt failed',
   )
-}
-
-function buildReplyContext(
-  request: InferenceRequest,
-  { model, endpoint }: Candidate,
-  trace: RequestTrace,
-): ReplyContext {
-  return {
-    id: request.id,
-    created: Math.floor(request.at / 1000),
-    model: model.id,
-    provider: endpoint.provider.name,
-    tier: endpoint.service_tier,
-    call: request.content.call,
-    body: request.content.body,
-    elapsedMs: () => performance.now() - request.startedAt,
-    formatNames: request.options.reasoningFormatNames,
-    ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),
-  }
 }

@@ -1,10 +1,10 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { UpstreamCodec } from '../../dialects/dialect.ts'
+import type { DialectDefaults, UpstreamCodec } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
 import { parseRetryAfter } from '../../lib/retry-after.ts'
 import type { SignInOptions } from '../../sign-in/all.ts'
-import { type HeaderMap, type SignInContext, SignInError } from '../../sign-in/scheme.ts'
+import { type HeaderMap, type SignInContext, SignInError, type UpstreamBody } from '../../sign-in/scheme.ts'
 import { bearerHeader } from '../../sign-in/token.ts'
 import type { UpstreamAccess } from './access.ts'
 import { timeoutError, UpstreamError, unexpectedReplyError } from './errors.ts'
@@ -18,12 +18,20 @@ import {
   type SecretSource,
 } from './redact-secrets.ts'
 
+/** What sending depends on of a wire format. */
+export interface WireFormat {
+  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader'>
+  decodeError: UpstreamCodec['decodeError']
+}
+
 /** A request in the form it is sent in. */
 export interface UpstreamCall {
+  /** POST when absent. */
+  method?: 'GET' | 'DELETE'
   path: string
   headers: HeaderMap
-  text: string
-  upstream: UpstreamCodec
+  body: UpstreamBody
+  upstream: WireFormat
   access: UpstreamAccess
   /** The provider's wire adapts the request, so the default headers of the dialect do not apply. */
   isAdapted: boolean
@@ -81,18 +89,18 @@ async function sendSigned(
   exchange: UpstreamExchange,
   call: UpstreamCall,
 ): Promise<UpstreamResponse> {
-  const { access, path, text } = call
+  const { access, path, method = 'POST', body } = call
   if (access.problem !== null) throw signInError(new SignInError(access.problem))
   const { baseUrl } = access
   const isReached = access.isUserNamed || gateway.origins.isRecentlyReached(baseUrl)
   if (!isReached) await connect(gateway, exchange, baseUrl)
   const url = baseUrl + path + access.query
-  const unsigned = { url, headers: buildHeaders(call), body: text }
+  const unsigned: HttpRequest = { method, url, headers: buildHeaders(call), body }
   const signature = await sign(gateway, call, unsigned)
   const signed = { ...unsigned, headers: { ...unsigned.headers, ...signature } }
   const response = await (access.isUserNamed
-    ? postToUserNamed(gateway, exchange, signed)
-    : postToProvider(exchange, signed))
+    ? requestUserNamed(gateway, exchange, signed)
+    : requestProvider(exchange, signed))
   if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
   const { reply_bytes } = gateway.settings.limits
   const maxBytes = access.isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes
@@ -113,19 +121,20 @@ async function connect(gateway: Gateway, exchange: UpstreamExchange, baseUrl: st
   }
 }
 
-interface HttpPost {
+interface HttpRequest {
+  method: 'GET' | 'POST' | 'DELETE'
   url: string
   headers: HeaderMap
-  body: string
+  body: UpstreamBody
 }
 
-async function postToProvider(
+async function requestProvider(
   exchange: UpstreamExchange,
-  { url, headers, body }: HttpPost,
+  { method, url, headers, body }: HttpRequest,
 ): Promise<Response> {
   try {
     return await fetch(url, {
-      method: 'POST',
+      method,
       headers,
       body,
       signal: exchange.signal,
@@ -140,15 +149,15 @@ async function postToProvider(
 }
 
 /** Applies the egress rules for addresses supplied by users. */
-async function postToUserNamed(
+async function requestUserNamed(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  post: HttpPost,
+  request: HttpRequest,
 ): Promise<Response> {
   const { egress, limits } = gateway.settings
   try {
     return await sendStreaming(
-      { ...post, method: 'POST', headers: { ...post.headers } },
+      { ...request, headers: { ...request.headers } },
       { allowPrivate: egress.allow_private, connectMs: limits.connect, signal: exchange.signal },
     )
   } catch (error) {
@@ -171,11 +180,11 @@ function buildHeaders(call: UpstreamCall): HeaderMap {
   return isPlain ? defaults : { ...defaults, ...call.headers }
 }
 
-const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<UpstreamCodec, HeaderMap>>()
+const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<WireFormat, HeaderMap>>()
 
 /** Headers that all requests with the same access and dialect share; both are immutable. */
 function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
-  const byFormat = baseHeaderCache.get(access) ?? new WeakMap<UpstreamCodec, HeaderMap>()
+  const byFormat = baseHeaderCache.get(access) ?? new WeakMap<WireFormat, HeaderMap>()
   const cached = byFormat.get(upstream)
   if (cached) return cached
   const { provider } = access.endpoint
@@ -190,11 +199,11 @@ function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): Heade
   return headers
 }
 
-async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpPost): Promise<HeaderMap> {
+async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpRequest): Promise<HeaderMap> {
   const { access, upstream } = call
   try {
     const context = buildSignInContext(gateway, access, upstream)
-    return await gateway.requestSigner.sign({ method: 'POST', ...plain }, access.credential, context)
+    return await gateway.requestSigner.sign(plain, access.credential, context)
   } catch (error) {
     if (error instanceof SignInError) throw signInError(error)
     throw error
@@ -204,7 +213,7 @@ async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpPost): Prom
 function buildSignInContext(
   gateway: Gateway,
   { endpoint, settings }: UpstreamAccess,
-  { defaults }: UpstreamCodec,
+  { defaults }: WireFormat,
 ): SignInContext<SignInOptions | undefined> {
   const { keyHeader, signIn } = endpoint.provider
   return {

@@ -1,0 +1,65 @@
+import type { UpstreamFailure } from '../call/failure.ts'
+import type { BilledUnits } from '../call/units.ts'
+import type { Usage, UsageCost } from '../call/usage.ts'
+import type { DialectName, ServedTier } from '../catalogue/vocabulary.ts'
+import type { FormField } from '../lib/form-encode.ts'
+import type { JsonObject } from '../lib/json-values.ts'
+import type { DialectDefaults } from './dialect.ts'
+
+/** A wire format of upstreams for a task other than text. `Call` is the internal form of a request. */
+export interface MediaDialect<Call> {
+  name: DialectName
+  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader'>
+  encodeRequest(call: Call, target: MediaTarget): MediaUpstreamRequest
+  /** Decodes the body of a response with a status of 400 or more. */
+  decodeError(status: number, body: unknown): UpstreamFailure
+}
+
+/** A format whose replies are one JSON object. */
+export interface JsonMediaDialect<Call, Reply> extends MediaDialect<Call> {
+  /** Null if the body is not a reply of this format. */
+  decodeReply(body: JsonObject, call: Call): Reply | null
+}
+
+/** The properties of the endpoint that a request depends on. */
+export interface MediaTarget {
+  /** The upstream's name for the model. */
+  model: string
+  /** What the client sends to this provider alone, under `provider.options`. */
+  options: JsonObject
+}
+
+export interface MediaUpstreamRequest {
+  /** After the base URL, such as `/embeddings`. */
+  path: string
+  headers: Record<string, string>
+  /** JSON, or the fields of a form. */
+  body: JsonObject | FormField[]
+  /** Requested fields this body cannot express, by their names in `x-headgate-dropped`. */
+  dropped: string[]
+}
+
+/** What every reply reports, whatever it consists of. */
+export interface MediaReply {
+  /** Null if the upstream reports no tokens: they are estimated from the prompt. */
+  usage: Usage | null
+  /** What may be billed by another unit; what the endpoint has no price for is not. */
+  units: readonly BilledUnits[]
+  tier?: ServedTier | null
+}
+
+/** What a reply to a client says about its generation. */
+export interface MediaReplyContext {
+  /** The id of the generation, `gen-...`. */
+  id: string
+  /** Unix seconds. */
+  created: number
+  /** Slug of the model that served the request. */
+  model: string
+  /** Display name of the provider that served the request. */
+  provider: string
+  usage: Usage
+  cost: UsageCost
+  /** The routing metadata, if the client requested it. */
+  metadata: JsonObject | null
+}

@@ -1,0 +1,127 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { DialectName } from '../../catalogue/vocabulary.ts'
+import type { MediaDialect, MediaUpstreamRequest } from '../../dialects/media.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { encodeForm } from '../../lib/form-encode.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { Transcript } from '../reply/transcript.ts'
+import type { Admission } from '../settlement/admit.ts'
+import type { AttemptedTranslation, RequestTrace } from '../settlement/trace.ts'
+import { resolveAccess, type UpstreamAccess } from '../upstream/access.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { withFailover } from '../upstream/failover.ts'
+import { send, type UpstreamCall } from '../upstream/send.ts'
+import type { MediaRequest, MediaTask } from './task.ts'
+
+/** A request encoded for one upstream. */
+export interface MediaTranslation<D> extends AttemptedTranslation {
+  dialect: D & { name: DialectName }
+  upstreamRequest: MediaUpstreamRequest
+}
+
+/** The attempt whose upstream replied. */
+export interface AcceptedMedia<Reply> {
+  candidate: Candidate
+  reply: Reply
+}
+
+/** Sends a request to the candidates of its plan until one replies. */
+export function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  { plan }: Admission,
+  trace: RequestTrace,
+  task: MediaTask<Call, D, Reply>,
+): Promise<AcceptedMedia<Reply>> {
+  const { whole_reply } = gateway.settings.limits
+  trace.transcript = request.logsContent ? new Transcript() : null
+  return withFailover(gateway, request, plan, trace, {
+    translate: (candidate) => translateMedia(gateway, request, candidate, task),
+    execute: async (exchange, candidate, translation) => {
+      exchange.setTimeout(whole_reply)
+      const reply = await sendMedia(gateway, exchange, request.media, translation, task)
+      return { candidate, reply }
+    },
+  })
+}
+
+function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: Call,
+  translation: MediaTranslation<D>,
+  task: MediaTask<Call, D, Reply>,
+): Promise<Reply> {
+  const { access, dialect } = translation
+  const simulated = task.simulate(gateway, exchange, call, access.endpoint)
+  if (simulated) return simulated
+  return send(gateway, exchange, buildMediaCall(translation)).then((upstream) =>
+    task.receive(exchange, upstream, { call, dialect }, gateway),
+  )
+}
+
+/** The HTTP request for an upstream. */
+function buildMediaCall<Call>({
+  access,
+  dialect,
+  upstreamRequest,
+}: MediaTranslation<MediaDialect<Call>>): UpstreamCall {
+  const { path, headers, body } = upstreamRequest
+  const target = { path, access, upstream: dialect, isAdapted: false }
+  if (!Array.isArray(body)) return { ...target, headers, body: JSON.stringify(body) }
+  const form = encodeForm(body)
+  return { ...target, headers: { ...headers, 'content-type': form.contentType }, body: form.body }
+}
+
+/** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
+export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  candidate: Candidate,
+  task: MediaTask<Call, D, Reply>,
+): MediaTranslation<D> {
+  const access = resolveAccess(gateway, candidate, request.region)
+  const dialect = findDialect(access, task)
+  const { allowed, refused } = splitOptions(request, access, task)
+  const model = access.endpoint.upstream_model
+  const encoded = dialect.encodeRequest(request.media, { model, options: allowed })
+  const dropped = [...encoded.dropped, ...refused].sort()
+  if (request.options.strict && dropped.length > 0)
+    throw gatewayError(
+      'loss_refused',
+      `Strict mode: the provider does not support ${dropped.join(', ')}. Remove the fields, or x-headgate-strict.`,
+      { dropped },
+    )
+  return { dialect, upstreamRequest: { ...encoded, dropped }, isPassThrough: false, access }
+}
+
+/** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */
+function findDialect<Call, D extends MediaDialect<Call>, Reply>(
+  { endpoint }: UpstreamAccess,
+  { dialects }: MediaTask<Call, D, Reply>,
+): D {
+  for (const name of endpoint.dialects) {
+    const dialect = dialects[name]
+    if (dialect) return dialect
+  }
+  throw gatewayError('no_provider', 'The provider has no format for this request.')
+}
+
+/** The options for this provider: those it accepts, and the names of the others. */
+function splitOptions<Call, D extends MediaDialect<Call>, Reply>(
+  { content }: MediaRequest<Call>,
+  { endpoint }: UpstreamAccess,
+  { listAllowedOptions }: MediaTask<Call, D, Reply>,
+): { allowed: JsonObject; refused: string[] } {
+  const { slug } = endpoint.provider
+  const sent = asObject(asObject(asObject(content.body.provider)?.options)?.[slug])
+  if (!sent) return { allowed: {}, refused: [] }
+  const names = listAllowedOptions?.(endpoint)
+  const isAllowed = ([name]: [string, unknown]) => names === undefined || names.includes(name)
+  const entries = Object.entries(sent)
+  return {
+    allowed: Object.fromEntries(entries.filter(isAllowed)),
+    refused: entries.filter((entry) => !isAllowed(entry)).map(([name]) => `provider.options.${slug}.${name}`),
+  }
+}

@@ -1,0 +1,17 @@
+import type { JsonMediaDialect } from '../../dialects/media.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
+import { unexpectedReplyError } from '../upstream/errors.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/send.ts'
+
+/** Reads a reply that is one JSON object. */
+export async function receiveJson<Call, Reply>(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  { call, dialect }: { call: Call; dialect: JsonMediaDialect<Call, Reply> },
+): Promise<Reply> {
+  const reply = dialect.decodeReply(await readJsonBody(exchange, upstream), call)
+  if (reply === null) throw unexpectedReplyError('The provider sent a reply in another format.')
+  exchange.release()
+  return reply
+}

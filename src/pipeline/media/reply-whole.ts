@@ -1,0 +1,74 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
+import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects/media.ts'
+import type { Charge } from '../../ledger/charge.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { buildReplyHeaders, listDroppedFields, toJsonResponse } from '../reply/http-response.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { buildMetadata } from '../routing/metadata.ts'
+import type { Admission } from '../settlement/admit.ts'
+import { buildCost, computeCharge, settleOnce } from '../settlement/settle.ts'
+import { settleFailure } from '../settlement/settle-failure.ts'
+import { createTrace, type RequestTrace } from '../settlement/trace.ts'
+import { dispatchMedia } from './dispatch.ts'
+import type { MediaRequest, MediaTask } from './task.ts'
+
+/** The body of a reply: JSON, or a text of another content type. */
+export type EncodedReply = JsonObject | { contentType: string; text: string }
+
+/** Responds with a whole reply, after its charge is durable. */
+export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  admission: Admission,
+  task: MediaTask<Call, D, Reply>,
+  encodeReply: (reply: Reply, context: MediaReplyContext) => EncodedReply,
+): Promise<Response> {
+  const trace = createTrace(request.startedAt, admission.plan)
+  const settle = settleOnce(gateway, request, admission, trace)
+  try {
+    const { candidate, reply } = await dispatchMedia(gateway, request, admission, trace, task)
+    const summary = summarizeMedia(reply)
+    const charge = computeCharge(gateway, request, admission, candidate, summary)
+    const body = encodeReply(reply, buildMediaContext(request, trace, candidate, charge))
+    const status = request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
+    await settle({ status, charge, summary, error: null, firstTokenMs: null })
+    return toResponse(gateway, body, buildReplyHeaders(request, listDroppedFields(trace)))
+  } catch (error) {
+    throw await settleFailure(request, trace, settle, error)
+  }
+}
+
+/** A complete reply. */
+export function summarizeMedia({ usage, units, tier = null }: MediaReply): ReplySummary {
+  const finishReasons = [{ reason: 'stop', native: null }]
+  return { ...newReplySummary(), hasContent: true, isComplete: true, finishReasons, usage, units, tier }
+}
+
+export function buildMediaContext(
+  request: ModelRequest,
+  trace: RequestTrace,
+  candidate: Candidate,
+  charge: Charge,
+): MediaReplyContext {
+  const { model, endpoint } = candidate
+  return {
+    id: request.id,
+    created: Math.floor(request.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    usage: charge.usage,
+    cost: buildCost(charge, candidate),
+    metadata: request.options.wantsMetadata ? buildMetadata(request, trace) : null,
+  }
+}
+
+function toResponse(gateway: Gateway, body: EncodedReply, headers: Record<string, string>): Response {
+  if (!isText(body)) return toJsonResponse(gateway, body, headers)
+  return new Response(body.text, { headers: { 'content-type': body.contentType, ...headers } })
+}
+
+function isText(body: EncodedReply): body is { contentType: string; text: string } {
+  return typeof body.contentType === 'string' && typeof body.text === 'string'
+}

@@ -1,0 +1,58 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ModelCall } from '../../call/call.ts'
+import type { RequestSize } from '../../call/size.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { DialectName, TaskName } from '../../catalogue/vocabulary.ts'
+import type { MediaDialect } from '../../dialects/media.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { IncomingRequest, ModelRequest } from '../request/inference-request.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/send.ts'
+
+/** Why an endpoint cannot serve a request. */
+export interface FieldProblem {
+  field: string
+  /** Completes the sentence that begins with the field: `must be one of ...`. */
+  problem: string
+}
+
+/** A task other than text: its wire formats, and how a reply is read. */
+export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
+  name: Exclude<TaskName, 'text'>
+  dialects: Readonly<Partial<Record<DialectName, D>>>
+  /** Null if the endpoint supports everything the call asks for. */
+  findProblem?(call: Call, endpoint: Endpoint): FieldProblem | null
+  /** The keys of `provider.options` that are forwarded to the endpoint; null: all. */
+  listAllowedOptions?(endpoint: Endpoint): readonly string[]
+  /** Reads the reply of an upstream, or its beginning if it is streamed. */
+  receive(
+    exchange: UpstreamExchange,
+    upstream: UpstreamResponse,
+    sent: { call: Call; dialect: D },
+    gateway: Gateway,
+  ): Promise<Reply>
+  /** The reply of a provider that runs in this process; undefined for a provider on the network. */
+  simulate(
+    gateway: Gateway,
+    exchange: UpstreamExchange,
+    call: Call,
+    endpoint: Endpoint,
+  ): Promise<Reply> | undefined
+}
+
+/** A request whose body has been validated and decoded, but not routed yet. */
+export interface IncomingMedia<Call>
+  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'> {
+  /** As JSON in the client's format, without the bytes of uploaded files. */
+  body: JsonObject
+  call: Call
+  /** The text and media that the request consists of, as a prompt. */
+  prompt: ModelCall
+  /** The most that a provider can count for it. */
+  size: RequestSize
+}
+
+export interface MediaRequest<Call> extends ModelRequest {
+  /** The decoded request. */
+  media: Call
+}

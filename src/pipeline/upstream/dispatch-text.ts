@@ -1,0 +1,76 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ReplyContext } from '../../dialects/dialect.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { Transcript } from '../reply/transcript.ts'
+import { ReplyPipeline } from '../reply/transforms.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import { buildMetadata } from '../routing/metadata.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
+import type { UpstreamExchange } from './exchange.ts'
+import { withFailover } from './failover.ts'
+import { type Translation, translate } from './translate.ts'
+
+type ExecuteFn<R> = (exchange: UpstreamExchange, attempt: Attempt) => Promise<R>
+
+/** Sends a request for text to the candidates of a plan; each attempt has its own pipeline and transcript. */
+export function dispatchText<R>(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  trace: RequestTrace,
+  execute: ExecuteFn<R>,
+): Promise<AcceptedAttempt<R>> {
+  return withFailover(gateway, request, plan, trace, {
+    translate: (candidate) => translate(gateway, request, candidate),
+    execute: async (exchange, candidate, translation) => {
+      const attempt = beginAttempt(request, candidate, translation, trace)
+      return { ...attempt, reply: await execute(exchange, attempt) }
+    },
+  })
+}
+
+function beginAttempt(
+  request: InferenceRequest,
+  candidate: Candidate,
+  translation: Translation,
+  trace: RequestTrace,
+): Attempt {
+  trace.transcript = request.logsContent ? new Transcript() : null
+  return {
+    candidate,
+    translation,
+    context: buildReplyContext(request, candidate, trace),
+    pipeline: createPipeline(request, trace.transcript),
+  }
+}
+
+function createPipeline(
+  { replyTransforms, replyObservers }: InferenceRequest,
+  transcript: Transcript | null,
+): ReplyPipeline {
+  const observers = replyObservers.map((create) => create())
+  return new ReplyPipeline(
+    replyTransforms.map((create) => create()),
+    transcript ? [transcript, ...observers] : observers,
+  )
+}
+
+function buildReplyContext(
+  request: InferenceRequest,
+  { model, endpoint }: Candidate,
+  trace: RequestTrace,
+): ReplyContext {
+  return {
+    id: request.id,
+    created: Math.floor(request.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    tier: endpoint.service_tier,
+    call: request.content.call,
+    body: request.content.body,
+    elapsedMs: () => performance.now() - request.startedAt,
+    formatNames: request.options.reasoningFormatNames,
+    ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),
+  }
+}
