@@ -65,7 +65,7 @@ export const zeroCharge: Charge = {
 export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
   const reported = reply.usage !== null && isPlausible(reply.usage) ? reply.usage : null
   const isFree = hasNoBillableTokens(reply, reported)
-  const units = isFree ? [] : (reply.units ?? [])
+  const units = isFree ? [] : (reply.units?.filter(isPlausibleUnit) ?? [])
   const counted = isFree ? useReported(reported) : countUsage(reported, reply, terms)
   const listPrice = isFree
     ? computeAuxiliaryCost(counted.usage, terms.pricing, terms.at)
@@ -88,12 +88,12 @@ export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
 }
 
 function resolveFlag(
-  { usage, complete }: BillableReply,
+  { usage, complete, units }: BillableReply,
   reported: Usage | null,
   { source }: CountedUsage,
   isCapped: boolean,
 ): ChargeFlag | null {
-  if (reported !== usage) return 'implausible'
+  if (reported !== usage || units?.some((used) => !isPlausibleUnit(used))) return 'implausible'
   if (isCapped) return 'capped'
   return complete && source === 'estimated' ? 'uncounted' : null
 }
@@ -134,6 +134,13 @@ function isPlausible(usage: Usage): boolean {
   for (const name of countNames) if (!Number.isSafeInteger(usage[name]) || usage[name] < 0) return false
   const [prompt, completion] = [countPromptTokens(usage), countCompletionTokens(usage)]
   return prompt <= maxTokens && completion <= maxTokens && usage.webSearches <= maxTokens
+}
+
+/** Whatever a reply is made of, it is not made of more parts than this. */
+const maxQuantity = 1e12
+
+function isPlausibleUnit({ quantity }: BilledUnits): boolean {
+  return Number.isSafeInteger(quantity) && quantity >= 0 && quantity <= maxQuantity
 }
 
 const { reportedCost: _money, ...zeros } = zeroUsage

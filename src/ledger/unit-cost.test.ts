@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { BilledUnits } from '../call/units.ts'
 import { zeroUsage } from '../call/usage.ts'
 import type { EndpointPricing } from '../catalogue/price.ts'
+import { priceReply } from './charge.ts'
 import { computeCost } from './cost.ts'
 import { computeWorstCaseCost } from './worst-case.ts'
 
@@ -47,6 +48,22 @@ describe('R9 the cost of what is billed by other units', () => {
     expect(total({ billable: 'search', unit: 'search', quantity: 3, variants: [] }).total).toBe(0n)
     const cheaper = { ...pricing, discount: 0.5 }
     expect(computeCost(zeroUsage, cheaper, at, { units: [images(1, '1024x1024')] }).total).toBe(20_000_000n)
+  })
+
+  test('a quantity that cannot be one is not billed, and flagged', () => {
+    const reply = { usage: zeroUsage, complete: true, characters: 0, finished: true, failed: false }
+    const terms = {
+      pricing,
+      at,
+      isByok: false,
+      byokFee: 0,
+      hold: { amount: 10n ** 12n, byok: 0n },
+      promptEstimate: () => 0,
+      inputImages: 0,
+    }
+    const charge = priceReply({ ...reply, units: [images(1, '1024x1024'), images(0.5), images(-1)] }, terms)
+    expect(charge).toMatchObject({ cost: 40_000_000n, flag: 'implausible' })
+    expect(priceReply({ ...reply, failed: true, units: [images(1)] }, terms).cost).toBe(0n)
   })
 
   test('R3 the worst case includes them', () => {

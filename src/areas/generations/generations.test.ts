@@ -99,6 +99,9 @@ describeOnEachDatabase(
           latency_ms: 2500,
           first_token_ms: 300,
           attempts: '[{"provider":"Other AI","code":"rate_limit_exceeded","status":429}]',
+          billed_units: JSON.stringify([
+            { billable: 'output_image', unit: 'image', quantity: 2, variants: ['1024x1024'] },
+          ]),
           dropped: '["top_k"]',
           preset_id: 'preset-1',
           session_id: 'session-1',
@@ -159,7 +162,7 @@ describeOnEachDatabase(
           native_tokens_completion_images: 5,
           native_tokens_cached: 1000,
           num_media_prompt: 2,
-          num_media_completion: null,
+          num_media_completion: 2,
           num_input_audio_prompt: null,
           num_search_results: null,
           num_fetches: null,
@@ -213,6 +216,7 @@ describeOnEachDatabase(
             list_cost: 0.00627,
             reported_cost: 0.006,
             flag: 'capped',
+            billed_units: [{ billable: 'output_image', unit: 'image', quantity: 2, variants: ['1024x1024'] }],
             dropped: ['top_k'],
           },
         })

@@ -42,6 +42,15 @@ const tokenBuckets = z
   .meta({ id: 'TokenBuckets' })
   .describe('Disjoint counts: every token is in exactly one of them.')
 
+const billedUnits = z
+  .strictObject({
+    billable: z.string(),
+    unit: z.string(),
+    quantity: z.number().describe('Seconds are counted in milliseconds, megapixels in pixels.'),
+    variants: z.array(z.string()).describe('The names its price may have, the most specific first.'),
+  })
+  .meta({ id: 'BilledUnits' })
+
 const detailsRecord = z
   .strictObject({
     status: z.enum(['completed', 'failed', 'cancelled']),
@@ -64,6 +73,9 @@ const detailsRecord = z
       .enum(['capped', 'implausible', 'uncounted', 'interrupted'])
       .nullable()
       .describe('Anomalies of the charge.'),
+    billed_units: z
+      .array(billedUnits)
+      .describe('What was billed by another unit than the token: images, seconds, characters, searches.'),
     dropped: z.array(z.string()).describe("Fields of the request that the provider's format cannot carry."),
   })
   .meta({ id: 'GenerationDetails' })
@@ -86,7 +98,7 @@ export const generationRecord = z
     native_finish_reason: text,
     ...tokenFields,
     num_media_prompt: count.describe('The number of images in the prompt.'),
-    num_media_completion: count,
+    num_media_completion: count.describe('The number of images or videos in the reply.'),
     num_input_audio_prompt: count,
     num_search_results: count,
     num_fetches: count,
@@ -149,6 +161,7 @@ export function toGenerationRecord(
     ...toTokenFields(row),
     ...uncountedFields,
     num_media_prompt: row.input_images,
+    num_media_completion: countOutputMedia(row),
     usage: cost,
     total_cost: cost,
     upstream_inference_cost: row.is_byok ? usdFromNanos(row.upstream_cost_nanos) : null,
@@ -178,13 +191,25 @@ export function originOf(url: string | null): string | null {
 
 /** Fields of the record that this server does not count. */
 const uncountedFields = {
-  num_media_completion: null,
   num_input_audio_prompt: null,
   num_search_results: null,
   num_fetches: null,
   web_search_engine: null,
   moderation_latency: null,
   router: null,
+}
+
+function readUnits({ billed_units }: GenerationRow): z.input<typeof billedUnits>[] {
+  return billed_units === null ? [] : JSON.parse(billed_units)
+}
+
+const mediaUnits: ReadonlySet<string> = new Set(['image', 'video'])
+
+function countOutputMedia(row: GenerationRow): number | null {
+  const outputs = readUnits(row).filter(
+    ({ billable, unit }) => billable.startsWith('output') && mediaUnits.has(unit),
+  )
+  return outputs.length === 0 ? null : outputs.reduce((sum, { quantity }) => sum + quantity, 0)
 }
 
 function toProviderFields(
@@ -256,6 +281,7 @@ function toDetails(row: GenerationRow): z.input<typeof detailsRecord> {
     list_cost: usdFromNanos(row.upstream_cost_nanos),
     reported_cost: row.reported_cost_nanos === null ? null : usdFromNanos(row.reported_cost_nanos),
     flag: row.flag,
+    billed_units: readUnits(row),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
   }
 }

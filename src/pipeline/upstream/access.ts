@@ -152,6 +152,10 @@ function buildAccess(
 const deploymentPaths: [string, DialectName][] = [
   ['/chat/completions', 'chat'],
   ['/responses', 'responses'],
+  ['/embeddings', 'embeddings'],
+  ['/images/generations', 'images'],
+  ['/audio/speech', 'speech'],
+  ['/audio/transcriptions', 'transcriptions'],
 ]
 const defaultDeploymentPath: (typeof deploymentPaths)[number] = ['', 'chat']
 
