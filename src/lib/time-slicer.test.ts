@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { TimeSlicer } from './time-slicer.ts'
+import { runInSlices, TimeSlicer } from './time-slicer.ts'
 
 function work(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
@@ -33,5 +33,23 @@ test('S13 timers run during a long iteration', async () => {
   const results = await Array.fromAsync(slicer.iterate(slow))
   clearInterval(timer)
   expect(results).toHaveLength(200)
+  expect(ticks).toBeGreaterThan(5)
+})
+
+test('S13 timers run during the steps of a generator, which resolves to its result', async () => {
+  let ticks = 0
+  const timer = setInterval(() => ticks++, 1)
+  function* addUp(): Generator<undefined, number> {
+    let sum = 0
+    for (let index = 0; index < 200; index++) {
+      work(0.5)
+      sum += index
+      yield
+    }
+    return sum
+  }
+  const sum = await runInSlices(addUp())
+  clearInterval(timer)
+  expect(sum).toBe(19_900)
   expect(ticks).toBeGreaterThan(5)
 })

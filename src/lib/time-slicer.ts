@@ -56,3 +56,13 @@ export class TimeSlicer {
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
+
+/** Runs a generator to its end, yielding to the event loop between its steps as needed; resolves to what it returns. */
+export async function runInSlices<T>(steps: Iterator<unknown, T>): Promise<T> {
+  const slicer = new TimeSlicer()
+  for (;;) {
+    for (let pending = slicer.pendingYield; pending; pending = slicer.pendingYield) await pending
+    const { done, value } = slicer.runCounted(() => steps.next())
+    if (done) return value
+  }
+}

@@ -1,3 +1,5 @@
+import { encodeWavHeader } from '../../lib/wav.ts'
+
 /** One grey pixel. */
 export const greyPixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg=='
@@ -20,22 +22,6 @@ function buildToneSamples(): Uint8Array {
 export function buildTone(format: string | undefined): { format: string; data: string } {
   const body = buildToneSamples()
   if (format === 'pcm16') return { format, data: Buffer.from(body).toString('base64') }
-  return { format: 'wav', data: Buffer.concat([buildWavHeader(body.length), body]).toString('base64') }
-}
-
-function buildWavHeader(bytes: number): Uint8Array {
-  const header = Buffer.alloc(44)
-  header.write('RIFF', 0)
-  header.writeUInt32LE(36 + bytes, 4)
-  header.write('WAVEfmt ', 8)
-  header.writeUInt32LE(16, 16)
-  header.writeUInt16LE(1, 20)
-  header.writeUInt16LE(1, 22)
-  header.writeUInt32LE(sampleRate, 24)
-  header.writeUInt32LE(sampleRate * 2, 28)
-  header.writeUInt16LE(2, 32)
-  header.writeUInt16LE(16, 34)
-  header.write('data', 36)
-  header.writeUInt32LE(bytes, 40)
-  return header
+  const header = encodeWavHeader({ sampleRate, channels: 1, bits: 16 }, body.length)
+  return { format: 'wav', data: Buffer.concat([header, body]).toString('base64') }
 }
