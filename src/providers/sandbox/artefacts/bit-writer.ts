@@ -21,9 +21,10 @@ export class BitWriter {
     this.#pending &= (1 << this.#pendingBits) - 1
   }
 
-  /** Fills the current byte with zeros. */
-  align(): void {
-    if (this.#pendingBits > 0) this.writeBits(0, 8 - this.#pendingBits)
+  /** Fills the current byte with a bit. */
+  align(bit: 0 | 1 = 0): void {
+    const missing = (8 - this.#pendingBits) % 8
+    this.writeBits(bit * ((1 << missing) - 1), missing)
   }
 
   /** Only after `align`. */

@@ -74,6 +74,38 @@ test.each([
   expect(readPixels(png, width)).toHaveLength(height)
 })
 
+test.each(['png', 'jpeg', 'webp'] as const)('a %s has the size, the same each time', async (format) => {
+  for (const [width, height] of [
+    [1, 1],
+    [97, 33],
+    [640, 360],
+  ] as const) {
+    const bytes = await drawPicture({ ...options, width, height, format })
+    expect(readImageSize(bytes)).toEqual({ type: format, width, height })
+    expect(await drawPicture({ ...options, width, height, format })).toEqual(bytes)
+  }
+})
+
+test('a JPEG of lower quality is smaller, and is never transparent', async () => {
+  const draw = (quality: number) =>
+    drawPicture({ ...options, text: 'Some words', width: 300, height: 300, format: 'jpeg', quality })
+  const sizes = [await draw(10), await draw(60), await draw(95)].map((bytes) => bytes.length)
+  expect(sizes).toEqual(sizes.toSorted((a, b) => a - b))
+  expect(new Set(sizes).size).toBe(3)
+  const transparent = { ...options, background: 'transparent', format: 'jpeg' } as const
+  await expect(drawPicture(transparent)).rejects.toThrow(RangeError)
+})
+
+test('the data of a JPEG has no marker but its end', async () => {
+  const bytes = Buffer.from(
+    await drawPicture({ ...options, text: 'words '.repeat(20), width: 200, height: 200, format: 'jpeg' }),
+  )
+  const scan = bytes.subarray(bytes.indexOf(Buffer.of(0xff, 0xda)) + 14)
+  const markers = [...scan.keys()].filter((at) => scan[at] === 0xff && scan[at + 1] !== 0)
+  expect(markers).toEqual([scan.length - 2])
+  expect(scan.at(-1)).toBe(0xd9)
+})
+
 test('S13 the largest picture does not hold the event loop', async () => {
   let turns = 0
   let isDone = false
