@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { crc32 } from 'node:zlib'
 import { type FilmOptions, renderFilm } from './film.ts'
 
 const options: FilmOptions = {
@@ -130,6 +131,11 @@ test('the same words and seed give the same film, of bounded size', async () => 
   expect((await render({ seed: 2 })).equals(file)).toBe(false)
   const large = await render({ text: 'many words '.repeat(500), width: 1920, height: 1080, seconds: 8 })
   expect(large.length).toBeLessThan(12_000_000)
+})
+
+/** If these bytes change, decode the film again: `ffmpeg -v error -xerror -i film.mp4 -f null -` must print nothing. */
+test('a film is the one that FFmpeg decoded without an error', async () => {
+  expect(crc32(await render({ withAudio: true }))).toBe(3000298103)
 })
 
 test('sizes and lengths that it cannot make are refused', async () => {

@@ -1,7 +1,7 @@
 export const glyphWidth = 5
 export const glyphHeight = 7
 
-/** The printable characters of ASCII from the space on: seven rows of five pixels each, a row as one digit of base 32. */
+/** The printable characters of ASCII from the space on: seven rows of five pixels, each row a digit of base 32. */
 const glyphRows = [
   '0000000 4444404 aaa0000 aavavaa 4fke5u4 op248j3 cik8lid 4480000 2488842 8422248 04lel40 044v440 0000c48 000v000',
   '00000cc 01248g0 ehjlphe 4c4444e eh1248v v2421he 26aiv22 vgu11he 68guhhe v124888 ehhehhe ehhf12c 0cc0cc0 0cc0c48',
@@ -35,7 +35,7 @@ export function toFontCharacters(text: string): string {
   return [...plain].map((character) => replacements.get(character) ?? character).join('')
 }
 
-/** Whether a pixel of a character is set, as bits of its row from the left. */
+/** The pixels of one row of a character, as bits with the leftmost highest. */
 export function glyphRowOf(character: string, row: number): number {
   const glyph = glyphRows[character.charCodeAt(0) - 32] ?? missingGlyph
   return Number.parseInt(glyph[row] ?? '0', 32)

@@ -14,7 +14,7 @@ const blockSamples = blockSize * blockSize
 const components = 3
 const blocksPerStep = 32
 
-/** The end of a block is by far the most frequent symbol: two bits. All others have eight, leaving the last code unused. */
+/** The end of a block is the most frequent symbol by far: two bits. All others have eight; the last code is unused. */
 const endOfBlock = 0x00
 const sixteenZeros = 0xf0
 const runsAndSizes = Array.from(

@@ -86,6 +86,12 @@ test.each(['png', 'jpeg', 'webp'] as const)('a %s has the size, the same each ti
   }
 })
 
+/** If these bytes change, decode the picture again and compare it with the PNG: no pixel may differ. */
+test('a WebP is the one that libwebp decoded without a loss', async () => {
+  const picture = { text: 'A red fox', width: 320, height: 180, background: 'transparent', seed: 1 } as const
+  expect(crc32(await drawPicture({ ...picture, format: 'webp' }))).toBe(3390756157)
+})
+
 test('a JPEG of lower quality is smaller, and is never transparent', async () => {
   const draw = (quality: number) =>
     drawPicture({ ...options, text: 'Some words', width: 300, height: 300, format: 'jpeg', quality })

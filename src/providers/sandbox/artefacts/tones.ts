@@ -1,7 +1,7 @@
 /**
  * Bytes as sound: each byte is one symbol, two sines at once, the first for its low four bits and the second for its
- * high four bits, as a telephone keypad does it. All frequencies are multiples of the spacing, so that over one period of the
- * spacing they do not disturb each other, and below 3.2 kHz, so that a sample rate of 8 kHz preserves them.
+ * high four bits, as a telephone keypad does it. All frequencies are multiples of the spacing, so that over one period
+ * of the spacing they do not disturb each other, and below 3.2 kHz, so that a sample rate of 8 kHz preserves them.
  */
 export type Voice = 'low' | 'middle' | 'high'
 
