@@ -6,6 +6,8 @@ import type { BilledUnits } from './units.ts'
 /** Upper bounds of what a provider can count for a request. */
 export interface RequestSize {
   promptTokens: number
+  /** The number of inputs that may each fill the context; one if absent. */
+  prompts?: number
   /** The limit on output, if the request sets one. */
   outputTokens: number | null
   choices: number

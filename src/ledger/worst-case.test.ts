@@ -57,6 +57,12 @@ describe('R3 the worst case of a request', () => {
     expect(ceiling({ completion: '0.000001' }, {}, limits)).toBe(40_000n)
   })
 
+  test('each of several inputs may fill the context', () => {
+    const price = { prompt: '0.000001' }
+    expect(ceiling(price, { prompts: 2 }, { context_length: 400 })).toBe(800_000n)
+    expect(ceiling(price, { prompts: 5 }, { context_length: 400 })).toBe(1_000_000n)
+  })
+
   test('without a limit the output is that of the endpoint, or 32,768 if its context is as large', () => {
     const output = (limits: Partial<EndpointCapacity>) =>
       ceiling({ completion: '0.000000001' }, { outputTokens: null }, limits)

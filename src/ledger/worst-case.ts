@@ -44,7 +44,8 @@ function computeMaxPromptTokens(
   size: RequestSize,
   { max_prompt_tokens, context_length }: EndpointCapacity,
 ): number {
-  return Math.min(clampCount(size.promptTokens), max_prompt_tokens ?? maxCount, context_length ?? maxCount)
+  const longest = Math.min(max_prompt_tokens ?? maxCount, context_length ?? maxCount)
+  return Math.min(clampCount(size.promptTokens), longest * Math.max(1, clampCount(size.prompts ?? 1)))
 }
 
 /** What the request allows, up to the limit of the endpoint; else that limit; else the default. */

@@ -190,7 +190,8 @@ function createContextCheck(
   candidates: readonly Candidate[],
   { query }: FilterRules,
 ): ((candidate: Candidate) => boolean) | null {
-  if (candidates.length < 2) return null
+  // The inputs of other tasks are separate prompts.
+  if (candidates.length < 2 || query.task !== 'text') return null
   const promptTokens = estimatePromptTokens(query.call)
   const { maxTokens } = query.call
   return ({ endpoint }) => isWithinContext(endpoint, promptTokens, maxTokens)

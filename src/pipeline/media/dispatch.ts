@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import type { WireRequest } from '../../catalogue/provider.ts'
 import type { DialectName } from '../../catalogue/vocabulary.ts'
 import type { MediaDialect, MediaUpstreamRequest } from '../../dialects/media.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
@@ -69,9 +70,21 @@ function buildMediaCall<Call>({
 }: MediaTranslation<MediaDialect<Call>>): UpstreamCall {
   const { path, headers, body } = upstreamRequest
   const target = { path, access, upstream: dialect, isAdapted: false }
-  if (!Array.isArray(body)) return { ...target, headers, body: JSON.stringify(body) }
+  if (!Array.isArray(body)) return { ...target, ...adaptRequest(access, dialect, { path, headers, body }) }
   const form = encodeForm(body)
   return { ...target, headers: { ...headers, 'content-type': form.contentType }, body: form.body }
+}
+
+/** As text, with the provider's deviations from the format. */
+function adaptRequest<Call>(
+  { endpoint }: UpstreamAccess,
+  { name }: MediaDialect<Call>,
+  encoded: Pick<WireRequest, 'path' | 'headers' | 'body'>,
+): Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'isAdapted'> {
+  const wire = endpoint.provider.wire?.[name]
+  const request = { ...encoded, model: endpoint.upstream_model, stream: false }
+  const { path, headers, body } = wire?.adaptRequest(request) ?? encoded
+  return { path, headers, body: JSON.stringify(body), isAdapted: wire !== undefined }
 }
 
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
@@ -86,14 +99,30 @@ export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
   const { allowed, refused } = splitOptions(request, access, task)
   const model = access.endpoint.upstream_model
   const encoded = dialect.encodeRequest(request.media, { model, options: allowed })
-  const dropped = [...encoded.dropped, ...refused].sort()
+  const { body, rejected } = dropRejected(encoded, access, dialect)
+  const dropped = [...encoded.dropped, ...rejected, ...refused].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',
       `Strict mode: the provider does not support ${dropped.join(', ')}. Remove the fields, or x-headgate-strict.`,
       { dropped },
     )
-  return { dialect, upstreamRequest: { ...encoded, dropped }, isPassThrough: false, access }
+  return { dialect, upstreamRequest: { ...encoded, body, dropped }, isPassThrough: false, access }
+}
+
+/** Without the fields of the format that this provider rejects. */
+function dropRejected<Call>(
+  { body }: MediaUpstreamRequest,
+  { endpoint }: UpstreamAccess,
+  { name }: MediaDialect<Call>,
+): { body: MediaUpstreamRequest['body']; rejected: string[] } {
+  if (Array.isArray(body)) return { body, rejected: [] }
+  const { unsupported_parameters, provider } = endpoint
+  const fields = [...unsupported_parameters, ...(provider.wire?.[name]?.droppedFields ?? [])]
+  const rejected = fields.filter((field) => body[field] !== undefined)
+  if (rejected.length === 0) return { body, rejected }
+  const others = Object.entries(body).filter(([field]) => !rejected.includes(field))
+  return { body: Object.fromEntries(others), rejected }
 }
 
 /** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */

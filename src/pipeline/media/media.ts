@@ -39,7 +39,7 @@ export function excludeUnfit<Call, D extends MediaDialect<Call>, Reply>(
   const exclusions = [...plan.exclusions]
   for (const candidate of plan.candidates) {
     const { model, endpoint, byokKey } = candidate
-    const problem = findProblem(call, endpoint)
+    const problem = findProblem(call, endpoint, model)
     if (!problem) candidates.push(candidate)
     else exclusions.push({ model, endpoint, byokKeyId: byokKey?.id ?? null, reason: 'require_parameters' })
     first ??= problem

@@ -4,7 +4,12 @@ import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects
 import type { Charge } from '../../ledger/charge.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { buildReplyHeaders, listDroppedFields, toJsonResponse } from '../reply/http-response.ts'
+import {
+  buildReplyHeaders,
+  listDroppedFields,
+  toJsonResponse,
+  toTextResponse,
+} from '../reply/http-response.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { buildMetadata } from '../routing/metadata.ts'
 import type { Admission } from '../settlement/admit.ts'
@@ -14,8 +19,13 @@ import { createTrace, type RequestTrace } from '../settlement/trace.ts'
 import { dispatchMedia } from './dispatch.ts'
 import type { MediaRequest, MediaTask } from './task.ts'
 
-/** The body of a reply: JSON, or a text of another content type. */
-export type EncodedReply = JsonObject | { contentType: string; text: string }
+/** The body of a reply: JSON, or a text of any content type, in pieces if it may be long. */
+export type EncodedReply = JsonObject | EncodedText
+
+interface EncodedText {
+  contentType: string
+  text: string | string[]
+}
 
 /** Responds with a whole reply, after its charge is durable. */
 export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
@@ -64,11 +74,11 @@ export function buildMediaContext(
   }
 }
 
-function toResponse(gateway: Gateway, body: EncodedReply, headers: Record<string, string>): Response {
+export function toResponse(gateway: Gateway, body: EncodedReply, headers: Record<string, string>): Response {
   if (!isText(body)) return toJsonResponse(gateway, body, headers)
-  return new Response(body.text, { headers: { 'content-type': body.contentType, ...headers } })
+  return toTextResponse(gateway, body.text, { 'content-type': body.contentType, ...headers })
 }
 
-function isText(body: EncodedReply): body is { contentType: string; text: string } {
-  return typeof body.contentType === 'string' && typeof body.text === 'string'
+function isText(body: EncodedReply): body is EncodedText {
+  return typeof body.contentType === 'string' && (typeof body.text === 'string' || Array.isArray(body.text))
 }

@@ -1,7 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ModelCall } from '../../call/call.ts'
 import type { RequestSize } from '../../call/size.ts'
-import type { Endpoint } from '../../catalogue/model.ts'
+import type { Endpoint, Model } from '../../catalogue/model.ts'
 import type { DialectName, TaskName } from '../../catalogue/vocabulary.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
@@ -21,7 +21,7 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   name: Exclude<TaskName, 'text'>
   dialects: Readonly<Partial<Record<DialectName, D>>>
   /** Null if the endpoint supports everything the call asks for. */
-  findProblem?(call: Call, endpoint: Endpoint): FieldProblem | null
+  findProblem?(call: Call, endpoint: Endpoint, model: Model): FieldProblem | null
   /** The keys of `provider.options` that are forwarded to the endpoint; null: all. */
   listAllowedOptions?(endpoint: Endpoint): readonly string[]
   /** Reads the reply of an upstream, or its beginning if it is streamed. */

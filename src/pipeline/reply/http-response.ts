@@ -19,6 +19,18 @@ export function toJsonResponse(
   })
 }
 
+/** The pieces of a long text are sent one by one. */
+export function toTextResponse(
+  { timeSlicer }: Gateway,
+  text: string | string[],
+  headers: Record<string, string>,
+): Response {
+  if (typeof text === 'string') return new Response(text, { headers })
+  const length = text.reduce((sum, piece) => sum + piece.length, 0)
+  const isLong = length > chunkedReplyLength
+  return new Response(isLong ? timeSlicer.iterate(text.values()) : text.join(''), { headers })
+}
+
 export function buildStreamHeaders({ replyCodec }: ClientFormat): Record<string, string> {
   return {
     'content-type': replyCodec.streamContentType ?? 'text/event-stream; charset=utf-8',
