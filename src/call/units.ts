@@ -32,6 +32,6 @@ export interface BilledUnits {
   unit: BillingUnit
   /** Of the unit, or of its part in `unitScales`. */
   quantity: number
-  /** The names its price may have, the most specific first. */
-  variants: readonly string[]
+  /** The names its price may have, the most specific first; `any` if it is not known yet: the highest applies. */
+  variants: readonly string[] | 'any'
 }

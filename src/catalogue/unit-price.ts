@@ -18,6 +18,7 @@ export function findUnitPrice<P extends Pick<UnitPrice, 'billable' | 'unit' | 'v
   { billable, unit, variants }: BilledUnits,
 ): P | undefined {
   const rows = prices.filter((price) => price.billable === billable && price.unit === unit)
+  if (variants === 'any') return highest(rows)
   for (const variant of variants) {
     const row = rows.find((price) => price.variant === variant)
     if (row) return row

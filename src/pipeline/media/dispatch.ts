@@ -28,15 +28,17 @@ export interface AcceptedMedia<Reply> {
 }
 
 /** Sends a request to the candidates of its plan until one replies. */
-export function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
+export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
   gateway: Gateway,
-  request: MediaRequest<Call>,
+  received: MediaRequest<Call>,
   { plan }: Admission,
   trace: RequestTrace,
   task: MediaTask<Call, D, Reply>,
 ): Promise<AcceptedMedia<Reply>> {
   const { whole_reply } = gateway.settings.limits
-  trace.transcript = request.logsContent ? new Transcript() : null
+  trace.transcript = received.logsContent ? new Transcript() : null
+  const media = task.prepare ? await task.prepare(gateway, received.media) : received.media
+  const request = { ...received, media }
   return withFailover(gateway, request, plan, trace, {
     translate: (candidate) => translateMedia(gateway, request, candidate, task),
     execute: async (exchange, candidate, translation) => {
@@ -97,8 +99,8 @@ export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
   const access = resolveAccess(gateway, candidate, request.region)
   const dialect = findDialect(access, task)
   const { allowed, refused } = splitOptions(request, access, task)
-  const model = access.endpoint.upstream_model
-  const encoded = dialect.encodeRequest(request.media, { model, options: allowed })
+  const { upstream_model: model, image } = access.endpoint
+  const encoded = dialect.encodeRequest(request.media, { model, options: allowed, image })
   const { body, rejected } = dropRejected(encoded, access, dialect)
   const dropped = [...encoded.dropped, ...rejected, ...refused].sort()
   if (request.options.strict && dropped.length > 0)

@@ -22,6 +22,8 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   dialects: Readonly<Partial<Record<DialectName, D>>>
   /** Null if the endpoint supports everything the call asks for. */
   findProblem?(call: Call, endpoint: Endpoint, model: Model): FieldProblem | null
+  /** Completes an admitted call before it is sent: downloads what it refers to. Throws an error for the client. */
+  prepare?(gateway: Gateway, call: Call): Promise<Call>
   /** The keys of `provider.options` that are forwarded to the endpoint; null: all. */
   listAllowedOptions?(endpoint: Endpoint): readonly string[]
   /** Reads the reply of an upstream, or its beginning if it is streamed. */

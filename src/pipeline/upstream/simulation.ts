@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplyEvent } from '../../call/event.ts'
+import type { SimulateOptions } from '../../providers/simulation.ts'
 import { simulators } from '../../providers/simulators.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -13,11 +14,15 @@ export function simulateReply(
   exchange: UpstreamExchange,
 ): AsyncIterator<ReplyEvent> | undefined {
   const simulate = simulators.get(endpoint.provider.slug)
-  return simulate?.(content.call, endpoint.upstream_model, {
-    signal: exchange.signal,
-    sleep: (ms: number) => sleep(ms, exchange.signal),
-    maxBytes: gateway.settings.limits.reply_bytes,
-  })
+  return simulate?.(content.call, endpoint.upstream_model, buildSimulateOptions(gateway, exchange))
+}
+
+export function buildSimulateOptions({ settings }: Gateway, { signal }: UpstreamExchange): SimulateOptions {
+  return {
+    signal,
+    sleep: (ms: number) => sleep(ms, signal),
+    maxBytes: settings.limits.reply_bytes,
+  }
 }
 
 /** Rejects when the signal aborts first, and leaves no listener on it. */
