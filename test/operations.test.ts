@@ -57,7 +57,8 @@ describeOnEachDatabase(
         const sample = () => made.get(operation.id) ?? { path: '' }
         const send = (key: string | null, change: Partial<Sample> = {}) => {
           const { path, body } = { ...sample(), ...change }
-          return server().call(operation.method, path, { key, body: operation.rawBody ? undefined : body })
+          const isRaw = operation.rawBody && !operation.body
+          return server().call(operation.method, path, { key, body: isRaw ? undefined : body })
         }
 
         if (operation.access !== 'public') {

@@ -97,13 +97,13 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
 }
 
 function describeRequestBody(operation: Operation) {
-  if (operation.rawBody) {
-    const { contentType, schema } = operation.rawBody
-    return { requestBody: { required: true, content: { [contentType]: { schema } } } }
+  const { rawBody, body } = operation
+  if (!rawBody && !body) return {}
+  const content = {
+    ...(rawBody && { [rawBody.contentType]: { schema: rawBody.schema } }),
+    ...(body && { 'application/json': { schema: body } }),
   }
-  if (!operation.body) return {}
-  const required = operation.optionalBody !== true
-  return { requestBody: { required, content: { 'application/json': { schema: operation.body } } } }
+  return { requestBody: { required: operation.optionalBody !== true, content } }
 }
 
 function describeContent(operation: Operation) {

@@ -26,6 +26,8 @@ export interface OperationContext<A extends Access, P, Q, B> {
   body: SchemaOutput<B>
   /** The body as received: its JSON text and the value parsed from it. */
   source: RequestSource
+  /** In Azure paths, the name of the deployment. It is already the model of a JSON body. */
+  deployment: string | undefined
   httpRequest: Request
   region: DataRegion
 }
@@ -62,7 +64,7 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   body?: B
   /** An absent body is read as an empty object. */
   optionalBody?: boolean
-  /** A body that is not JSON, read by the handler. */
+  /** A body that is not JSON, read by the handler; next to `body`, where its content type is sent. */
   rawBody?: RawContent & { schema: Schema; maxBytes: number }
   inference?: InferenceOptions
   /** The errors of a client format, for its operations without inference. */

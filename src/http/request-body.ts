@@ -29,8 +29,10 @@ export async function readRequestBody(
   const { limits } = gateway.settings
   const counter = new JsonCounter(operation.inference ? limits.body_values : maxManagementValues)
   try {
-    const receivedText = await readBodyText(request, buildBodyLimits(gateway, operation), (arrived) =>
-      counter.add(arrived),
+    const receivedText = await readBodyText(
+      request,
+      buildBodyLimits(gateway, request, operation),
+      (arrived) => counter.add(arrived),
     )
     const text = receivedText.trim() === '' && operation.optionalBody ? '{}' : receivedText
     if (text.trim() === '')
@@ -60,8 +62,8 @@ function setDeploymentModel(text: string, body: unknown, deployment: string | un
   return { text: spliceJson(text, requestObject, withDeployment), body: withDeployment }
 }
 
-function buildBodyLimits(gateway: Gateway, operation: Operation): BodyLimits {
-  return { maxBytes: maxBytesOf(gateway, operation), pace: bodyPaceOf(gateway) }
+function buildBodyLimits(gateway: Gateway, request: Request, operation: Operation): BodyLimits {
+  return { maxBytes: maxBytesOf(gateway, request, operation), pace: bodyPaceOf(gateway) }
 }
 
 function validateBody(body: unknown, values: number, operation: Operation, schema: z.ZodType): unknown {
@@ -72,7 +74,14 @@ function validateBody(body: unknown, values: number, operation: Operation, schem
   return validateInput(isAlternate ? alternateFormat.body : schema, body, 'body', values)
 }
 
-export function maxBytesOf(gateway: Gateway, operation: Operation): number {
-  if (operation.inference) return gateway.settings.limits.body_bytes
-  return operation.rawBody?.maxBytes ?? maxJsonBytes
+/** Whether the handler reads the body itself. An operation may accept JSON besides a form. */
+export function isRawBody(request: Request, { body, rawBody }: Operation): boolean {
+  if (!rawBody) return false
+  const contentType = request.headers.get('content-type')?.toLowerCase() ?? ''
+  return !body || contentType.startsWith(rawBody.contentType)
+}
+
+export function maxBytesOf(gateway: Gateway, request: Request, operation: Operation): number {
+  if (operation.rawBody && isRawBody(request, operation)) return operation.rawBody.maxBytes
+  return operation.inference ? gateway.settings.limits.body_bytes : maxJsonBytes
 }

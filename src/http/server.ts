@@ -19,7 +19,7 @@ import { validateInput } from '../lib/validate-input.ts'
 import { authenticate, type Caller, hasCredential } from '../pipeline/request/authenticate.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
-import { maxBytesOf, readRequestBody } from './request-body.ts'
+import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 
 /** The canonical base path first; the second is what clients of other services use. */
 const basePaths = ['/api/v1', '/v1']
@@ -116,7 +116,7 @@ async function handleRequest(
     // Clients probe the server with HEAD before they send a key.
     if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
-    assertDeclaredLength(request, maxBytesOf(gateway, operation))
+    assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
     const cors = buildCorsHeaders(gateway, request, operation.access)
     let caller: Caller | null = null
     try {
@@ -178,8 +178,8 @@ async function runOperation(
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
-  const source =
-    operation.body && (await readRequestBody(gateway, httpRequest, operation, operation.body, deployment))
+  const schema = isRawBody(httpRequest, operation) ? undefined : operation.body
+  const source = schema && (await readRequestBody(gateway, httpRequest, operation, schema, deployment))
   // A model may be silent for longer than the idle timeout; the pipeline has its own timeouts.
   if (operation.inference) connections.timeout(httpRequest, 0)
   const region = resolveRegion(gateway, httpRequest)
@@ -191,6 +191,7 @@ async function runOperation(
     query,
     body: source?.body,
     source,
+    deployment,
     httpRequest,
     region,
   } as Parameters<Operation['handle']>[0]

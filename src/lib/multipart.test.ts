@@ -54,6 +54,17 @@ describe('readFormParts', () => {
     return offsets.slice(1).map((end, i) => bytes.subarray(offsets[i], end))
   }
 
+  test('the content type of a part', async () => {
+    const head = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav'
+    const headers = { 'content-type': type }
+    const body = `--b0undary\r\n${head}\r\n\r\nx\r\n${part('name="plain"', 'y')}--b0undary--\r\n`
+    const request = new Request('http://localhost/', { method: 'POST', headers, body })
+    const types: unknown[] = []
+    for await (const { contentType } of readFormParts(request, { maxBytes: 1000, pace }))
+      types.push(contentType)
+    expect(types).toEqual(['audio/wav', undefined])
+  })
+
   test('chunk boundaries do not change the parts', async () => {
     const bodies = fc.oneof(
       contents.map((list) => list.map((bytes) => Buffer.from(bytes).toString('latin1'))),

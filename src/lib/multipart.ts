@@ -5,6 +5,7 @@ import { type BodyLimits, readBodyChunks } from './body-reader.ts'
 export interface FormPart {
   name: string
   filename: string | undefined
+  contentType: string | undefined
   body: AsyncGenerator<Buffer>
 }
 
@@ -25,7 +26,7 @@ export async function* readFormParts(request: Request, limits: BodyLimits): Asyn
     const delimiter = Buffer.from(`\r\n--${boundary}`)
     for await (const _ of scanner.readUntil(delimiter));
     while (await hasNextPart(scanner)) {
-      const head = parseDisposition(await scanner.collectUntil(headerEnd, maxHeaderBytes))
+      const head = parseHead(await scanner.collectUntil(headerEnd, maxHeaderBytes))
       const body = scanner.readUntil(delimiter)
       yield { ...head, body }
       for await (const _ of body);
@@ -101,7 +102,7 @@ async function hasNextPart(scanner: MultipartScanner): Promise<boolean> {
   return true
 }
 
-function parseDisposition(headers: Buffer): { name: string; filename: string | undefined } {
+function parseHead(headers: Buffer): Omit<FormPart, 'body'> {
   const lines = headers.toString('utf8').split('\r\n')
   if (!lines.every((line) => /^[\w-]+:/.test(line)))
     throw malformedFormError('a part has no headers, or invalid ones')
@@ -111,7 +112,11 @@ function parseDisposition(headers: Buffer): { name: string; filename: string | u
   if (!/^content-disposition:\s*form-data\s*;/i.test(line) || name === undefined) {
     throw malformedFormError('a part has no name')
   }
-  return { name, filename: decodeExtendedValue(parameters.get('filename*')) ?? parameters.get('filename') }
+  return {
+    name,
+    filename: decodeExtendedValue(parameters.get('filename*')) ?? parameters.get('filename'),
+    contentType: lines.find((candidate) => /^content-type:/i.test(candidate))?.replace(/^[^:]+:\s*/, ''),
+  }
 }
 
 function parseParameters(line: string): Map<string, string> {
