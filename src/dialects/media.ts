@@ -36,8 +36,8 @@ export interface MediaUpstreamRequest {
   /** After the base URL, such as `/embeddings`. */
   path: string
   headers: Record<string, string>
-  /** JSON, or the fields of a form. */
-  body: JsonObject | FormField[]
+  /** JSON, the fields of a form, or bytes whose type is in `headers`. */
+  body: JsonObject | FormField[] | Uint8Array<ArrayBuffer>
   /** Requested fields this body cannot express, by their names in `x-headgate-dropped`. */
   dropped: string[]
 }

@@ -10,6 +10,7 @@ import { Transcript } from '../reply/transcript.ts'
 import type { Admission } from '../settlement/admit.ts'
 import type { AttemptedTranslation, RequestTrace } from '../settlement/trace.ts'
 import { resolveAccess, type UpstreamAccess } from '../upstream/access.ts'
+import { drainAbandoned } from '../upstream/drain-abandoned.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { withFailover } from '../upstream/failover.ts'
 import { send, type UpstreamCall } from '../upstream/send.ts'
@@ -42,9 +43,11 @@ export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
   return withFailover(gateway, request, plan, trace, {
     translate: (candidate) => translateMedia(gateway, request, candidate, task),
     execute: async (exchange, candidate, translation) => {
-      exchange.setTimeout(whole_reply)
-      const reply = await sendMedia(gateway, exchange, request.media, translation, task)
-      return { candidate, reply }
+      exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply))
+      const replying = sendMedia(gateway, exchange, request.media, translation, task)
+      if (task.isBilledOnArrival || candidate.endpoint.provider.billsAbandoned)
+        drainAbandoned(gateway, request, exchange, replying)
+      return { candidate, reply: await replying }
     },
   })
 }
@@ -72,6 +75,7 @@ function buildMediaCall<Call>({
 }: MediaTranslation<MediaDialect<Call>>): UpstreamCall {
   const { path, headers, body } = upstreamRequest
   const target = { path, access, upstream: dialect, isAdapted: false }
+  if (body instanceof Uint8Array) return { ...target, headers, body }
   if (!Array.isArray(body)) return { ...target, ...adaptRequest(access, dialect, { path, headers, body }) }
   const form = encodeForm(body)
   return { ...target, headers: { ...headers, 'content-type': form.contentType }, body: form.body }
@@ -118,7 +122,7 @@ function dropRejected<Call>(
   { endpoint }: UpstreamAccess,
   { name }: MediaDialect<Call>,
 ): { body: MediaUpstreamRequest['body']; rejected: string[] } {
-  if (Array.isArray(body)) return { body, rejected: [] }
+  if (Array.isArray(body) || body instanceof Uint8Array) return { body, rejected: [] }
   const { unsupported_parameters, provider } = endpoint
   const fields = [...unsupported_parameters, ...(provider.wire?.[name]?.droppedFields ?? [])]
   const rejected = fields.filter((field) => body[field] !== undefined)

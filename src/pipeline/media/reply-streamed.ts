@@ -82,8 +82,10 @@ class MediaSession<Call> {
     this.#trace = trace
     this.#settle = settle
     this.#accepted = accepted
+    const { signal } = request.httpRequest
     // The body is never read if the client disconnects before it starts.
-    request.httpRequest.signal.addEventListener('abort', () => void this.#abandon(), { once: true })
+    if (signal.aborted) void this.#abandon()
+    else signal.addEventListener('abort', () => void this.#abandon(), { once: true })
   }
 
   async *chunks(): AsyncGenerator<Chunk> {

@@ -20,6 +20,10 @@ export interface FieldProblem {
 export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   name: Exclude<TaskName, 'text'>
   dialects: Readonly<Partial<Record<DialectName, D>>>
+  /** How long an attempt may take until its reply is received; by default as long as any whole reply. */
+  timeoutMs?: number
+  /** Providers bill what they were sent, also if the connection closes: their replies are always received. */
+  isBilledOnArrival?: true
   /** Null if the endpoint supports everything the call asks for. */
   findProblem?(call: Call, endpoint: Endpoint, model: Model): FieldProblem | null
   /** Completes an admitted call before it is sent: downloads what it refers to. Throws an error for the client. */

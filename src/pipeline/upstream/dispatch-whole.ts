@@ -6,6 +6,7 @@ import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace
 import { buildUpstreamCall } from './build-call.ts'
 import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
 import { dispatchText } from './dispatch-text.ts'
+import { drainAbandoned } from './drain-abandoned.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { send } from './send.ts'
 import { collectEvents, simulateReply } from './simulation.ts'
@@ -27,20 +28,6 @@ export function dispatchWhole(
     exchange.release()
     return reply
   })
-}
-
-/** Some providers bill a reply whose client disconnected: it is read to the end, within the drain limit. */
-function drainAbandoned(
-  gateway: Gateway,
-  request: InferenceRequest,
-  exchange: UpstreamExchange,
-  replying: Promise<unknown>,
-): void {
-  exchange.outliveClient()
-  const ignore = () => undefined
-  const drain = () =>
-    gateway.drainLimiter.tryRun(() => replying.then(ignore, ignore)).then(() => exchange.abort())
-  request.httpRequest.signal.addEventListener('abort', () => void drain(), { once: true })
 }
 
 async function fetchReply(

@@ -1,0 +1,17 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { UpstreamExchange } from './exchange.ts'
+
+/** Some providers bill a reply whose client disconnected: it is read to the end, within the drain limit. */
+export function drainAbandoned(
+  gateway: Gateway,
+  request: ModelRequest,
+  exchange: UpstreamExchange,
+  replying: Promise<unknown>,
+): void {
+  exchange.outliveClient()
+  const ignore = () => undefined
+  const drain = () =>
+    gateway.drainLimiter.tryRun(() => replying.then(ignore, ignore)).then(() => exchange.abort())
+  request.httpRequest.signal.addEventListener('abort', () => void drain(), { once: true })
+}
