@@ -75,6 +75,8 @@ export interface TokenCounting {
 export interface DialectDefaults {
   /** The header of the API key; `Authorization: Bearer` when absent. */
   keyHeader?: string
+  /** The scheme of the key in `Authorization`; `Bearer` when absent. */
+  keyScheme?: string
   headers: Readonly<Record<string, string>>
   /** The format of reasoning signatures that its vendor understands. */
   signatureFormat: ReasoningFormat

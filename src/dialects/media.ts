@@ -10,7 +10,7 @@ import type { DialectDefaults } from './dialect.ts'
 /** A wire format of upstreams for a task other than text. `Call` is the internal form of a request. */
 export interface MediaDialect<Call> {
   name: DialectName
-  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader'>
+  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
   encodeRequest(call: Call, target: MediaTarget): MediaUpstreamRequest
   /** Decodes the body of a response with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure

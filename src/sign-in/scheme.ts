@@ -19,6 +19,8 @@ export type HeaderMap = Readonly<Record<string, string>>
 export interface SignInContext<Options> {
   /** The header a token goes into. */
   keyHeader: string
+  /** Before a token in `Authorization`; `Bearer` when absent. */
+  keyScheme?: string
   /** Region, project and the like of the address in use. */
   settings: ProviderSettings
   /** What the provider declares in `signIn`. */

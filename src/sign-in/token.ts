@@ -7,14 +7,14 @@ export interface Token {
 
 export const bearerHeader = 'authorization'
 
-/** `Authorization: Bearer`, or a header with only the token. */
+/** `Authorization` with a scheme, or a header with only the token. */
 export const token: SignInScheme<Token> = {
   kind: 'token',
   listSecrets: (credential) => [credential.token],
   identifierOf: (credential) => credential.token,
   createSigner: () => ({
-    sign: (_request, credential, { keyHeader }) => ({
-      [keyHeader]: keyHeader === bearerHeader ? `Bearer ${credential.token}` : credential.token,
+    sign: (_request, credential, { keyHeader, keyScheme = 'Bearer' }) => ({
+      [keyHeader]: keyHeader === bearerHeader ? `${keyScheme} ${credential.token}` : credential.token,
     }),
   }),
 }

@@ -20,7 +20,7 @@ import {
 
 /** What sending depends on of a wire format. */
 export interface WireFormat {
-  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader'>
+  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
   decodeError: UpstreamCodec['decodeError']
 }
 
@@ -218,6 +218,7 @@ function buildSignInContext(
   const { keyHeader, signIn } = endpoint.provider
   return {
     keyHeader: keyHeader ?? defaults.keyHeader ?? bearerHeader,
+    ...(defaults.keyScheme && { keyScheme: defaults.keyScheme }),
     settings,
     options: signIn,
     allowPrivate: gateway.settings.egress.allow_private,
