@@ -84,8 +84,8 @@ class MediaSession<Call> {
     this.#accepted = accepted
     const { signal } = request.httpRequest
     // The body is never read if the client disconnects before it starts.
-    if (signal.aborted) void this.#abandon()
-    else signal.addEventListener('abort', () => void this.#abandon(), { once: true })
+    if (signal.aborted) void this.#leave()
+    else signal.addEventListener('abort', () => void this.#leave(), { once: true })
   }
 
   async *chunks(): AsyncGenerator<Chunk> {
@@ -101,9 +101,13 @@ class MediaSession<Call> {
       if (event.length > 0) yield event
     } finally {
       // Without an end if the client disconnected during a write.
-      await this.#abandon()
-      stream.cancel()
+      await this.#leave()
     }
+  }
+
+  async #leave(): Promise<void> {
+    await this.#abandon()
+    this.#accepted.reply.cancel()
   }
 
   async #next(): Promise<Chunk | null> {
