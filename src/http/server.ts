@@ -334,4 +334,6 @@ const transportOptions = {
   // Sizes are checked per operation: the runtime's 413 has no error envelope.
   maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   idleTimeout: 120,
+  // The runtime would print the error of a stream that fails, which may quote a prompt.
+  development: false,
 }
