@@ -52,6 +52,14 @@ export function listUnimplementedFields(body: JsonObject, sent: JsonObject): str
   return unimplementedFields.filter((name) => isRequested(body[name]) && sent[name] === undefined)
 }
 
+/** The fields of a body outside a format, without those that are reported as unimplemented. */
+export function pickUnknown(body: JsonObject, known: ReadonlySet<string>): JsonObject {
+  const unknown: JsonObject = {}
+  for (const name in body)
+    if (!known.has(name) && !unimplementedFields.includes(name)) unknown[name] = body[name]
+  return unknown
+}
+
 function isRequested(value: unknown): boolean {
   if (value === undefined || value === null) return false
   return !Array.isArray(value) || value.some((entry) => asObject(entry)?.enabled !== false)

@@ -35,7 +35,7 @@ export interface MediaTarget {
 export interface MediaUpstreamRequest {
   /** After the base URL, such as `/embeddings`. */
   path: string
-  headers: Record<string, string>
+  headers: Readonly<Record<string, string>>
   /** JSON, the fields of a form, or bytes whose type is in `headers`. */
   body: JsonObject | FormField[] | Uint8Array<ArrayBuffer>
   /** Requested fields this body cannot express, by their names in `x-headgate-dropped`. */

@@ -1,5 +1,6 @@
 import type { ModelCall } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
+import type { UpstreamFailure } from '../call/failure.ts'
 
 /** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
@@ -9,6 +10,13 @@ export interface SimulateOptions {
   /** The maximum size of the reply. */
   maxBytes: number
 }
+
+/** The reply to a task other than text, or how it fails. */
+export type MediaSimulator<Call, Reply> = (
+  call: Call,
+  model: string,
+  options: SimulateOptions,
+) => Promise<{ reply: Reply } | { failure: UpstreamFailure }>
 
 /** Generates a reply inside this process. `model` is the endpoint's upstream name. */
 export type Simulator = (

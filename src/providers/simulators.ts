@@ -1,5 +1,11 @@
+import type { EmbeddingsCall, EmbeddingsReply } from '../call/embeddings.ts'
+import { simulateEmbeddings } from './sandbox/embeddings.ts'
 import { simulate } from './sandbox/simulate.ts'
-import type { Simulator } from './simulation.ts'
+import type { MediaSimulator, Simulator } from './simulation.ts'
 
 /** By provider slug, for the providers whose `inProcess` is set. */
 export const simulators: ReadonlyMap<string, Simulator> = new Map([['sandbox', simulate]])
+export const embeddingsSimulators: ReadonlyMap<
+  string,
+  MediaSimulator<EmbeddingsCall, EmbeddingsReply>
+> = new Map([['sandbox', simulateEmbeddings]])

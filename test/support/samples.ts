@@ -176,6 +176,7 @@ export const samples: Record<string, SampleFactory> = {
     model: 'sandbox/echo',
     messages: [{ role: 'user', content: 'Hello' }],
   }),
+  createEmbeddings: fixedSample('/embeddings', { model: 'sandbox/embedder', input: 'Hello' }),
   createResponse: fixedSample('/responses', { model: 'sandbox/echo', input: 'Hello' }),
   countResponseTokens: fixedSample('/responses/input_tokens', { model: 'sandbox/echo', input: 'Hello' }),
   compactResponse: fixedSample('/responses/compact', { model: 'sandbox/echo', input: 'Hello' }),

@@ -1,13 +1,57 @@
 import { z } from 'zod'
 import { listQuery, modelList, toModelList } from '../../catalogue/model-list.ts'
+import { chat } from '../../dialects/chat/chat.ts'
+import { decodeEmbeddings } from '../../dialects/embeddings/decode.ts'
+import { encodeEmbeddings } from '../../dialects/embeddings/encode.ts'
+import { embeddingsRequest, isPlainEmbeddings } from '../../dialects/embeddings/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
+import { handleCacheable } from '../../pipeline/media/cacheable.ts'
+import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
+
+const tag = 'Embeddings'
+
+const createEmbeddings = defineOperation({
+  id: 'createEmbeddings',
+  method: 'POST',
+  path: '/embeddings',
+  tag,
+  summary: 'Creates embeddings of texts, tokens or media.',
+  description:
+    'The vectors are in the order of the inputs. Models that accept more than text take `{ content: [...] }` objects.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError, isPlain: isPlainEmbeddings, deployments: true },
+  body: embeddingsRequest,
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  response: z
+    .looseObject({
+      object: z.literal('list'),
+      data: z.array(
+        z.looseObject({
+          object: z.literal('embedding'),
+          index: z.int(),
+          embedding: z.union([z.array(z.number()), z.string()]),
+        }),
+      ),
+      model: z.string(),
+      id: z.string(),
+      usage: z.looseObject({ prompt_tokens: z.int(), total_tokens: z.int(), cost: z.number() }),
+    })
+    .meta({ id: 'Embeddings' }),
+  handle: ({ gateway, caller, region, httpRequest, body }) => {
+    const incoming = { caller, region, httpRequest, ...decodeEmbeddings(body as JsonObject) }
+    return handleCacheable(gateway, incoming, embeddingsTask, encodeEmbeddings)
+  },
+})
 
 const listEmbeddingModels = defineOperation({
   id: 'listEmbeddingModels',
   method: 'GET',
   path: '/embeddings/models',
-  tag: 'Embeddings',
+  tag,
   summary: 'Lists the models that create embeddings.',
   access: 'any',
   query: z.object({ ...listQuery, ...availabilityQuery }),
@@ -19,4 +63,4 @@ const listEmbeddingModels = defineOperation({
   },
 })
 
-export const embeddingOperations = [listEmbeddingModels]
+export const embeddingOperations = [createEmbeddings, listEmbeddingModels]

@@ -163,7 +163,7 @@ export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
   return encoded
 }
 
-function encodeCost(cost: UsageCost): JsonObject {
+export function encodeCost(cost: UsageCost): JsonObject {
   return {
     cost: cost.total,
     is_byok: cost.isByok,

@@ -2,7 +2,9 @@ import { sha256 } from '../../lib/crypto.ts'
 import { findStringEnd } from '../../lib/json-string.ts'
 import { asNumber, type JsonObject } from '../../lib/json-values.ts'
 import type { EffectivePolicy } from '../../policy/effective.ts'
-import type { InferenceRequest } from '../request/inference-request.ts'
+import type { ClientFormat } from '../request/client-format.ts'
+import type { RequestContent } from '../request/content.ts'
+import type { MeasuredContent, ModelRequest, RequestFormat } from '../request/inference-request.ts'
 
 /** The response cache options of a request. */
 export interface CacheOptions {
@@ -35,16 +37,22 @@ function parseFlag(text: string | null): boolean | undefined {
 }
 
 /** Zero data retention applies to the response cache too. */
-export function forbidsRetention({ keyContext, options }: InferenceRequest): boolean {
+export function forbidsRetention({ keyContext, options }: ModelRequest): boolean {
   const enforced = Object.values(keyContext.policy.enforce_zdr).some(({ value }) => value)
   return enforced || options.preferences.zdr === true
+}
+
+/** For text, what is sent may also depend on the client's own text and headers. */
+export interface CacheableRequest extends ModelRequest {
+  format: RequestFormat & Partial<Pick<ClientFormat, 'dialect'>>
+  content: MeasuredContent & Partial<Pick<RequestContent, 'verbatim'>>
 }
 
 /**
  * Equal for two requests only if they come from the same key and would send the same to a provider. The policy is part
  * of it, so that a change of policy invalidates every entry.
  */
-export function computeCacheHash(request: InferenceRequest): string {
+export function computeCacheHash(request: CacheableRequest): string {
   const { caller, format, content, region, httpRequest, options } = request
   const { call, body, verbatim } = content
   const forwarded = format.dialect?.passthrough.headers ?? []

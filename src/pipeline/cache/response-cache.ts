@@ -13,12 +13,12 @@ import { buildSettlement } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { Transcript } from '../reply/transcript.ts'
-import type { InferenceRequest, SettledReply } from '../request/inference-request.ts'
+import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
 import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settlement/settle.ts'
-import { computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
+import { type CacheableRequest, computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
 
 /** The entry of a request that uses the response cache. */
@@ -29,7 +29,7 @@ export interface CacheKey {
 }
 
 /** A stored reply, without what is specific to one request. */
-interface CacheEntry {
+export interface CacheEntry<R> {
   /** The generation that produced it. */
   sourceId: string
   target: Omit<UpstreamTarget, 'pricing'>
@@ -38,11 +38,13 @@ interface CacheEntry {
   finish: ReplySummary['finishReasons'][number] | null
   dropped: string[]
   tier: ServedTier | null
-  reply: Reply
+  reply: R
 }
 
+type TextEntry = CacheEntry<Reply>
+
 /** Null if the request does not use the cache. */
-export function resolveCacheKey(gateway: Gateway, request: InferenceRequest): CacheKey | null {
+export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): CacheKey | null {
   if (!gateway.settings.response_cache.enabled) return null
   const preset = request.presetId === null ? null : request.content.body
   const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(request.httpRequest.headers, preset)
@@ -58,6 +60,10 @@ export function lookupCache(
   const stored = responseCache.get(hash, clock.now())
   metrics.recordCacheLookup(stored ? 'hit' : 'miss')
   return stored
+}
+
+export function buildMissHeaders({ ttlSeconds }: CacheKey): Record<string, string> {
+  return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(ttlSeconds) }
 }
 
 /** Records the reply to a request and stores it once the request is settled. */
@@ -79,43 +85,59 @@ export class CacheWriter {
       ...request,
       replyObservers: [...replyObservers, () => this.#recorder.restart()],
       onSettled: [...onSettled, (settled) => this.#store(request.id, settled)],
-      replyHeaders: {
-        ...request.replyHeaders,
-        'x-service-cache-status': 'MISS',
-        'x-service-cache-ttl': String(this.#key.ttlSeconds),
-      },
+      replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(this.#key) },
     }
   }
 
-  /** A failure to store must not fail the request. */
   #store(id: string, settled: SettledReply): void {
-    if (settled.status !== 'completed') return
-    try {
-      this.#write(id, settled)
-    } catch (err) {
-      this.#gateway.log.warn({ err, id }, 'failed to cache a reply')
-    }
-  }
-
-  #write(sourceId: string, { candidate, upstreamDialect, dropped, summary }: SettledReply): void {
     const { reply } = this.#recorder
-    if (!candidate || !reply) return
-    const entry: CacheEntry = {
-      sourceId,
-      target: buildUpstreamTarget(this.#gateway, candidate, upstreamDialect),
-      provider: candidate.endpoint.provider.name,
-      finish: summary?.finishReasons[0] ?? null,
-      dropped,
-      tier: tierOf(candidate, summary),
-      reply,
-    }
-    const { responseCache, clock, settings } = this.#gateway
-    const bytes = Buffer.from(JSON.stringify(entry))
-    if (bytes.length > settings.response_cache.entry_bytes) return
-    const at = clock.now()
-    const until = at + this.#key.ttlSeconds * 1000
-    responseCache.set(this.#key.hash, { bytes, at, until }, settings.response_cache.bytes)
+    if (reply) storeReply(this.#gateway, this.#key, id, settled, reply)
   }
+}
+
+/** Stores the reply to a request that is settled as completed. A failure to store must not fail the request. */
+export function storeReply(
+  gateway: Gateway,
+  key: CacheKey,
+  id: string,
+  settled: SettledReply,
+  reply: unknown,
+): void {
+  if (settled.status !== 'completed') return
+  try {
+    writeEntry(gateway, key, buildEntry(gateway, id, settled, reply))
+  } catch (err) {
+    gateway.log.warn({ err, id }, 'failed to cache a reply')
+  }
+}
+
+function buildEntry(
+  gateway: Gateway,
+  sourceId: string,
+  { candidate, upstreamDialect, dropped, summary }: SettledReply,
+  reply: unknown,
+): CacheEntry<unknown> | null {
+  if (!candidate) return null
+  return {
+    sourceId,
+    target: buildUpstreamTarget(gateway, candidate, upstreamDialect),
+    provider: candidate.endpoint.provider.name,
+    finish: summary?.finishReasons[0] ?? null,
+    dropped,
+    tier: tierOf(candidate, summary),
+    reply,
+  }
+}
+
+function writeEntry(
+  { responseCache, clock, settings }: Gateway,
+  { hash, ttlSeconds }: CacheKey,
+  entry: CacheEntry<unknown> | null,
+): void {
+  const bytes = Buffer.from(JSON.stringify(entry))
+  if (!entry || bytes.length > settings.response_cache.entry_bytes) return
+  const at = clock.now()
+  responseCache.set(hash, { bytes, at, until: at + ttlSeconds * 1000 }, settings.response_cache.bytes)
 }
 
 /** A stored reply, encoded for a request. */
@@ -133,7 +155,7 @@ export async function replayEntry(
   plan: RoutingPlan,
   stored: ByteCacheEntry,
 ): Promise<CachedReply> {
-  const entry: CacheEntry = JSON.parse(stored.bytes.toString())
+  const entry: TextEntry = JSON.parse(stored.bytes.toString())
   const events = replayEvents(entry.reply)
   const { body, finalBody } = request.content.call.stream
     ? encodeStream(request, entry, events)
@@ -143,25 +165,37 @@ export async function replayEntry(
     ...((finalBody && (await request.store?.(finalBody))) ?? []),
     ...buildContentStatements(gateway, request, { transcript, error: null, attempts: [] }),
   ]
-  const admission = await admitFree(gateway, request, plan)
-  await settle(gateway, createSettlement(request, admission, entry, extraStatements), request)
-  const now = gateway.clock.now()
-  const headers = {
-    'x-service-cache-status': 'HIT',
-    'x-service-cache-age': String(Math.max(0, Math.floor((now - stored.at) / 1000))),
-    'x-service-cache-ttl': String(Math.max(0, Math.ceil((stored.until - now) / 1000))),
-    'x-service-cache-source-id': entry.sourceId,
-  }
+  const headers = await settleHit(gateway, request, plan, stored, entry, extraStatements)
   const losses: string[] = []
   for (const event of events) addReplyLosses(losses, event, request.format.replyCodec.replyLimits)
   return { body, dropped: [...entry.dropped, ...losses], headers }
 }
 
-const zeroCost = buildCost(zeroCharge, undefined)
+/** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */
+export async function settleHit(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  stored: ByteCacheEntry,
+  entry: CacheEntry<unknown>,
+  extraStatements: Statement[],
+): Promise<Record<string, string>> {
+  const admission = await admitFree(gateway, request, plan)
+  await settle(gateway, createSettlement(request, admission, entry, extraStatements), request)
+  const now = gateway.clock.now()
+  return {
+    'x-service-cache-status': 'HIT',
+    'x-service-cache-age': String(Math.max(0, Math.floor((now - stored.at) / 1000))),
+    'x-service-cache-ttl': String(Math.max(0, Math.ceil((stored.until - now) / 1000))),
+    'x-service-cache-source-id': entry.sourceId,
+  }
+}
+
+export const zeroCost = buildCost(zeroCharge, undefined)
 
 function encodeWhole(
   request: InferenceRequest,
-  entry: CacheEntry,
+  entry: TextEntry,
 ): { body: JsonObject; finalBody: JsonObject } {
   const reply = { ...entry.reply, usage: zeroUsage }
   const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
@@ -170,7 +204,7 @@ function encodeWhole(
 
 function encodeStream(
   request: InferenceRequest,
-  entry: CacheEntry,
+  entry: TextEntry,
   events: ReplyEvent[],
 ): { body: string[]; finalBody: JsonObject | null } {
   const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
@@ -181,7 +215,7 @@ function encodeStream(
 
 function buildReplyContext(
   { id, at, content, options }: InferenceRequest,
-  { target, provider, tier }: CacheEntry,
+  { target, provider, tier }: TextEntry,
 ): ReplyContext {
   const { reasoningFormatNames } = options
   return {
@@ -204,9 +238,9 @@ function buildTranscript({ logsContent }: InferenceRequest, events: ReplyEvent[]
 }
 
 function createSettlement(
-  request: InferenceRequest,
+  request: ModelRequest,
   { draft, meteredIn }: Admission,
-  { target, finish, dropped, tier, sourceId }: CacheEntry,
+  { target, finish, dropped, tier, sourceId }: CacheEntry<unknown>,
   extraStatements: Statement[],
 ): Settlement {
   const latency = Math.round(performance.now() - request.startedAt)

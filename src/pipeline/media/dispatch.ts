@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { WireRequest } from '../../catalogue/provider.ts'
 import type { DialectName } from '../../catalogue/vocabulary.ts'
+import { listUnimplementedFields } from '../../dialects/fields.ts'
 import type { MediaDialect, MediaUpstreamRequest } from '../../dialects/media.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { encodeForm } from '../../lib/form-encode.ts'
@@ -76,21 +76,9 @@ function buildMediaCall<Call>({
   const { path, headers, body } = upstreamRequest
   const target = { path, access, upstream: dialect, isAdapted: false }
   if (body instanceof Uint8Array) return { ...target, headers, body }
-  if (!Array.isArray(body)) return { ...target, ...adaptRequest(access, dialect, { path, headers, body }) }
+  if (!Array.isArray(body)) return { ...target, headers, body: JSON.stringify(body) }
   const form = encodeForm(body)
   return { ...target, headers: { ...headers, 'content-type': form.contentType }, body: form.body }
-}
-
-/** As text, with the provider's deviations from the format. */
-function adaptRequest<Call>(
-  { endpoint }: UpstreamAccess,
-  { name }: MediaDialect<Call>,
-  encoded: Pick<WireRequest, 'path' | 'headers' | 'body'>,
-): Pick<UpstreamCall, 'path' | 'headers' | 'body' | 'isAdapted'> {
-  const wire = endpoint.provider.wire?.[name]
-  const request = { ...encoded, model: endpoint.upstream_model, stream: false }
-  const { path, headers, body } = wire?.adaptRequest(request) ?? encoded
-  return { path, headers, body: JSON.stringify(body), isAdapted: wire !== undefined }
 }
 
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
@@ -104,31 +92,38 @@ export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
   const dialect = findDialect(access, task)
   const { allowed, refused } = splitOptions(request, access, task)
   const { upstream_model: model, image } = access.endpoint
-  const encoded = dialect.encodeRequest(request.media, { model, options: allowed, image })
-  const { body, rejected } = dropRejected(encoded, access, dialect)
-  const dropped = [...encoded.dropped, ...rejected, ...refused].sort()
+  const standard = dialect.encodeRequest(request.media, { model, options: allowed, image })
+  const encoded = adaptToProvider(standard, access, dialect)
+  const unimplemented = listUnimplementedFields(request.content.body, {})
+  const dropped = [...encoded.dropped, ...refused, ...unimplemented].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',
       `Strict mode: the provider does not support ${dropped.join(', ')}. Remove the fields, or x-headgate-strict.`,
       { dropped },
     )
-  return { dialect, upstreamRequest: { ...encoded, body, dropped }, isPassThrough: false, access }
+  return { dialect, upstreamRequest: { ...encoded, dropped }, isPassThrough: false, access }
 }
 
-/** Without the fields of the format that this provider rejects. */
-function dropRejected<Call>(
-  { body }: MediaUpstreamRequest,
+/** Applies the provider's deviations from the format; none deviates in forms. */
+function adaptToProvider<Call>(
+  request: MediaUpstreamRequest,
   { endpoint }: UpstreamAccess,
   { name }: MediaDialect<Call>,
-): { body: MediaUpstreamRequest['body']; rejected: string[] } {
-  if (Array.isArray(body) || body instanceof Uint8Array) return { body, rejected: [] }
-  const { unsupported_parameters, provider } = endpoint
-  const fields = [...unsupported_parameters, ...(provider.wire?.[name]?.droppedFields ?? [])]
-  const rejected = fields.filter((field) => body[field] !== undefined)
-  if (rejected.length === 0) return { body, rejected }
-  const others = Object.entries(body).filter(([field]) => !rejected.includes(field))
-  return { body: Object.fromEntries(others), rejected }
+): MediaUpstreamRequest {
+  const { path, headers, body, dropped } = request
+  if (Array.isArray(body) || body instanceof Uint8Array) return request
+  const { provider, unsupported_parameters, upstream_model: model } = endpoint
+  const adapter = provider.wire?.[name]
+  const rejectedNames = [...unsupported_parameters, ...(adapter?.droppedFields ?? [])]
+  const rejected = rejectedNames.filter((field) => body[field] !== undefined)
+  const accepted = rejected.length === 0 ? body : omitFields(body, rejected)
+  const adapted = adapter?.adaptRequest({ model, stream: false, path, headers, body: accepted })
+  return { path, headers, body: accepted, ...adapted, dropped: [...dropped, ...rejected] }
+}
+
+function omitFields(body: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)))
 }
 
 /** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */

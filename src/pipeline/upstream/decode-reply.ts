@@ -78,10 +78,11 @@ export function assertFinished({ failure, isComplete, finishReasons }: ReplySumm
 export async function readJsonBody(
   exchange: UpstreamExchange,
   { response, secrets, maxBytes, maxContainers }: UpstreamResponse,
+  parse: typeof parseLongJson = parseLongJson,
 ): Promise<JsonObject> {
   const text = await readBounded(response, maxBytes, exchange)
   try {
-    const body = asObject(parseLongJson(redactReply(text, secrets), maxContainers))
+    const body = asObject(parse(redactReply(text, secrets), maxContainers))
     if (body) return body
   } catch (error) {
     if (!(error instanceof JsonError)) throw error

@@ -18,11 +18,7 @@ export function simulateReply(
 }
 
 export function buildSimulateOptions({ settings }: Gateway, { signal }: UpstreamExchange): SimulateOptions {
-  return {
-    signal,
-    sleep: (ms: number) => sleep(ms, signal),
-    maxBytes: settings.limits.reply_bytes,
-  }
+  return { signal, sleep: (ms: number) => sleep(ms, signal), maxBytes: settings.limits.reply_bytes }
 }
 
 /** Rejects when the signal aborts first, and leaves no listener on it. */

@@ -97,8 +97,9 @@ export const sandbox: Provider = {
     {
       id: 'sandbox/embedder',
       name: 'Embedder (simulated)',
-      description: 'Simulated: the same numbers for the same text, and no meaning in them.',
+      description: 'Simulated: texts that share words have similar embeddings, of 1,536 numbers by default.',
       context_length: 8192,
+      input_modalities: ['text', 'image', 'file', 'audio', 'video'],
       output_modalities: ['embeddings'],
       supported_parameters: [],
       endpoints: [

@@ -1,0 +1,107 @@
+import type { ModelCall } from '../../call/call.ts'
+import {
+  type EmbeddingInput,
+  type EmbeddingPart,
+  type EmbeddingsCall,
+  partsOf,
+} from '../../call/embeddings.ts'
+import { type MediaSource, sourceFromUrl } from '../../call/part.ts'
+import { computeRequestSize, type RequestSize } from '../../call/size.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { pickUnknown } from '../fields.ts'
+import { embeddingsRequest } from './schema.ts'
+
+/** A validated request in the internal form, as a prompt, and its size. */
+export function decodeEmbeddings(body: JsonObject): {
+  body: JsonObject
+  call: EmbeddingsCall
+  prompt: ModelCall
+  size: RequestSize
+} {
+  const call = decodeCall(body)
+  const prompt = toPrompt(call)
+  return { body, call, prompt, size: measure(call, prompt) }
+}
+
+function decodeCall(body: JsonObject): EmbeddingsCall {
+  const [dimensions, inputType, user] = [
+    asNumber(body.dimensions),
+    asString(body.input_type),
+    asString(body.user),
+  ]
+  return {
+    inputs: decodeInputs(body.input),
+    encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
+    ...(dimensions !== undefined && { dimensions }),
+    ...(inputType !== undefined && { inputType }),
+    ...(user !== undefined && { user }),
+    extra: pickUnknown(body, knownFields),
+  }
+}
+
+const knownFields: ReadonlySet<string> = new Set(Object.keys(embeddingsRequest.shape))
+
+/** A list of numbers is one input. */
+function decodeInputs(input: unknown): EmbeddingInput[] {
+  if (!Array.isArray(input)) return [{ kind: 'text', text: asString(input) ?? '' }]
+  return typeof input[0] === 'number' ? [{ kind: 'tokens', tokens: input }] : input.map(decodeInput)
+}
+
+function decodeInput(value: unknown): EmbeddingInput {
+  if (typeof value === 'string') return { kind: 'text', text: value }
+  if (Array.isArray(value)) return { kind: 'tokens', tokens: value }
+  const parts = asObjects(asObject(value)?.content).map(decodePart)
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+  // Text alone needs no model with other modalities.
+  return texts.length === parts.length ? { kind: 'text', text: texts.join('\n') } : { kind: 'parts', parts }
+}
+
+function decodePart(part: JsonObject): EmbeddingPart {
+  const type = asString(part.type) ?? ''
+  if (type === 'text') return { kind: 'text', text: asString(part.text) ?? '' }
+  if (type === 'image_url') {
+    const url = asString(asObject(part.image_url)?.url) ?? ''
+    return { kind: 'image', source: decodeDataUrl(url) ?? sourceFromUrl(url) }
+  }
+  const media = asObject(part[type]) ?? {}
+  const data = asString(media.data) ?? ''
+  const format = asString(media.format)
+  const inline = decodeDataUrl(data)
+  if (type === 'input_audio')
+    return { kind: 'audio', data: inline?.data ?? data, format: format ?? inline?.mediaType ?? 'wav' }
+  const isVideo = type === 'input_video'
+  const mediaType = format ? toMediaType(format, isVideo) : (inline?.mediaType ?? toMediaType('', isVideo))
+  const source: MediaSource = { kind: 'data', mediaType, data: inline?.data ?? data }
+  return { kind: isVideo ? 'video' : 'file', source }
+}
+
+function toMediaType(format: string, isVideo: boolean): string {
+  if (format.includes('/')) return format
+  return isVideo ? `video/${format || 'mp4'}` : `application/${format || 'pdf'}`
+}
+
+function decodeDataUrl(url: string): Extract<MediaSource, { kind: 'data' }> | undefined {
+  const head = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.-]+)*;base64,/.exec(url)
+  if (!head) return undefined
+  const mediaType = head[1] ?? 'application/octet-stream'
+  return { kind: 'data', mediaType, data: url.slice(head[0].length) }
+}
+
+/** A message for each input. Tokens have no text: providers that accept them count them. */
+function toPrompt({ inputs }: EmbeddingsCall): ModelCall {
+  return {
+    messages: inputs.map((input) => ({ role: 'user', parts: partsOf(input) })),
+    stream: false,
+    unknown: [],
+  }
+}
+
+function measure({ inputs }: EmbeddingsCall, prompt: ModelCall): RequestSize {
+  const bytes = inputs.reduce((sum, input) => sum + countBytes(input), 0)
+  return { ...computeRequestSize(prompt, {}, bytes), outputTokens: 0, prompts: inputs.length }
+}
+
+function countBytes(input: EmbeddingInput): number {
+  if (input.kind === 'tokens') return input.tokens.length
+  return Buffer.byteLength(input.kind === 'text' ? input.text : JSON.stringify(input.parts))
+}

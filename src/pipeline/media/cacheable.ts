@@ -1,0 +1,99 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects/media.ts'
+import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
+import {
+  buildMissHeaders,
+  type CacheEntry,
+  type CacheKey,
+  lookupCache,
+  resolveCacheKey,
+  settleHit,
+  storeReply,
+  zeroCost,
+} from '../cache/response-cache.ts'
+import { serveRequest } from '../inference.ts'
+import { buildReplyHeaders } from '../reply/http-response.ts'
+import { Transcript } from '../reply/transcript.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
+import { admit } from '../settlement/admit.ts'
+import { buildContentStatements } from '../settlement/content-log.ts'
+import { excludeUnfit } from './media.ts'
+import { parseMediaRequest } from './parse.ts'
+import { type EncodedReply, replyWithMedia, toResponse } from './reply-whole.ts'
+import type { IncomingMedia, MediaRequest, MediaTask } from './task.ts'
+
+type EncodeFn<Reply> = (reply: Reply, context: MediaReplyContext) => EncodedReply
+
+/** As `handleMedia`, with the response cache: for replies that are whole and can be stored as JSON. */
+export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
+  gateway: Gateway,
+  incoming: IncomingMedia<Call>,
+  task: MediaTask<Call, D, Reply>,
+  encodeReply: EncodeFn<Reply>,
+): Promise<Response> {
+  const request = await parseMediaRequest(gateway, incoming, task.name)
+  return serveRequest(gateway, request, async (routed) => {
+    const plan = excludeUnfit(routed, request.media, task)
+    const key = resolveCacheKey(gateway, request)
+    const stored = key && lookupCache(gateway, key)
+    if (stored) return replyFromCache(gateway, request, plan, stored, encodeReply)
+    const admission = await admit(gateway, request, plan)
+    if (!key) return replyWithMedia(gateway, request, admission, task, encodeReply)
+    const recorded = recordReply(gateway, request, key, encodeReply)
+    return replyWithMedia(gateway, recorded.request, admission, task, recorded.encodeReply)
+  })
+}
+
+/** Stores the reply once the request is settled. */
+function recordReply<Call, Reply extends MediaReply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  key: CacheKey,
+  encodeReply: EncodeFn<Reply>,
+): { request: MediaRequest<Call>; encodeReply: EncodeFn<Reply> } {
+  let received: Reply | undefined
+  return {
+    request: {
+      ...request,
+      onSettled: [...request.onSettled, (settled) => storeReply(gateway, key, request.id, settled, received)],
+      replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(key) },
+    },
+    encodeReply: (reply, context) => {
+      received = reply
+      return encodeReply(reply, context)
+    },
+  }
+}
+
+/** Responds with the stored reply to an identical request, at no charge. */
+async function replyFromCache<Call, Reply extends MediaReply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  plan: RoutingPlan,
+  stored: ByteCacheEntry,
+  encodeReply: EncodeFn<Reply>,
+): Promise<Response> {
+  const entry: CacheEntry<Reply> = JSON.parse(stored.bytes.toString())
+  const reply = { ...entry.reply, usage: zeroUsage, units: [] }
+  const body = encodeReply(reply, buildHitContext(request, entry))
+  const transcript = request.logsContent ? new Transcript() : null
+  const statements = buildContentStatements(gateway, request, { transcript, error: null, attempts: [] })
+  const headers = await settleHit(gateway, request, plan, stored, entry, statements)
+  return toResponse(gateway, body, { ...buildReplyHeaders(request, entry.dropped), ...headers })
+}
+
+function buildHitContext<Call>(
+  { id, at }: MediaRequest<Call>,
+  { target, provider }: CacheEntry<unknown>,
+): MediaReplyContext {
+  return {
+    id,
+    created: Math.floor(at / 1000),
+    model: target.model,
+    provider,
+    usage: zeroUsage,
+    cost: zeroCost,
+    metadata: null,
+  }
+}

@@ -1,0 +1,32 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { MediaSimulator } from '../../providers/simulation.ts'
+import { UpstreamError } from '../upstream/errors.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { buildSimulateOptions } from '../upstream/simulation.ts'
+
+/** The reply of a provider that runs in this process; undefined for a provider on the network. */
+export function simulateMedia<Call, Reply>(
+  simulators: ReadonlyMap<string, MediaSimulator<Call, Reply>>,
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: Call,
+  { provider, upstream_model }: Endpoint,
+): Promise<Reply> | undefined {
+  const simulate = simulators.get(provider.slug)
+  return simulate && run(exchange, simulate(call, upstream_model, buildSimulateOptions(gateway, exchange)))
+}
+
+async function run<Reply>(
+  exchange: UpstreamExchange,
+  simulating: ReturnType<MediaSimulator<unknown, Reply>>,
+): Promise<Reply> {
+  try {
+    const result = await simulating
+    if ('failure' in result) throw new UpstreamError(result.failure)
+    exchange.release()
+    return result.reply
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+}

@@ -1,0 +1,64 @@
+import {
+  type EmbeddingInput,
+  type EmbeddingPart,
+  type EmbeddingsCall,
+  type EmbeddingsReply,
+  partsOf,
+} from '../../call/embeddings.ts'
+import { type Usage, zeroUsage } from '../../call/usage.ts'
+import { encodeVector } from '../../dialects/embeddings/vector.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import type { MediaSimulator } from '../simulation.ts'
+import { embedText, maxDimensions } from './artefacts/vectors.ts'
+import { buildFailure, readDirectives } from './directives.ts'
+import { computePromptUsage } from './tokens.ts'
+
+const defaultDimensions = 1536
+
+/** Texts with words in common have similar vectors; what is not text is embedded by its hash. */
+export const simulateEmbeddings: MediaSimulator<EmbeddingsCall, EmbeddingsReply> = async (
+  call,
+  _model,
+  { sleep, signal },
+) => {
+  const texts = call.inputs.map(toText)
+  const { directives } = readDirectives(texts.join('\n'))
+  if (directives.startDelayMs) await sleep(directives.startDelayMs)
+  const failure = buildFailure(directives) ?? findFailure(call) ?? (directives.empty && emptyFailure)
+  if (failure) return { failure }
+  const vectors: string[] = []
+  for (const text of texts) {
+    signal.throwIfAborted()
+    const numbers = await embedText(readDirectives(text).rest, call.dimensions ?? defaultDimensions)
+    vectors.push(encodeVector(numbers, call.encoding))
+  }
+  return { reply: { vectors, usage: directives.noUsage ? null : countUsage(call), units: [] } }
+}
+
+const emptyFailure = {
+  kind: 'provider_unavailable',
+  status: null,
+  message: 'The sandbox was directed to send no embeddings.',
+} as const
+
+function findFailure({ dimensions = 1 }: EmbeddingsCall) {
+  if (dimensions <= maxDimensions) return undefined
+  const message = `dimensions: must be at most ${maxDimensions}.`
+  return { kind: 'invalid_request', status: 400, message, code: 'sandbox_invalid_request' } as const
+}
+
+function toText(input: EmbeddingInput): string {
+  if (input.kind === 'tokens') return input.tokens.join(' ')
+  return partsOf(input).map(describePart).join(' ')
+}
+
+function describePart(part: EmbeddingPart): string {
+  return part.kind === 'text' ? part.text : `${part.kind} ${sha256(JSON.stringify(part))}`
+}
+
+function countUsage({ inputs }: EmbeddingsCall): Usage {
+  const messages = inputs.map((input) => ({ role: 'user' as const, parts: partsOf(input) }))
+  const usage = computePromptUsage({ messages, stream: false, unknown: [] })
+  for (const input of inputs) if (input.kind === 'tokens') usage.input += input.tokens.length
+  return { ...zeroUsage, ...usage }
+}
