@@ -1,6 +1,7 @@
 import type { ModelCall } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
+import type { ImageEvent, ImagesCall } from '../call/images.ts'
 
 /** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
@@ -24,3 +25,6 @@ export type Simulator = (
   model: string,
   options: SimulateOptions,
 ) => AsyncGenerator<ReplyEvent>
+
+/** Generates images inside this process. */
+export type ImageSimulator = (call: ImagesCall, options: SimulateOptions) => AsyncGenerator<ImageEvent>

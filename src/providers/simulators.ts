@@ -1,7 +1,8 @@
 import type { EmbeddingsCall, EmbeddingsReply } from '../call/embeddings.ts'
 import { simulateEmbeddings } from './sandbox/embeddings.ts'
+import { simulateImages } from './sandbox/images.ts'
 import { simulate } from './sandbox/simulate.ts'
-import type { MediaSimulator, Simulator } from './simulation.ts'
+import type { ImageSimulator, MediaSimulator, Simulator } from './simulation.ts'
 
 /** By provider slug, for the providers whose `inProcess` is set. */
 export const simulators: ReadonlyMap<string, Simulator> = new Map([['sandbox', simulate]])
@@ -9,3 +10,4 @@ export const embeddingsSimulators: ReadonlyMap<
   string,
   MediaSimulator<EmbeddingsCall, EmbeddingsReply>
 > = new Map([['sandbox', simulateEmbeddings]])
+export const imageSimulators: ReadonlyMap<string, ImageSimulator> = new Map([['sandbox', simulateImages]])

@@ -1,4 +1,5 @@
 import { sha256 } from '../../src/lib/crypto.ts'
+import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
 
@@ -43,6 +44,14 @@ async function createGuardrailPath(call: TenantCall, rest: string): Promise<stri
 function buildUpload(): FormData {
   const form = new FormData()
   form.set('file', new File(['hello, file'], `${uniqueName('note')}.txt`, { type: 'text/plain' }))
+  return form
+}
+
+function buildImageEdit(): FormData {
+  const form = new FormData()
+  form.set('model', 'sandbox/painter')
+  form.set('prompt', 'Hello')
+  form.set('image', new File([Buffer.from(greyPixelPng, 'base64')], 'grey.png', { type: 'image/png' }))
   return form
 }
 
@@ -167,6 +176,8 @@ export const samples: Record<string, SampleFactory> = {
     messages: [{ role: 'user', content: 'Hello' }],
   }),
   createCompletion: fixedSample('/completions', { model: 'sandbox/echo', prompt: 'Hello' }),
+  createImages: fixedSample('/images', { model: 'sandbox/painter', prompt: 'Hello' }),
+  editImages: async () => ({ path: '/images/edits', body: buildImageEdit() }),
   createMessage: fixedSample('/messages', {
     model: 'sandbox/echo',
     max_tokens: 100,

@@ -6,6 +6,7 @@ import { inputModalities, outputModalities } from '../../catalogue/vocabulary.ts
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
+import { createImageOperations } from './create.ts'
 
 const tag = 'Images'
 
@@ -80,7 +81,7 @@ const listImageEndpoints = defineOperation({
   },
 })
 
-export const imageOperations = [listImageModels, listImageEndpoints]
+export const imageOperations = [...createImageOperations, listImageModels, listImageEndpoints]
 
 function capabilitiesOf(model: Model): ImageCapabilities[] {
   return model.endpoints.flatMap((endpoint) => (endpoint.image ? [endpoint.image] : []))

@@ -128,7 +128,7 @@ export const sandbox: Provider = {
     {
       id: 'sandbox/painter',
       name: 'Painter (simulated)',
-      description: 'Simulated: pictures of one colour, chosen by the prompt.',
+      description: 'Simulated: pictures that show the words of the prompt.',
       input_modalities: ['text', 'image'],
       output_modalities: ['image'],
       tokenizer: 'Media',
@@ -136,15 +136,14 @@ export const sandbox: Provider = {
       image: {
         supported_parameters: {
           n: { type: 'range', min: 1, max: 4 },
-          output_compression: { type: 'range', min: 0, max: 100 },
+          size: { type: 'enum', values: ['1024x1024', '1536x1024', '1024x1536', '2048x2048'] },
           resolution: { type: 'enum', values: ['1K', '2K'] },
-          aspect_ratio: { type: 'enum', values: ['1:1', '16:9', '9:16'] },
-          output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] },
+          aspect_ratio: { type: 'enum', values: ['1:1', '3:2', '2:3', '4:3', '3:4', '16:9', '9:16'] },
+          output_format: { type: 'enum', values: ['png'] },
           background: { type: 'enum', values: ['auto', 'transparent', 'opaque'] },
           seed: { type: 'boolean' },
           input_references: { type: 'range', min: 0, max: 4 },
         },
-        allowed_passthrough_parameters: ['colour'],
         supports_streaming: true,
         pricing: [
           { billable: 'output_image', unit: 'image', cost_usd: '0.02', variant: '1K' },

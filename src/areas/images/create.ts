@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { chat } from '../../dialects/chat/chat.ts'
+import { type AttachedImages, decodeImagesRequest, decodeReferences } from '../../dialects/images/decode.ts'
+import type { EventPrefix } from '../../dialects/images/encode.ts'
+import { type ImageOptions, imageEditForm, imageRequest } from '../../dialects/images/schema.ts'
+import { defineOperation, type OperationContext } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
+import { imagesTask, respondWithImages } from '../../pipeline/media/images.ts'
+import { handleMedia } from '../../pipeline/media/media.ts'
+import { readEditForm } from './edit-form.ts'
+
+const tag = 'Images'
+
+const imagesResponse = z
+  .looseObject({
+    created: z.int(),
+    data: z.array(z.looseObject({ b64_json: z.string(), media_type: z.string() })),
+    usage: z.looseObject({
+      prompt_tokens: z.int(),
+      completion_tokens: z.int(),
+      total_tokens: z.int(),
+      cost: z.number(),
+      is_byok: z.boolean(),
+    }),
+  })
+  .meta({ id: 'ImageGenerationResponse' })
+
+const createImages = defineOperation({
+  id: 'createImages',
+  method: 'POST',
+  path: '/images',
+  aliases: ['/images/generations'],
+  tag,
+  summary: 'Generates images from a prompt.',
+  description:
+    'With `stream: true` the response is a stream of server-sent events: previews, if the model has them, then the images.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError, deployments: true },
+  body: imageRequest,
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  otherContentTypes: streamTypes,
+  response: imagesResponse,
+  handle: (context) => {
+    const references = decodeReferences(context.body)
+    return generate(context, context.body, { references }, 'image_generation')
+  },
+})
+
+const editImages = defineOperation({
+  id: 'editImages',
+  method: 'POST',
+  path: '/images/edits',
+  tag,
+  summary: 'Generates images from a prompt and images, uploaded as a form.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError },
+  rawBody: { contentType: 'multipart/form-data', schema: imageEditForm, maxBytes: 0 },
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  otherContentTypes: streamTypes,
+  response: imagesResponse,
+  handle: async (context) => {
+    const { body, attached } = await readEditForm(context.gateway, context.httpRequest)
+    return generate(context, body, attached, 'image_edit')
+  },
+})
+
+export const createImageOperations = [createImages, editImages]
+
+function generate(
+  {
+    gateway,
+    caller,
+    region,
+    httpRequest,
+  }: Pick<
+    OperationContext<'inference', undefined, undefined, undefined>,
+    'gateway' | 'caller' | 'region' | 'httpRequest'
+  >,
+  options: ImageOptions,
+  attached: AttachedImages,
+  prefix: EventPrefix,
+): Promise<Response> {
+  const decoded = decodeImagesRequest(options, attached)
+  const incoming = { caller, region, httpRequest, body: options as JsonObject, ...decoded }
+  return handleMedia(gateway, incoming, imagesTask, respondWithImages(prefix))
+}

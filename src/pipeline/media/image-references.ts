@@ -1,0 +1,59 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ImageSource, ImagesCall } from '../../call/images.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { checkBase64, readBase64Image } from '../../lib/base64-image.ts'
+import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
+import { runInSlices } from '../../lib/time-slicer.ts'
+
+/** For one image; a host that is slower is not waited for. */
+const downloadMs = 30_000
+const maxImageBytes = 20 * 1024 * 1024
+
+/** Replaces the URLs of a call by what they refer to, and checks that every image is one. */
+export async function downloadReferences(gateway: Gateway, call: ImagesCall): Promise<ImagesCall> {
+  const budget = { bytes: gateway.settings.limits.body_bytes }
+  const references: ImageSource[] = []
+  for (const [index, source] of call.references.entries()) {
+    const field = `input_references.${index}`
+    references.push(
+      source.kind === 'url'
+        ? await downloadReference(gateway, source.url, field, budget)
+        : await checkReference(source, field),
+    )
+  }
+  const mask = call.mask && (await checkReference(call.mask, 'mask'))
+  return { ...call, references, ...(mask && { mask }) }
+}
+
+async function checkReference(source: ImageSource, field: string): Promise<ImageSource> {
+  if (source.kind === 'data' && !(await runInSlices(checkBase64(source.data))))
+    throw invalidFieldError(field, 'is not valid base64')
+  return source
+}
+
+/** `budget` is what the images of one request may have together: as much as a body. */
+async function downloadReference(
+  { settings }: Gateway,
+  url: string,
+  field: string,
+  budget: { bytes: number },
+): Promise<ImageSource> {
+  const maxBytes = Math.min(maxImageBytes, budget.bytes)
+  try {
+    const { status, bytes } = await sendBuffered(
+      { url, method: 'GET', headers: { accept: 'image/*' } },
+      { allowPrivate: settings.egress.allow_private, timeoutMs: downloadMs, maxBytes },
+    )
+    if (status !== 200)
+      throw invalidFieldError(field, `could not be downloaded: the host responded with ${status}`)
+    budget.bytes -= bytes.length
+    const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+    const info = readBase64Image(data)
+    if (!info) throw invalidFieldError(field, 'is not an image: PNG, JPEG, WebP, GIF or SVG')
+    return { kind: 'data', mediaType: info.mediaType, data }
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error
+    const limit = error.kind === 'too_large' ? ` The limit is ${maxBytes} bytes.` : ''
+    throw invalidFieldError(field, `could not be downloaded. ${error.message}${limit}`)
+  }
+}
