@@ -1,19 +1,160 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { buildSnapshot } from './build.ts'
+import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import { providers } from '../../src/providers/all.ts'
+import { buildSnapshot, type SnapshotDeclaration } from './build.ts'
 import { findReleaseDate } from './dates.ts'
 import { formatSnapshot } from './format-snapshot.ts'
+import { parsePriceList } from './price-list.ts'
+import { renderPricesPage } from './report.ts'
 
 const committed = readFileSync(new URL('../../src/catalogue/snapshot.json', import.meta.url), 'utf8')
 
-test('src/catalogue/snapshot.json is what `npm run catalogue` writes for its date and package version', () => {
-  const { version, date } = JSON.parse(committed) as { version: string; date: string }
-  expect(formatSnapshot(buildSnapshot(version, date)) === committed).toBe(true)
+/** Rows in the form of the second source. */
+const rows = {
+  'gpt-4o': {
+    litellm_provider: 'openai',
+    mode: 'chat',
+    input_cost_per_token: 3e-6,
+    output_cost_per_token: 1e-5,
+    input_cost_per_token_priority: 4.25e-6,
+    output_cost_per_token_priority: 1.7e-5,
+    max_input_tokens: 128_000,
+    max_output_tokens: 16_384,
+    deprecation_date: '2027-03-01',
+  },
+  'gpt-9-pro': {
+    litellm_provider: 'openai',
+    mode: 'responses',
+    input_cost_per_token: 2e-5,
+    output_cost_per_token: 8e-5,
+    supports_vision: true,
+    supports_pdf_input: true,
+    supports_function_calling: true,
+  },
+  'gpt-retired': {
+    litellm_provider: 'openai',
+    mode: 'chat',
+    input_cost_per_token: 1e-6,
+    output_cost_per_token: 1e-6,
+    deprecation_date: '2026-01-01',
+  },
+  'zai/glm-9': {
+    litellm_provider: 'zai',
+    mode: 'chat',
+    input_cost_per_token: 1e-6,
+    output_cost_per_token: 4e-6,
+    supports_function_calling: true,
+    supports_reasoning: true,
+  },
+  'nebius/zai-org/GLM-9-fp8': {
+    litellm_provider: 'nebius',
+    mode: 'chat',
+    input_cost_per_token: 9e-7,
+    output_cost_per_token: 3e-6,
+    supports_function_calling: false,
+  },
+  'xai/grok-video-9': {
+    litellm_provider: 'xai',
+    mode: 'video_generation',
+    output_cost_per_second: 0.08,
+    output_cost_per_second_720p: 0.14,
+    supported_modalities: ['text', 'image'],
+  },
+  'voyage/rerank-9': { litellm_provider: 'voyage', mode: 'rerank', input_cost_per_token: 5e-8 },
+  'cohere/rerank-v9': { litellm_provider: 'cohere', mode: 'rerank', input_cost_per_query: 0.002 },
+}
+
+const built = buildSnapshot({
+  date: '2026-11-15',
+  packageVersion: '0.1.8',
+  priceList: {
+    source: { name: 'litellm', version: '1.106.2', date: '2026-11-15' },
+    entries: parsePriceList(JSON.stringify(rows)),
+  },
+  providers,
+})
+const find = (id: string): ModelDeclaration | undefined =>
+  built.snapshot.models.find((model) => model.id === id)
+
+describe('a snapshot of both sources', () => {
+  test('records its sources and their dates', () => {
+    expect(built.snapshot.sources).toEqual([
+      { name: '@pydantic/genai-prices', version: '0.1.8', date: expect.stringMatching(/^2026-/) },
+      { name: 'litellm', version: '1.106.2', date: '2026-11-15' },
+    ])
+  })
+
+  test('has limits, tiers and the end of a model that both sources know', () => {
+    const model = find('openai/gpt-4o')
+    expect(model).toMatchObject({ context_length: 128_000, expiration_date: '2027-03-01' })
+    expect(model?.endpoints.slice(0, 2)).toMatchObject([
+      { provider: 'openai', max_completion_tokens: 16_384, pricing: { prompt: '0.000003' } },
+      { provider: 'openai', service_tier: 'priority', pricing: { prompt: '0.00000425' } },
+    ])
+  })
+
+  test('reports a disagreement on a page', () => {
+    expect(built.disagreements).toContainEqual({
+      model: 'openai/gpt-4o',
+      endpoint: 'openai',
+      field: 'prompt',
+      package: '0.0000025',
+      list: '0.000003',
+    })
+    expect(renderPricesPage(built)).toContain('| openai/gpt-4o | openai | prompt | 0.0000025 | 0.000003 |')
+  })
+
+  test('has models that only the price list knows, unless they have ended', () => {
+    expect(find('openai/gpt-9-pro')).toMatchObject({
+      input_modalities: ['text', 'image', 'file'],
+      endpoints: [{ upstream_model: 'gpt-9-pro', dialects: ['responses'] }],
+    })
+    expect(find('openai/gpt-retired')).toBeUndefined()
+  })
+
+  test('has one model with an endpoint for each seller, its maker first', () => {
+    const model = find('z-ai/glm-9')
+    expect(model?.endpoints.map(({ provider }) => provider)).toEqual(['z-ai', 'nebius'])
+    expect(model?.supported_parameters).toContain('tools')
+    expect(model?.endpoints[1]).toMatchObject({ quantization: 'fp8', upstream_model: 'zai-org/GLM-9-fp8' })
+    expect(model?.endpoints[1]?.supported_parameters).not.toContain('tools')
+  })
+
+  test('has outputs, units and formats by mode, and names the formats that a provider lacks', () => {
+    expect(find('voyageai/rerank-9')).toMatchObject({
+      output_modalities: ['rerank'],
+      endpoints: [{ dialects: ['rerank'], pricing: { prompt: '0.00000005' } }],
+    })
+    expect(find('cohere/rerank-v9')?.endpoints[0]).toMatchObject({
+      prompt_unit: 'search',
+      pricing: { prompt: '0.002', completion: '0' },
+    })
+    expect(find('x-ai/grok-video-9')).toMatchObject({
+      input_modalities: ['text', 'image'],
+      output_modalities: ['video'],
+      video: {
+        supported_resolutions: ['720p'],
+        pricing_skus: { per_second: '0.08', per_second_720p: '0.14' },
+      },
+    })
+    const xai = providers.find(({ slug }) => slug === 'xai')
+    expect(built.missingFormats.has('video at xai')).toBe(xai?.dialects.includes('video') === false)
+  })
 })
 
-test('the snapshot has one model per line', () => {
-  const { models } = JSON.parse(committed) as { models: unknown[] }
-  expect(committed.trimEnd().split('\n')).toHaveLength(models.length + 2)
+describe('src/catalogue/snapshot.json', () => {
+  test('is in the form that `npm run catalogue` writes, one model per line', () => {
+    const snapshot = JSON.parse(committed) as SnapshotDeclaration
+    expect(formatSnapshot(snapshot) === committed).toBe(true)
+    expect(committed.trimEnd().split('\n')).toHaveLength(snapshot.models.length + 2)
+  })
+
+  test('has the version of the installed price package', () => {
+    const { sources } = JSON.parse(committed) as SnapshotDeclaration
+    const file = new URL('../../node_modules/@pydantic/genai-prices/package.json', import.meta.url)
+    expect(sources[0]?.version).toBe(JSON.parse(readFileSync(file, 'utf8')).version)
+  })
 })
 
 test.each([

@@ -1,162 +1,112 @@
-import { calcPrice, findProvider, type ModelInfo } from '@pydantic/genai-prices'
 import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
-import type { Pricing } from '../../src/catalogue/price.ts'
-import { findReleaseDate } from './dates.ts'
-import { buildImageCapabilities } from './images.ts'
-import { type Listing, listNames, type PriceSource, sources } from './listings.ts'
-import { type ConvertedPrices, convertPrices } from './prices.ts'
-import { inferTraits } from './traits.ts'
+import type { Provider } from '../../src/catalogue/provider.ts'
+import { listPriceListOffers } from './list-offers.ts'
+import { type Disagreement, mergeOffers } from './merge-offers.ts'
+import { buildModel } from './model.ts'
+import { KnownModels } from './model-identity.ts'
+import { endpointKey, type Offer } from './offer.ts'
+import { findNewestPrice, listKnownNames, listPackageOffers } from './package-offers.ts'
+import type { PriceEntry } from './price-list.ts'
 
-type EndpointDeclaration = ModelDeclaration['endpoints'][number]
-
-/** One model of one provider in the price data. */
-interface Offer {
-  id: string
-  upstream: string
-  source: PriceSource
-  info: ModelInfo
-  price: ConvertedPrices
+export interface SourceRecord {
+  name: string
+  version: string
+  /** Of its newest prices. */
+  date: string
 }
 
 export interface SnapshotDeclaration {
-  source: string
-  version: string
+  /** The day whose prices are in effect. */
   date: string
+  sources: SourceRecord[]
   models: ModelDeclaration[]
 }
 
-/** Deterministic for a date and a package version. */
-export function buildSnapshot(version: string, date: string): SnapshotDeclaration {
-  const known = sources.filter((source) => !source.isAttachOnly).flatMap((source) => listOffers(source, date))
-  const ids = new Set(known.map((offer) => offer.id))
-  const offers = sources.flatMap((source) =>
-    source.isAttachOnly
-      ? listOffers(source, date).filter((offer) => ids.has(offer.id))
-      : known.filter((offer) => offer.source === source),
-  )
+export interface PriceList {
+  source: SourceRecord
+  entries: PriceEntry[]
+}
+
+export interface BuiltSnapshot {
+  snapshot: SnapshotDeclaration
+  disagreements: Disagreement[]
+  /** Endpoints in both sources. */
+  compared: number
+  /** Formats that no provider has yet, with the models that need them. */
+  missingFormats: Map<string, string[]>
+}
+
+export interface BuildOptions {
+  date: string
+  packageVersion: string
+  priceList: PriceList
+  providers: readonly Provider[]
+}
+
+/** Deterministic for its options. */
+export function buildSnapshot({ date, packageVersion, priceList, providers }: BuildOptions): BuiltSnapshot {
+  const bySlug = new Map(providers.map((provider) => [provider.slug, provider]))
+  const fromPackage = listPackageOffers(date)
+  const packageSource = {
+    name: '@pydantic/genai-prices',
+    version: packageVersion,
+    date: findNewestPrice(date),
+  }
+  const listed = listPriceListOffers(priceList.entries, new Set(bySlug.keys()))
+  const fromList = dropExpired(unifySpelling(listed, fromPackage), fromPackage, date)
+  const isListNewer = priceList.source.date >= packageSource.date
+  const { offers, ...comparison } = mergeOffers(fromPackage, fromList, isListNewer)
   const names = listKnownNames()
-  const models = [...Map.groupBy(offers, (offer) => offer.id).values()].map((group) => toModel(group, names))
-  return {
-    source: '@pydantic/genai-prices',
-    version,
-    date,
-    models: removeSharedAliases(models).sort((a, b) => (a.id < b.id ? -1 : 1)),
-  }
-}
-
-function listOffers(source: PriceSource, date: string): Offer[] {
-  const provider = findProvider({ providerId: source.source })
-  if (!provider) throw new Error(`the price data has no provider ${source.source}`)
-  const byRule = provider.models.flatMap(
-    (info) => source.rule?.(info).map((listing) => ({ listing, info })) ?? [],
+  const built = [...Map.groupBy(offers, (offer) => offer.id).values()].map((group) =>
+    buildModel(group, bySlug, names),
   )
-  const byTable = Object.entries(source.table ?? {}).map(([upstream, id]) => ({
-    listing: { id, upstream },
-    info: findModel(source.source, source.priceName?.(upstream) ?? upstream),
-  }))
-  return [...byRule, ...byTable].flatMap(({ listing, info }) => toOffer(source, listing, info, date))
-}
-
-function findModel(providerId: string, upstream: string): ModelInfo {
-  const result = calcPrice({}, upstream, { providerId })
-  if (!result) throw new Error(`the price data of ${providerId} has no ${upstream}`)
-  return result.model
-}
-
-function toOffer(source: PriceSource, { id, upstream }: Listing, info: ModelInfo, date: string): Offer[] {
-  const price = convertPrices(info, date)
-  const isFullyPriced = price?.unpriced.every((unit) => unit === 'input_video_mtok' && !acceptsVideo(id))
-  return price && isFullyPriced ? [{ id, upstream, source, info, price }] : []
-}
-
-function acceptsVideo(id: string): boolean {
-  return inferTraits(id).input_modalities?.includes('video') ?? false
-}
-
-/** Where the maker has one of these prices, an offer without it is incomplete. */
-const distinguishingPrices: (keyof Pricing)[] = [
-  'audio',
-  'audio_output',
-  'image_output',
-  'image_token',
-  'request',
-]
-
-function toModel(all: Offer[], names: string[]): ModelDeclaration {
-  const requiredPrices = distinguishingPrices.filter((key) => all[0]?.price.pricing[key] !== undefined)
-  const offers = all.filter((offer) => requiredPrices.every((key) => offer.price.pricing[key] !== undefined))
-  const [main] = offers
-  if (!main) throw new Error('a model has no offer')
-  const context = offers.find((offer) => offer.info.context_window)?.info.context_window
-  const traits = inferTraits(main.id)
-  const created = findReleaseDate(
-    main.id,
-    offers.map((offer) => offer.upstream),
-    names,
-  )
-  const aliases = listAliases(main.id, offers)
-  const description = describeOffer(main)
+  const models = removeSharedAliases(built.map(({ model }) => model))
   return {
-    id: main.id,
-    name: chooseDisplayName(main.id, offers),
-    ...(description && { description }),
-    ...(aliases.length > 0 && { aliases }),
-    ...(created && { created }),
-    ...(context && { context_length: context }),
-    ...traits,
-    ...(traits.output_modalities?.includes('image') && {
-      image: buildImageCapabilities(main.id, main.price.pricing),
-    }),
-    endpoints: offers.map((offer) => toEndpoint(offer, context)),
+    snapshot: {
+      date,
+      sources: [packageSource, priceList.source],
+      models: models.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    },
+    ...comparison,
+    missingFormats: collectMissing(built),
   }
 }
 
-function toEndpoint(
-  { id, source, upstream, info, price }: Offer,
-  context: number | undefined,
-): EndpointDeclaration {
-  const dialects = source.dialects?.(id)
-  return {
-    provider: source.provider,
-    upstream_model: upstream,
-    ...(source.variant && { variant: source.variant }),
-    ...(info.context_window && info.context_window !== context && { context_length: info.context_window }),
-    ...(dialects && { dialects }),
-    ...(price.promptUnit !== 'token' && { prompt_unit: price.promptUnit }),
-    pricing: price.pricing,
+/**
+ * One id for a model that the sources or providers spell differently: the package's, else that of the first seller. An
+ * endpoint that the package has under the same upstream name is the same one.
+ */
+function unifySpelling(offers: Offer[], fromPackage: Offer[]): Offer[] {
+  const known = new KnownModels(fromPackage.map(({ id }) => id))
+  const byUpstream = new Map(fromPackage.map((offer) => [`${offer.provider} ${offer.upstream}`, offer]))
+  const unified = new Map<string, Offer>()
+  for (const offer of offers) {
+    const same = byUpstream.get(`${offer.provider} ${offer.upstream}`)
+    const named = same ? { ...offer, ...identityOf(same) } : resolveIdentity(offer, known)
+    const key = endpointKey(named)
+    if (!unified.has(key)) unified.set(key, named)
   }
+  return [...unified.values()]
 }
 
-/** The maker's description, with the unit if it is not priced per token. */
-function describeOffer({ source, info, price }: Offer): string {
-  const text = source.isMaker ? (info.description ?? '').replace(/\s+/g, ' ').trim() : ''
-  const unit = price.promptUnit === 'second' ? 'Priced per second of audio.' : ''
-  return [text, unit].filter(Boolean).join(' ')
+function identityOf({ id, variant }: Offer): Pick<Offer, 'id' | 'variant'> {
+  return { id, variant }
 }
 
-/** The router's name, else the maker's unless the price data has it in lower case. */
-function chooseDisplayName(id: string, offers: Offer[]): string {
-  const routed = offers.find((offer) => offer.source.isRouter)?.info.name
-  const makerName = offers.find((offer) => offer.source.isMaker && offer.upstream === offer.info.id)?.info
-    .name
-  const name = routed ?? (makerName && /[A-Z]/.test(makerName) ? makerName : toTitle(id))
-  return name.replace(/\s+/g, ' ').trim()
+/** What looks like a variant may be a model of its own. */
+function resolveIdentity(offer: Offer, known: KnownModels): Offer {
+  const { fullId, variant } = offer
+  if (fullId && known.has(fullId)) return { ...offer, id: fullId, variant: undefined }
+  return { ...offer, id: known.resolve(offer.id), variant }
 }
 
-function toTitle(id: string): string {
-  const [, slug = '', day, variant] = /\/(.*?)(?:-(\d{4}-\d{2}-\d{2}))?(?::(\w+))?$/.exec(id) ?? []
-  const words = slug.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-  const suffix = [day, variant].flatMap((part) => (part ? [` (${part})`] : [])).join('')
-  return words.join(' ').replace(/^Gpt /, 'GPT-').replace(/ Tts$/, ' TTS') + suffix
-}
-
-/** The names that clients of the maker's API use for the model. */
-function listAliases(id: string, offers: Offer[]): string[] {
-  const author = id.slice(0, id.indexOf('/'))
-  const names = offers
-    .filter((offer) => offer.source.isMaker)
-    .flatMap(({ upstream }) => [upstream, `${author}/${upstream}`])
-  return [...new Set(names)].filter((name) => name !== id)
+/** Models that only the price list has are not listed after the day on which it says they are switched off. */
+function dropExpired(offers: Offer[], fromPackage: Offer[], date: string): Offer[] {
+  const known = new Set(fromPackage.map(({ id, provider }) => `${id} ${provider}`))
+  return offers.filter(({ id, provider, entry }) => {
+    const end = entry?.fields.deprecation_date
+    return typeof end !== 'string' || end >= date || known.has(`${id} ${provider}`)
+  })
 }
 
 /** Removes aliases of more than one model. */
@@ -171,10 +121,10 @@ function removeSharedAliases(models: ModelDeclaration[]): ModelDeclaration[] {
   })
 }
 
-/** Every literal name in the price data; some contain the release date. */
-function listKnownNames(): string[] {
-  const ids = [...new Set(sources.map(({ source }) => source))]
-  return ids.flatMap((providerId) =>
-    (findProvider({ providerId })?.models ?? []).flatMap((info) => [info.id, ...listNames(info.match)]),
-  )
+function collectMissing(built: ReturnType<typeof buildModel>[]): Map<string, string[]> {
+  const missing = new Map<string, string[]>()
+  for (const { model, missingFormats } of built) {
+    for (const name of missingFormats) missing.set(name, [...(missing.get(name) ?? []), model.id])
+  }
+  return missing
 }

@@ -6,7 +6,7 @@ function parseDigits(value: number): { digits: string; scale: number } {
   return { digits: whole + fraction, scale: fraction.length - Number(exponent) }
 }
 
-/** Shifts the decimal point in the text, which is exact. */
+/** Shifts the decimal point in the text, which is exact. Negative places shift it to the right. */
 export function shiftLeft(value: number, places: number): string {
   const { digits, scale } = parseDigits(value)
   return placePoint(digits, scale + places)

@@ -1,5 +1,5 @@
 import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
-import type { Pricing } from '../../src/catalogue/price.ts'
+import type { ImageRow } from './entry-media.ts'
 
 type Image = NonNullable<ModelDeclaration['image']>
 type Parameters = NonNullable<Image['supported_parameters']>
@@ -31,20 +31,24 @@ const parameterRules: [RegExp, Parameters, boolean][] = [
   ],
 ]
 
-/** Images are billed by tokens, whose number depends on size and quality. */
-export function buildImageCapabilities(id: string, prices: Pricing): Image {
-  const [, supported_parameters = {}, supports_streaming = false] =
-    parameterRules.find(([pattern]) => pattern.test(id)) ?? []
-  const entries: [NonNullable<Image['pricing']>[number]['billable'], string | undefined][] = [
-    ['output_image', prices.image_output ?? prices.completion],
-    ['input_image', prices.image_token ?? prices.prompt],
-    ['input_text', prices.prompt],
-  ]
+/** What a request may ask for, and the prices; sizes and qualities with prices of their own can be chosen. */
+export function buildImageCapabilities(id: string, pricing: ImageRow[]): Image {
+  const [, known, supports_streaming = false] = parameterRules.find(([pattern]) => pattern.test(id)) ?? []
   return {
-    supported_parameters,
+    supported_parameters: known ?? listPricedParameters(pricing),
+    allowed_passthrough_parameters: [],
     supports_streaming,
-    pricing: entries.flatMap(([billable, cost_usd]) =>
-      cost_usd ? [{ billable, unit: 'token', cost_usd }] : [],
-    ),
+    pricing,
+  }
+}
+
+function listPricedParameters(rows: ImageRow[]): Parameters {
+  const words = rows.flatMap(({ variant }) => variant?.split(' ') ?? [])
+  const sizes = words.filter((word) => /^\d/.test(word))
+  const qualities = words.filter((word) => !/^\d/.test(word))
+  const toEnum = (values: string[]) => ({ type: 'enum' as const, values: [...new Set(values)] })
+  return {
+    ...(qualities.length > 0 && { quality: toEnum(qualities) }),
+    ...(sizes.length > 0 && { size: toEnum(sizes) }),
   }
 }

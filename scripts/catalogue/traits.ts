@@ -1,4 +1,12 @@
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import { commonParameters, type ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import {
+  isTextMode,
+  outputOf,
+  readInputModalities,
+  readParameters,
+  readRejectedParameters,
+} from './entry-traits.ts'
+import type { PriceEntry } from './price-list.ts'
 
 type Traits = Pick<
   ModelDeclaration,
@@ -13,26 +21,51 @@ type Traits = Pick<
 type Rule<Value> = [RegExp, Value]
 
 /**
- * Properties that are not in the price data, by model name, from the authors' documentation. The first matching rule
- * wins; a model without a rule is text to text with the parameters that every server supports.
+ * Properties by model name, from the authors' documentation, and by the flags of the price list where no rule applies.
+ * The first matching rule wins; a model without a rule or flags is text to text with the parameters that every server
+ * supports.
  */
-export function inferTraits(modelId: string): Traits {
+export function inferTraits(modelId: string, entries: readonly PriceEntry[]): Traits {
   const id = modelId.replace(/:.*$/, '')
-  const output = findRule(outputs, id)
-  const text = output === undefined || output.includes('text')
+  const [main] = entries
+  const output = findOutput(id, main)
+  const isText = output === undefined || output.includes('text')
   const voices = findRule(speechVoices, id)
   const reasoning = output === undefined ? findRule(reasoningRules, id) : undefined
-  const tokenizer = text || output.includes('embeddings') ? findRule(tokenizers, id) : 'Media'
-  const parameters = text ? findRule(parameterRules, id) : []
-  const input = findRule(inputs, id)
+  const tokenizer = isText || output.includes('embeddings') ? findRule(tokenizers, id) : 'Media'
+  const parameters = isText ? findParameters(id, entries) : []
+  const input = findInput(id, main)
   return {
     ...(input && { input_modalities: input }),
     ...(output && { output_modalities: output }),
     ...(tokenizer && { tokenizer }),
     ...(parameters && { supported_parameters: parameters }),
-    ...(voices && { supported_voices: voices }),
+    ...(voices && output?.includes('speech') && { supported_voices: voices }),
     ...(reasoning && { reasoning }),
   }
+}
+
+/** The mode of the price list, unless it is chat, in which it also lists models that output something else. */
+function findOutput(id: string, main: PriceEntry | undefined): Traits['output_modalities'] {
+  if (!main || isTextMode(main.mode)) return findRule(outputs, id)
+  const ruled = findRule(outputs, id)
+  const output = outputOf(main)
+  return ruled && output?.every((modality) => ruled.includes(modality)) ? ruled : output
+}
+
+function findInput(id: string, main: PriceEntry | undefined): Traits['input_modalities'] {
+  const ruled = main?.mode === 'rerank' ? undefined : findRule(inputs, id)
+  if (ruled || !main) return ruled
+  const flagged = readInputModalities(main)
+  return flagged.length === 1 && flagged[0] === 'text' && isTextMode(main.mode) ? undefined : flagged
+}
+
+function findParameters(id: string, entries: readonly PriceEntry[]): Traits['supported_parameters'] {
+  const ruled = findRule(parameterRules, id)
+  const flagged = readParameters(entries)
+  if (!ruled && flagged.length === 0) return undefined
+  const rejected = new Set(entries[0] ? readRejectedParameters(entries[0]) : [])
+  return (ruled ?? [...commonParameters, ...flagged]).filter((name) => !rejected.has(name))
 }
 
 function findRule<Value>(rules: Rule<Value>[], id: string): Value | undefined {

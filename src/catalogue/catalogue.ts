@@ -219,17 +219,43 @@ const samplingParameters: readonly ParameterName[] = [
   'top_logprobs',
 ]
 
-/** An endpoint of a service tier always sends `service_tier`, even where the provider rejects it otherwise. */
+/** The parameters of an endpoint as sets, which are the same for many endpoints. */
+interface ParameterSets {
+  supports: ReadonlySet<string>
+  /** By the fields that the provider rejects. */
+  unsupported: Map<readonly string[], ReadonlySet<string>>
+}
+
+const parameterSets = new WeakMap<readonly ParameterName[], ParameterSets>()
+
+function parameterSetsOf(supported: readonly ParameterName[]): ParameterSets {
+  const known = parameterSets.get(supported)
+  if (known) return known
+  const sets = { supports: new Set(supported), unsupported: new Map() }
+  parameterSets.set(supported, sets)
+  return sets
+}
+
+const noFields: readonly string[] = []
+
+/** Without declared parameters, only what the provider rejects is unsupported. */
 function findUnsupportedParameters(
-  { unsupportedFields = [] }: Provider,
+  provider: Provider,
   { service_tier }: DeclaredEndpoint,
   supported: readonly ParameterName[] | undefined,
 ): ReadonlySet<string> {
+  const { unsupportedFields = noFields } = provider
+  // An endpoint of a service tier always sends it, even where the provider rejects it otherwise.
   const fields = service_tier
     ? unsupportedFields.filter((name) => name !== 'service_tier')
     : unsupportedFields
   if (!supported) return new Set(fields)
-  return new Set([...fields, ...samplingParameters.filter((name) => !supported.includes(name))])
+  const { supports, unsupported } = parameterSetsOf(supported)
+  const known = unsupported.get(fields)
+  if (known) return known
+  const set = new Set([...fields, ...samplingParameters.filter((name) => !supports.has(name))])
+  if (fields === unsupportedFields) unsupported.set(fields, set)
+  return set
 }
 
 function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogueProvider): Endpoint {
@@ -254,7 +280,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     max_prompt_tokens: declared.max_prompt_tokens ?? null,
     quantization: declared.quantization ?? null,
     supported_parameters: supported,
-    supports: new Set(supported),
+    supports: parameterSetsOf(supported).supports,
     unsupported_parameters: findUnsupportedParameters(
       provider,
       declared,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { providers } from '../providers/all.ts'
 import { buildCatalogue } from './catalogue.ts'
+import { declaredModel, tagOf } from './declared-model.ts'
 import { findModel } from './lookup.ts'
 import { modelRecord, toModelRecord } from './model-record.ts'
 import { listPrices } from './price.ts'
@@ -9,14 +11,35 @@ import { readSnapshot } from './snapshot.ts'
 const snapshot = readSnapshot()
 const catalogue = buildCatalogue({ settings: { providers: [], models: [] }, providers, environment: {} })
 
+const authors = new Map(providers.map(({ slug, author }) => [slug, author]))
+
+/** Neither source has prices of these. */
+const unlistedProviders = new Set([
+  ...['arcee-ai', 'chutes', 'clarifai', 'huggingface', 'inceptron', 'inference-net', 'io-net'],
+  ...['poolside', 'sandbox', 'siliconflow', 'stepfun', 'upstage', 'venice'],
+])
+
 describe('the snapshot', () => {
-  test('has hundreds of models, each once, with a date and a source', () => {
+  test('has hundreds of models, each once, with a date and its sources', () => {
     const ids = snapshot.models.map((model) => model.id)
-    expect(ids.length).toBeGreaterThan(300)
+    expect(ids.length).toBeGreaterThan(600)
     expect(new Set(ids).size).toBe(ids.length)
     expect(catalogue.snapshotDate).toBe(snapshot.date)
-    expect(snapshot.source).toBe('@pydantic/genai-prices')
-    expect(snapshot.date).toMatch(/^\d{4}-/)
+    expect(snapshot.sources.map(({ name }) => name)).toEqual(['@pydantic/genai-prices', 'litellm'])
+    for (const { version, date } of snapshot.sources) {
+      expect(version).toMatch(/^\d+\.\d+\.\d+$/)
+      expect(date <= snapshot.date).toBe(true)
+    }
+  })
+
+  test('is valid, and is read as the schema reads it', () => {
+    const text = readFileSync(new URL('./snapshot.json', import.meta.url), 'utf8')
+    const { models } = JSON.parse(text) as { models: { id: string }[] }
+    for (const [index, model] of models.entries()) {
+      const parsed = declaredModel.safeParse(model)
+      expect(`${model.id} ${parsed.error?.message}`).toBe(`${model.id} undefined`)
+      expect(snapshot.models[index]).toEqual(parsed.data)
+    }
   })
 
   test('names only built-in providers, and every model is in the catalogue', () => {
@@ -28,25 +51,78 @@ describe('the snapshot', () => {
     for (const { id } of snapshot.models) expect(catalogue.bySlug.get(id)?.id).toBe(id)
   })
 
-  test('has a decimal price for every endpoint, and no token above one cent', () => {
-    for (const model of snapshot.models) {
-      for (const { pricing, provider } of model.endpoints) {
-        expect(`${model.id} ${provider} ${pricing === undefined}`).toBe(`${model.id} ${provider} false`)
+  test('has models of every provider that the sources know', () => {
+    const used = new Set(
+      snapshot.models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)),
+    )
+    const missing = providers.map(({ slug }) => slug).filter((slug) => !used.has(slug))
+    expect(missing.filter((slug) => !unlistedProviders.has(slug))).toEqual([])
+  })
+
+  test('has no two endpoints of a model with the same tag, and the maker comes first', () => {
+    for (const { id, endpoints } of snapshot.models) {
+      const tags = endpoints.map((endpoint) => tagOf(endpoint))
+      expect([id, new Set(tags).size]).toEqual([id, tags.length])
+      const author = id.slice(0, id.indexOf('/'))
+      const makers = endpoints.filter(({ provider }) => authors.get(provider) === author)
+      if (makers.length > 0) expect([id, authors.get(endpoints[0]?.provider ?? '')]).toEqual([id, author])
+    }
+  })
+
+  test('has decimal prices, and no token above one cent', () => {
+    for (const { endpoints } of snapshot.models) {
+      for (const { pricing, prompt_unit } of endpoints) {
         if (!pricing) continue
         for (const price of listPrices(pricing)) expect(price).toMatch(/^\d+(\.\d+)?$/)
-        expect(Number(pricing.prompt)).toBeLessThan(0.01)
+        if (prompt_unit === 'token') expect(Number(pricing.prompt)).toBeLessThan(0.01)
         expect(Number(pricing.completion)).toBeLessThan(0.01)
       }
     }
   })
 
-  test('exactly the variants called free are free', () => {
-    for (const model of catalogue.models) {
-      const states = model.endpoints.map((endpoint) => endpoint.price_state)
-      expect([model.id, ...states]).toEqual([
-        model.id,
-        ...states.map(() => (model.id.endsWith(':free') ? 'free' : 'priced')),
-      ])
+  test('R8 exactly the variants called free are free, and few prices are unknown', () => {
+    const endpoints = catalogue.models.flatMap((model) => model.endpoints)
+    for (const { id, model_id, price_state } of endpoints) {
+      expect([id, price_state === 'free']).toEqual([id, model_id.endsWith(':free')])
+    }
+    const unknown = endpoints.filter(({ price_state }) => price_state === 'unknown')
+    expect(unknown.length / endpoints.length).toBeLessThan(0.03)
+  })
+
+  test('E8 the variants of image prices are a quality, a size, or both', () => {
+    const images = snapshot.models.flatMap((model) => [
+      model.image,
+      ...model.endpoints.map(({ image }) => image),
+    ])
+    const variants = images.flatMap((image) => image?.pricing.flatMap(({ variant }) => variant ?? []) ?? [])
+    expect(variants.length).toBeGreaterThan(10)
+    for (const variant of variants) {
+      expect(variant).toMatch(/^((low|medium|high|standard|hd)( \d+x\d+)?|\d+x\d+)$/)
+    }
+  })
+
+  test('names the prices of videos by unit, resolution and sound', () => {
+    const videos = snapshot.models.flatMap((model) => [
+      model.video,
+      ...model.endpoints.map(({ video }) => video),
+    ])
+    const skus = videos.flatMap((video) => Object.keys(video?.pricing_skus ?? {}))
+    expect(skus.length).toBeGreaterThan(20)
+    for (const sku of skus) {
+      expect(sku).toMatch(
+        /^per_(second|video|token)(_(360p|480p|720p|768p|1080p|1K|2K|4K))?(_with(out)?_audio)?$/,
+      )
+    }
+  })
+
+  test('has the longest reply of most text endpoints, never longer than the context', () => {
+    const endpoints = catalogue.models
+      .filter(({ output_modalities }) => output_modalities.join() === 'text')
+      .flatMap((model) => model.endpoints)
+    const limited = endpoints.filter(({ max_completion_tokens }) => max_completion_tokens !== null)
+    expect(limited.length / endpoints.length).toBeGreaterThan(0.5)
+    for (const { id, context_length, max_completion_tokens } of limited) {
+      expect([id, (max_completion_tokens ?? 0) <= (context_length ?? Infinity)]).toEqual([id, true])
     }
   })
 
@@ -70,7 +146,7 @@ describe('the snapshot', () => {
     })
     expect(price('openai/text-embedding-3-small')).toMatchObject({ prompt: '0.00000002', completion: '0' })
     expect(price('deepseek/deepseek-v4-pro')?.overrides).toContainEqual(
-      expect.objectContaining({ utc_start: 100, utc_end: 400 }),
+      expect.objectContaining({ utc_days: ['saturday', 'sunday'] }),
     )
   })
 
@@ -87,6 +163,8 @@ describe('the snapshot', () => {
     ['image', 'openai/gpt-image-1'],
     ['speech', 'openai/gpt-4o-mini-tts'],
     ['transcription', 'openai/whisper-1'],
+    ['rerank', 'cohere/rerank-v3.5'],
+    ['video', 'x-ai/grok-imagine-video'],
   ] as const)('%s is an output modality of %s', (modality, id) => {
     expect(findModel(catalogue, id)?.model.output_modalities).toContain(modality)
   })
