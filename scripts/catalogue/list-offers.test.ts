@@ -101,22 +101,31 @@ describe('sizes and qualities of images', () => {
     ...fields,
   })
 
-  test('are rows of one model, beside its token prices', () => {
+  test('are rows of one model', () => {
     const offers = list({
-      'gpt-image-9': image({ input_cost_per_token: 5e-6, output_cost_per_image_token: 4e-5 }),
+      'gpt-image-9': image({ input_cost_per_image: 0.03 }),
       'low/1024-x-1024/gpt-image-9': image({ input_cost_per_image: 0.011 }),
       '1536-x-1024/gpt-image-9': image({ input_cost_per_image: 0.05 }),
     })
     expect(offers).toMatchObject([
       {
         id: 'openai/gpt-image-9',
-        pricing: { prompt: '0.000005', image_output: '0.00004' },
         images: [
+          { unit: 'image', cost_usd: '0.03' },
           { unit: 'image', cost_usd: '0.011', variant: 'low 1024x1024' },
           { unit: 'image', cost_usd: '0.05', variant: '1536x1024' },
         ],
       },
     ])
+  })
+
+  test('are not charged besides tokens', () => {
+    const offers = list({
+      'gpt-image-9': image({ input_cost_per_token: 5e-6, output_cost_per_image_token: 4e-5 }),
+      'low/1024-x-1024/gpt-image-9': image({ input_cost_per_image: 0.011 }),
+    })
+    expect(offers).toMatchObject([{ pricing: { prompt: '0.000005', image_output: '0.00004' } }])
+    expect(offers[0]?.images).toBeUndefined()
   })
 
   test('make a model without a row of its own', () => {

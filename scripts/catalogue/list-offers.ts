@@ -4,7 +4,7 @@ import { convertImageRows, convertVideoSkus, type ImageRow, parseSizedKey } from
 import { convertUnitPrices } from './entry-prices.ts'
 import { isServedMode, isTextMode } from './entry-traits.ts'
 import { endpointKey, type Offer } from './offer.ts'
-import { type PriceEntry, readCount } from './price-list.ts'
+import { type PriceEntry, readCount, readPrice } from './price-list.ts'
 import { resolveSellerModel, type Seller, sellers, splitKey } from './sellers.ts'
 
 /** Providers whose formats select a service tier. */
@@ -77,17 +77,18 @@ function toOffers(seller: Seller, name: string, rows: NamedRow[]): Offer[] {
   return [offer, ...listTierOffers(offer, entry)]
 }
 
-/** Images by the token have no rows here; the same tokens are in `pricing`. */
+/**
+ * Images by the token have no rows here: their tokens are in `pricing`, and the prices of sizes and qualities in the
+ * source say the same in another unit, so that both would be charged.
+ */
 function readMediaPrices(entry: PriceEntry, rows: NamedRow[]): Pick<Offer, 'images' | 'videos'> {
   if (entry.mode === 'video_generation') {
     const videos = convertVideoSkus(entry)
     return Object.keys(videos).length > 0 ? { videos } : {}
   }
-  if (entry.mode !== 'image_generation' && entry.mode !== 'image_edit') return {}
-  const isTokenPriced = typeof entry.fields.output_cost_per_image_token === 'number'
-  const images: ImageRow[] = rows.flatMap((row) =>
-    row.variant === undefined && isTokenPriced ? [] : convertImageRows(row.entry, row.variant),
-  )
+  const isImage = entry.mode === 'image_generation' || entry.mode === 'image_edit'
+  if (!isImage || readPrice(entry, 'output_cost_per_image_token') !== undefined) return {}
+  const images: ImageRow[] = rows.flatMap((row) => convertImageRows(row.entry, row.variant))
   return images.length > 0 ? { images } : {}
 }
 

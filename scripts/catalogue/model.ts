@@ -144,8 +144,7 @@ function limitCompletion({ context, maxCompletion }: Offer): number | undefined 
 }
 
 function listImageRows({ images = [], pricing }: Offer): ImageRow[] {
-  const hasTokenPrices = pricing && images.every(({ variant }) => variant !== undefined)
-  return [...(hasTokenPrices ? buildTokenRows(pricing) : []), ...images]
+  return pricing && images.length === 0 ? buildTokenRows(pricing) : images
 }
 
 /** Prices of images and videos, where they differ from those of the model. */

@@ -83,7 +83,7 @@ export const videoSkuPattern =
 const videoSkuProblem =
   'must be per_second, per_video or per_token, with a resolution and with_audio or without_audio if the price depends on them'
 
-const videoCapabilities = z
+export const videoCapabilities = z
   .strictObject(videoFields)
   .partial()
   .extend({

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { signInFields } from '../sign-in/all.ts'
 import { declaredProvider } from './declared.ts'
-import { declaredEndpoint, declaredModel, imageCapabilities } from './declared-model.ts'
+import { declaredEndpoint, declaredModel, imageCapabilities, videoCapabilities } from './declared-model.ts'
 import { pricing } from './price.ts'
 
 // Named, so that openapi.json contains each once.
 z.globalRegistry
   .add(pricing, { id: 'DeclaredPricing' })
   .add(imageCapabilities, { id: 'DeclaredImage' })
+  .add(videoCapabilities, { id: 'DeclaredVideo' })
   .add(declaredEndpoint, { id: 'DeclaredEndpoint' })
   .add(declaredModel, { id: 'DeclaredModel' })
 
