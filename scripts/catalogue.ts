@@ -45,7 +45,7 @@ for (const { model, endpoint, field, package: old, list } of built.disagreements
   print(`${model} at ${endpoint}: ${field} is ${old} in the package, ${list} in the list`)
 }
 for (const [format, models] of built.missingFormats) {
-  print(`no format ${format}: ${models.length} models, such as ${models.slice(0, 3).join(', ')}`)
+  print(`no format for ${format}: ${models.length} models, such as ${models.slice(0, 3).join(', ')}`)
 }
 print(
   `${built.snapshot.models.length} models with the prices of ${date}; ${built.disagreements.length} disagreements in ${built.compared} endpoints of both sources`,

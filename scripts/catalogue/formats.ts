@@ -1,71 +1,63 @@
 import type { Provider } from '../../src/catalogue/provider.ts'
-import type { DialectName } from '../../src/catalogue/vocabulary.ts'
+import { type DialectName, type TaskName, taskDialects, tasks } from '../../src/catalogue/vocabulary.ts'
 
-/** The format of requests for each output besides text. */
-const formatByOutput: Record<string, string> = {
-  embeddings: 'embeddings',
-  rerank: 'rerank',
-  image: 'images',
-  speech: 'speech',
-  transcription: 'transcriptions',
-  video: 'video',
-}
-
-const googleFormats: Record<string, string> = {
-  embeddings: 'gemini-embeddings',
-  image: 'gemini-images',
-  speech: 'gemini-speech',
-  transcription: 'gemini-transcriptions',
-  video: 'gemini-video',
-}
-
-/** Formats of vendors, which are preferred to the common ones. */
-const vendorFormats: Record<string, Record<string, string>> = {
-  'google-ai-studio': googleFormats,
-  'google-vertex': googleFormats,
-  cohere: { embeddings: 'cohere-embeddings' },
-  voyageai: { embeddings: 'voyage-embeddings' },
-}
-
-/** Cloud providers serve the models of each author in one format only. */
-const cloudFormats: Record<string, [RegExp, DialectName][]> = {
+/** Formats in which a provider serves some of its models only. */
+const modelFormats: Record<string, [DialectName, RegExp][]> = {
+  'google-ai-studio': [
+    ['imagen', /^google\/imagen/],
+    ['gemini-images', /^google\/gemini/],
+  ],
   'google-vertex': [
-    [/^google\//, 'gemini'],
-    [/^anthropic\//, 'messages'],
-    [/./, 'chat'],
+    ['gemini', /^google\//],
+    ['messages', /^anthropic\//],
+    ['chat', /^(?!google\/|anthropic\/)/],
+    ['imagen', /^google\/imagen/],
+    ['gemini-images', /^google\/gemini/],
   ],
   'amazon-bedrock': [
-    [/^anthropic\//, 'messages'],
-    [/./, 'chat'],
+    ['messages', /^anthropic\//],
+    ['chat', /^(?!anthropic\/)/],
   ],
 }
 
 export interface FormatChoice {
   /** Undefined: the provider's. */
   dialects?: DialectName[]
-  /** A format that the provider does not have, so that the endpoint cannot be used yet. */
-  missing?: string
+  /** Tasks that the provider has no format for, so that the endpoint cannot be used for them yet. */
+  missing: string[]
 }
 
-/** The formats of an endpoint, of those that its provider has. */
+/** The formats of an endpoint: those of its provider for the model's tasks. */
 export function chooseFormats(
   provider: Provider,
   id: string,
   output: readonly string[],
   isResponsesOnly: boolean,
 ): FormatChoice {
-  if (output.includes('text')) {
-    const cloud = cloudFormats[provider.slug]?.find(([pattern]) => pattern.test(id))?.[1]
-    if (cloud) return { dialects: [cloud] }
-    return isResponsesOnly && provider.dialects.includes('responses') ? { dialects: ['responses'] } : {}
-  }
-  const wanted = listWantedFormats(provider.slug, id, output[0] ?? '')
-  const dialect = provider.dialects.find((name) => wanted.includes(name))
-  return dialect ? { dialects: [dialect] } : { missing: `${wanted[0]} at ${provider.slug}` }
+  const names = listTasks(output)
+  const served = provider.dialects.filter((name) => isServedIn(provider.slug, id, name, isResponsesOnly))
+  const dialects = served.filter((dialect) => names.some((task) => taskDialects[task].has(dialect)))
+  const missing = names
+    .filter((task) => !dialects.some((dialect) => taskDialects[task].has(dialect)))
+    .map((task) => `${task} at ${provider.slug}`)
+  const isWhole = names.join() === 'text' && dialects.length === countTextFormats(provider)
+  return { ...(dialects.length > 0 && !isWhole && { dialects }), missing }
 }
 
-function listWantedFormats(slug: string, id: string, output: string): string[] {
-  const vendor = id.startsWith('google/imagen') ? 'imagen' : vendorFormats[slug]?.[output]
-  const common = formatByOutput[output]
-  return [vendor, common].flatMap((name) => name ?? [])
+/** A model with text among its outputs generates its images and audio in the formats of text too. */
+function listTasks(output: readonly string[]): TaskName[] {
+  const names = Object.keys(tasks) as TaskName[]
+  return names.filter((task) =>
+    task === 'text' ? output.includes('text') : tasks[task].outputs.some((name) => output.includes(name)),
+  )
+}
+
+function isServedIn(slug: string, id: string, name: DialectName, isResponsesOnly: boolean): boolean {
+  const pattern = modelFormats[slug]?.find(([format]) => format === name)?.[1]
+  const isOtherText = isResponsesOnly && taskDialects.text.has(name) && name !== 'responses'
+  return !isOtherText && (pattern?.test(id) ?? true)
+}
+
+function countTextFormats({ dialects }: Provider): number {
+  return dialects.filter((name) => taskDialects.text.has(name)).length
 }

@@ -60,7 +60,7 @@ export function buildModel(
       ...(choices[index]?.dialects && { dialects: choices[index].dialects }),
     })),
   }
-  return { model, missingFormats: choices.flatMap(({ missing }) => missing ?? []) }
+  return { model, missingFormats: choices.flatMap(({ missing }) => missing) }
 }
 
 /** Makers before hosts, aggregators last, and service tiers after the default one. */

