@@ -42,7 +42,9 @@ export function buildImageCapabilities(id: string, pricing: ImageRow[]): Image {
   }
 }
 
+/** A row without a variant is the price of every other value, which the sources do not have. */
 function listPricedParameters(rows: ImageRow[]): Parameters {
+  if (rows.some(({ variant }) => variant === undefined)) return {}
   const words = rows.flatMap(({ variant }) => variant?.split(' ') ?? [])
   const sizes = words.filter((word) => /^\d/.test(word))
   const qualities = words.filter((word) => !/^\d/.test(word))

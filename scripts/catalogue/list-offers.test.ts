@@ -157,5 +157,7 @@ describe('service tiers', () => {
     expect(list({ 'groq/openai/gpt-oss-120b': chat('groq', flex) })).toHaveLength(1)
     expect(list({ 'gpt-9': chat('openai', { ...flex, input_cost_per_audio_token: 4e-6 }) })).toHaveLength(1)
     expect(list({ 'gpt-9': chat('openai', { input_cost_per_token_flex: 5e-7 }) })).toHaveLength(1)
+    const longPrompts = { input_cost_per_token_above_200k_tokens: 2e-6 }
+    expect(list({ 'gpt-9': chat('openai', { ...flex, ...longPrompts }) })).toHaveLength(1)
   })
 })

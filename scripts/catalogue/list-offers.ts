@@ -103,15 +103,22 @@ const distinguishingPrices: (keyof Pricing)[] = ['audio', 'audio_output', 'image
 
 /** The Messages format of cloud providers has no service tiers. */
 function listTierOffers(offer: Offer, entry: PriceEntry): Offer[] {
-  if (!tierProviders.has(offer.provider) || offer.id.startsWith('anthropic/')) return []
+  const { id, provider, pricing } = offer
+  if (!pricing || !tierProviders.has(provider) || id.startsWith('anthropic/')) return []
   return serviceTiers.flatMap((tier) => {
     const prices = convertUnitPrices(entry, tier)
-    const isComplete =
-      prices &&
-      prices.pricing.completion !== '0' &&
-      distinguishingPrices.every(
-        (key) => offer.pricing?.[key] === undefined || prices.pricing[key] !== undefined,
-      )
-    return isComplete && offer.pricing ? [{ ...offer, tier, pricing: prices.pricing }] : []
+    return prices && isCompleteTier(prices.pricing, pricing)
+      ? [{ ...offer, tier, pricing: prices.pricing }]
+      : []
   })
+}
+
+/** It has every kind of price that the default tier has, for prompts of every length. */
+function isCompleteTier(tier: Pricing, standard: Pricing): boolean {
+  const sizes = new Set(tier.overrides?.map((override) => override.min_prompt_tokens))
+  return (
+    tier.completion !== '0' &&
+    distinguishingPrices.every((key) => standard[key] === undefined || tier[key] !== undefined) &&
+    (standard.overrides ?? []).every(({ min_prompt_tokens: size }) => size === undefined || sizes.has(size))
+  )
 }

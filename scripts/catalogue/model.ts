@@ -32,10 +32,11 @@ export function buildModel(
   providers: ReadonlyMap<string, Provider>,
   names: string[],
 ): BuiltModel {
-  const offers = selectComplete(all.toSorted((a, b) => rankOffer(a) - rankOffer(b)))
+  const complete = selectComplete(all.toSorted((a, b) => rankOffer(a) - rankOffer(b)))
+  const context = complete.find((offer) => offer.context)?.context
+  const offers = complete.map((offer) => alignContext(offer, context))
   const [main] = offers
   if (!main) throw new Error('a model has no offer')
-  const context = offers.find((offer) => offer.context)?.context
   const traits = inferTraits(
     main.id,
     offers.flatMap(({ entry }) => entry ?? []),
@@ -74,6 +75,13 @@ function selectComplete(offers: Offer[]): Offer[] {
   return offers.filter(
     (offer) => !offer.pricing || required.every((key) => offer.pricing?.[key] !== undefined),
   )
+}
+
+/** Of a host, the price list may have the longest prompt: the context of the model less the longest reply. */
+function alignContext(offer: Offer, context: number | undefined): Offer {
+  const { context: prompt, maxCompletion } = offer
+  const isPromptLimit = context && prompt && maxCompletion && prompt + maxCompletion === context
+  return isPromptLimit ? { ...offer, context, maxPrompt: prompt } : offer
 }
 
 function chooseOfferFormats(
@@ -177,7 +185,12 @@ function toTitle(id: string): string {
   const [, slug = '', day, variant] = /\/(.*?)(?:-(\d{4}-\d{2}-\d{2}))?(?::(\w+))?$/.exec(id) ?? []
   const words = slug.split('-').map(toTitleWord)
   const suffix = [day, variant].flatMap((part) => (part ? [` (${part})`] : [])).join('')
-  return words.join(' ').replace(/^GPT /, 'GPT-') + suffix
+  return (
+    words
+      .join(' ')
+      .replace(/^GPT /, 'GPT-')
+      .replace(/^Dall E /, 'DALL-E ') + suffix
+  )
 }
 
 /** Sizes such as 70B and abbreviations in capitals, other words with a first capital. */

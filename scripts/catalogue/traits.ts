@@ -32,7 +32,8 @@ export function inferTraits(modelId: string, entries: readonly PriceEntry[]): Tr
   const isText = output === undefined || output.includes('text')
   const voices = findRule(speechVoices, id)
   const reasoning = output === undefined ? findRule(reasoningRules, id) : undefined
-  const tokenizer = isText || output.includes('embeddings') ? findRule(tokenizers, id) : 'Media'
+  const readsText = isText || output.includes('embeddings') || output.includes('rerank')
+  const tokenizer = readsText ? findRule(tokenizers, id) : 'Media'
   const parameters = isText ? findParameters(id, entries) : []
   const input = findInput(id, main)
   return {
