@@ -70,6 +70,26 @@ describe('disagreements', () => {
     expect(offers[0]?.pricing?.prompt).toBe('0.000030833333333333')
   })
 
+  test('about long prompts name the size', () => {
+    const withOverride = (prompt: string) =>
+      offer({
+        pricing: {
+          prompt: '0.000001',
+          completion: '0.000002',
+          overrides: [{ min_prompt_tokens: 200_000, prompt }],
+        },
+      })
+    const { offers, disagreements } = mergeOffers(
+      [withOverride('0.000002')],
+      [withOverride('0.000003')],
+      true,
+    )
+    expect(disagreements).toMatchObject([
+      { field: 'prompt above 200000 tokens', package: '0.000002', list: '0.000003' },
+    ])
+    expect(offers[0]?.pricing?.overrides).toEqual([{ min_prompt_tokens: 200_000, prompt: '0.000003' }])
+  })
+
   test('the conditions of the older source are dropped with the prices they belong to', () => {
     const overrides = [{ min_prompt_tokens: 200_000, prompt: '0.000004' }]
     const older = offer({ pricing: { prompt: '0.000002', completion: '0.000006', overrides } })

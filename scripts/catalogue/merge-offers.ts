@@ -57,13 +57,12 @@ function mergePair(old: Offer, listed: Offer, isListNewer: boolean): Offer {
     newer.pricing && older.pricing && isSameUnit
       ? mergePricing(newer.pricing, older.pricing)
       : (newer.pricing ?? older.pricing)
-  const context = resolveContext(old.context, listed)
   return {
     ...listed,
     ...old,
     promptUnit: newer.pricing ? newer.promptUnit : older.promptUnit,
     ...(pricing && { pricing }),
-    ...context,
+    ...resolveContext(old.context, listed, isListNewer),
     ...(listed.maxCompletion && { maxCompletion: listed.maxCompletion }),
     ...(listed.entry && { entry: listed.entry }),
   }
@@ -106,13 +105,18 @@ function hasWindows({ overrides = [] }: Pricing): boolean {
  * The price list has the longest prompt, which some providers limit to the context without the longest reply. Where
  * that explains the difference, both are known; otherwise they disagree.
  */
-function resolveContext(context: number | undefined, listed: Offer): Pick<Offer, 'context' | 'maxPrompt'> {
+function resolveContext(
+  context: number | undefined,
+  listed: Offer,
+  isListNewer: boolean,
+): Pick<Offer, 'context' | 'maxPrompt'> {
   const { context: prompt, maxCompletion = 0 } = listed
   if (context === undefined || prompt === undefined) {
     const known = context ?? prompt
     return known ? { context: known } : {}
   }
-  return isPromptLimit(context, prompt, maxCompletion) ? { context, maxPrompt: prompt } : { context: prompt }
+  if (isPromptLimit(context, prompt, maxCompletion)) return { context, maxPrompt: prompt }
+  return { context: isListNewer ? prompt : context }
 }
 
 function isPromptLimit(context: number, prompt: number, maxCompletion: number): boolean {
@@ -149,12 +153,27 @@ function comparePrices(old: Offer, listed: Offer): Difference[] {
   if (old.promptUnit !== listed.promptUnit) {
     return [{ field: 'unit', package: old.promptUnit, list: listed.promptUnit }]
   }
-  return comparedPrices.flatMap((field) => {
-    const [before, after] = [a[field], b[field]]
+  return [...compareKeys(a, b, ''), ...compareLongPrompts(a, b)]
+}
+
+function compareKeys(a: PriceSet, b: PriceSet, suffix: string): Difference[] {
+  return comparedPrices.flatMap((key) => {
+    const [before, after] = [a[key], b[key]]
     const isDifferent = before !== undefined && after !== undefined && before !== after
     return isDifferent && !isRounded(after, before) && !isRounded(before, after)
-      ? [{ field, package: String(before), list: String(after) }]
+      ? [{ field: key + suffix, package: String(before), list: String(after) }]
       : []
+  })
+}
+
+type PriceSet = { [Key in keyof Pricing]?: unknown }
+
+/** The prices for prompts above a size that both sources name. */
+function compareLongPrompts({ overrides = [] }: Pricing, listed: Pricing): Difference[] {
+  return overrides.flatMap((override) => {
+    const size = override.min_prompt_tokens
+    const other = listed.overrides?.find(({ min_prompt_tokens }) => min_prompt_tokens === size)
+    return other ? compareKeys(override, other, ` above ${size} tokens`) : []
   })
 }
 

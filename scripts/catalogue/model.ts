@@ -183,7 +183,7 @@ function chooseDisplayName(id: string, offers: Offer[]): string {
 
 function toTitle(id: string): string {
   const [, slug = '', day, variant] = /\/(.*?)(?:-(\d{4}-\d{2}-\d{2}))?(?::(\w+))?$/.exec(id) ?? []
-  const words = slug.split('-').map(toTitleWord)
+  const words = slug.split(/[-_]/).map(toTitleWord)
   const suffix = [day, variant].flatMap((part) => (part ? [` (${part})`] : [])).join('')
   return (
     words
