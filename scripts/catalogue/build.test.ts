@@ -31,6 +31,9 @@ const rows = {
     supports_vision: true,
     supports_pdf_input: true,
     supports_function_calling: true,
+    supports_none_reasoning_effort: true,
+    supports_xhigh_reasoning_effort: true,
+    default_reasoning_effort: 'none',
   },
   'gpt-retired': {
     litellm_provider: 'openai',
@@ -108,6 +111,11 @@ describe('a snapshot of both sources', () => {
   test('has models that only the price list knows, unless they have ended', () => {
     expect(find('openai/gpt-9-pro')).toMatchObject({
       input_modalities: ['text', 'image', 'file'],
+      reasoning: {
+        mandatory: false,
+        default_effort: 'none',
+        supported_efforts: ['xhigh', 'high', 'medium', 'low', 'none'],
+      },
       endpoints: [{ upstream_model: 'gpt-9-pro', dialects: ['responses'] }],
     })
     expect(find('openai/gpt-retired')).toBeUndefined()

@@ -3,6 +3,7 @@ import type { ParameterName } from '../../src/catalogue/vocabulary.ts'
 import { type PriceEntry, readFlag, readPrice } from './price-list.ts'
 
 type OutputModalities = NonNullable<ModelDeclaration['output_modalities']>
+type Reasoning = NonNullable<ModelDeclaration['reasoning']>
 type InputModality = NonNullable<ModelDeclaration['input_modalities']>[number]
 
 /** The modes of the price list for which the gateway has an operation. */
@@ -112,4 +113,32 @@ export function readRejectedParameters(entry: PriceEntry): ParameterName[] {
   return readFlag(entry, 'supports_sampling_params') === false
     ? [...rejected, ...samplingParameters]
     : rejected
+}
+
+const effortFlags: [NonNullable<Reasoning['supported_efforts']>[number], string | undefined][] = [
+  ['max', 'supports_max_reasoning_effort'],
+  ['xhigh', 'supports_xhigh_reasoning_effort'],
+  ['high', undefined],
+  ['medium', undefined],
+  ['low', undefined],
+  ['minimal', 'supports_minimal_reasoning_effort'],
+  ['none', 'supports_none_reasoning_effort'],
+]
+
+/** Known only if the price list has the efforts of the model, or says whether reasoning can be switched off. */
+export function readReasoning(entry: PriceEntry): Reasoning | undefined {
+  const { reasoning_effort_levels: levels, default_reasoning_effort: standard } = entry.fields
+  const hasLevels = Array.isArray(levels) && levels.length > 0
+  if (!hasLevels && readFlag(entry, 'supports_none_reasoning_effort') === undefined) return undefined
+  const efforts = effortFlags
+    .filter(([effort, flag]) =>
+      hasLevels ? levels.includes(effort) : flag === undefined || readFlag(entry, flag) === true,
+    )
+    .map(([effort]) => effort)
+  const preferred = efforts.find((effort) => effort === standard)
+  return {
+    mandatory: !efforts.includes('none'),
+    ...(preferred && { default_effort: preferred }),
+    supported_efforts: efforts,
+  }
 }

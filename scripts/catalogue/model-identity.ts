@@ -102,7 +102,7 @@ const renamedModels: Record<string, string> = {
 }
 
 const quantizationPattern = /-(fp8|fp4|nvfp4|bf16|fp16|int8|int4)(?=-|$)/
-const variantPattern = /-(turbo|fast|ultra)$/
+const variantPattern = /-(turbo|fast|ultra|basic)$/
 
 /**
  * The id of a model from the name that a provider uses for it. `maker` is the author of a name that neither contains

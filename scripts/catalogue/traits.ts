@@ -4,6 +4,7 @@ import {
   outputOf,
   readInputModalities,
   readParameters,
+  readReasoning,
   readRejectedParameters,
 } from './entry-traits.ts'
 import type { PriceEntry } from './price-list.ts'
@@ -31,10 +32,11 @@ export function inferTraits(modelId: string, entries: readonly PriceEntry[]): Tr
   const output = findOutput(id, main)
   const isText = output === undefined || output.includes('text')
   const voices = findRule(speechVoices, id)
-  const reasoning = output === undefined ? findRule(reasoningRules, id) : undefined
+  const reasoning =
+    output === undefined ? (findRule(reasoningRules, id) ?? (main && readReasoning(main))) : undefined
   const readsText = isText || output.includes('embeddings') || output.includes('rerank')
   const tokenizer = readsText ? findRule(tokenizers, id) : 'Media'
-  const parameters = isText ? findParameters(id, entries) : []
+  const parameters = isText ? findParameters(id, entries, reasoning !== undefined) : []
   const input = findInput(id, main)
   return {
     ...(input && { input_modalities: input }),
@@ -61,12 +63,19 @@ function findInput(id: string, main: PriceEntry | undefined): Traits['input_moda
   return flagged.length === 1 && flagged[0] === 'text' && isTextMode(main.mode) ? undefined : flagged
 }
 
-function findParameters(id: string, entries: readonly PriceEntry[]): Traits['supported_parameters'] {
+function findParameters(
+  id: string,
+  entries: readonly PriceEntry[],
+  reasons: boolean,
+): Traits['supported_parameters'] {
   const ruled = findRule(parameterRules, id)
   const flagged = readParameters(entries)
   if (!ruled && flagged.length === 0) return undefined
   const rejected = new Set(entries[0] ? readRejectedParameters(entries[0]) : [])
-  return (ruled ?? [...commonParameters, ...flagged]).filter((name) => !rejected.has(name))
+  const known = ruled ?? [...commonParameters, ...flagged]
+  return [...new Set([...known, ...(reasons ? reasoningParameters : [])])].filter(
+    (name) => !rejected.has(name),
+  )
 }
 
 function findRule<Value>(rules: Rule<Value>[], id: string): Value | undefined {
