@@ -28,7 +28,7 @@ export function readSnapshot(): Snapshot {
   return loaded
 }
 
-/** Thousands of models are not validated at every start: a test parses the same file with the schema. */
+/** Hundreds of models are not validated at every start: a test compares the result with that of the schema. */
 function loadSnapshot(): Snapshot {
   const text = readFileSync(new URL('./snapshot.json', import.meta.url), 'utf8')
   const snapshot = JSON.parse(text) as Omit<Snapshot, 'models'> & { models: SnapshotModel[] }
@@ -36,26 +36,35 @@ function loadSnapshot(): Snapshot {
   return { ...snapshot, models: snapshot.models.map(expand) }
 }
 
-/** Adds the schema's defaults (those within images and videos are in the file), and shares the lists that many models have in common. */
-export function createExpansion(): (model: SnapshotModel) => DeclaredModel {
+/** Adds the schema's defaults; those within images and videos are in the file. */
+function createExpansion(): (model: SnapshotModel) => DeclaredModel {
   const { id: _id, name: _name, endpoints, ...modelDefaults } = declaredModel.parse(smallestModel)
   const [{ provider: _provider, upstream_model: _upstream, ...endpointDefaults } = smallestEndpoint] =
     endpoints
-  const shared = new Map<string, unknown[]>()
-  const share = (value: unknown) => {
-    if (!Array.isArray(value)) return value
-    const key = value.join()
-    const known = shared.get(key)
-    if (!known) shared.set(key, value)
-    return known ?? value
-  }
-  return (model) => {
-    for (const field of sharedFields) if (model[field]) Object.assign(model, { [field]: share(model[field]) })
-    return {
+  const shareLists = createSharing()
+  return (model) =>
+    ({
       ...modelDefaults,
-      ...model,
-      endpoints: model.endpoints.map((endpoint) => ({ ...endpointDefaults, ...endpoint })),
-    } as DeclaredModel
+      ...shareLists(model),
+      endpoints: model.endpoints.map((endpoint) => ({ ...endpointDefaults, ...shareLists(endpoint) })),
+    }) as DeclaredModel
+}
+
+/** Makes equal lists of parameters and modalities the same list, because most models have one of a few. */
+function createSharing() {
+  const lists = new Map<string, readonly string[]>()
+  return <T extends { [Field in (typeof sharedFields)[number]]?: readonly string[] | undefined }>(
+    owner: T,
+  ): T => {
+    for (const field of sharedFields) {
+      const list = owner[field]
+      if (!list) continue
+      const key = list.join()
+      const known = lists.get(key) ?? list
+      lists.set(key, known)
+      Object.assign(owner, { [field]: known })
+    }
+    return owner
   }
 }
 
