@@ -25,7 +25,7 @@ export interface SellerModel extends ModelIdentity {
 
 const textModes = ['chat', 'responses', 'embedding']
 
-/** Guards classify prompts; adapters and base models do not chat. */
+/** Guards classify prompts, adapters need a base model, aliases move to other models, and Claude 3 is retired. */
 const unservedPattern = /guard|safety|-lora|latest|claude-3/i
 
 /** The prefix of a key is the seller's name, or the first word of it. */
@@ -131,7 +131,7 @@ export const sellers: Seller[] = [
     names: ['openai'],
     provider: 'openai',
     author: 'openai',
-    skip: /^(container|computer-use|daybreak|gpt-daybreak|gpt-rosalind|gpt-live|omni-|text-embedding-ada|codex-mini|gpt-3\.5-turbo-|gpt-4-|gpt-5-chat)|^ft:|realtime|audio-preview|search|deep-research|cyber|high-res|sora-2-pro|-1106$/,
+    skip: /^(container|computer-use|daybreak|gpt-daybreak|gpt-rosalind|gpt-live|omni-|text-embedding-ada|codex-mini|gpt-3\.5-turbo-|gpt-4-\d|gpt-5-chat)|^ft:|realtime|audio-preview|search|deep-research|cyber|high-res|sora-2-pro|-1106$/,
     resolve: resolveOpenai,
   },
   {
