@@ -28,5 +28,6 @@ export const azure: Provider = {
   statusPageUrl: 'https://status.azure.com',
   implicitCaching: true,
   capabilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
+  unsupportedFields: ['input_type'],
   reasoningHistory: { field: 'none' },
 }

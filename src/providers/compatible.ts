@@ -1,4 +1,11 @@
 import { type Provider, type ReasoningHistory, unknownDataPolicy } from '../catalogue/provider.ts'
+import {
+  cohereNative,
+  floatOnly,
+  jinaEmbeddings,
+  mistralEmbeddings,
+  nvidiaEmbeddings,
+} from './embeddings-wire.ts'
 
 type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
 
@@ -58,6 +65,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://legal.mistral.ai/terms/commercial-terms-of-service',
     statusPageUrl: 'https://status.mistral.ai',
     author: 'mistralai',
+    wire: { embeddings: mistralEmbeddings },
     // Rejects stream_options, and reports usage without it.
     capabilities: [],
     reasoningHistory: { field: 'thinking' },
@@ -80,7 +88,8 @@ export const compatibleProviders: Provider[] = [
     name: 'Cohere',
     baseUrl: 'https://api.cohere.ai/compatibility/v1',
     keyVariable: 'COHERE_API_KEY',
-    dialects: ['chat', 'embeddings'],
+    dialects: ['chat', 'cohere-embeddings', 'rerank'],
+    wire: { 'cohere-embeddings': cohereNative, rerank: cohereNative },
     headquarters: 'CA',
     privacyPolicyUrl: 'https://cohere.com/privacy',
     termsOfServiceUrl: 'https://cohere.com/terms-of-use',
@@ -145,11 +154,24 @@ export const compatibleProviders: Provider[] = [
     name: 'VoyageAI by MongoDB',
     baseUrl: 'https://api.voyageai.com/v1',
     keyVariable: 'VOYAGE_API_KEY',
-    dialects: ['embeddings', 'rerank'],
+    dialects: ['voyage-embeddings', 'voyage-rerank'],
     headquarters: 'US',
     privacyPolicyUrl: 'https://www.voyageai.com/privacy',
     termsOfServiceUrl: 'https://www.voyageai.com/tos',
     author: 'voyageai',
+  }),
+  defineCompatible({
+    slug: 'jina',
+    name: 'Jina',
+    baseUrl: 'https://api.jina.ai/v1',
+    keyVariable: 'JINA_API_KEY',
+    dialects: ['embeddings', 'rerank'],
+    wire: { embeddings: jinaEmbeddings },
+    headquarters: 'DE',
+    privacyPolicyUrl: 'https://jina.ai/legal/',
+    termsOfServiceUrl: 'https://jina.ai/legal/',
+    statusPageUrl: 'https://status.jina.ai',
+    author: 'jinaai',
   }),
   defineCompatible({
     slug: 'groq',
@@ -183,7 +205,7 @@ export const compatibleProviders: Provider[] = [
     name: 'Together',
     baseUrl: 'https://api.together.xyz/v1',
     keyVariable: 'TOGETHER_API_KEY',
-    dialects: ['chat', 'embeddings', 'images'],
+    dialects: ['chat', 'embeddings', 'rerank', 'images'],
     dataPolicy: noTraining,
     headquarters: 'US',
     privacyPolicyUrl: 'https://www.together.ai/privacy',
@@ -196,7 +218,7 @@ export const compatibleProviders: Provider[] = [
     name: 'Fireworks',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     keyVariable: 'FIREWORKS_API_KEY',
-    dialects: ['chat', 'embeddings'],
+    dialects: ['chat', 'embeddings', 'rerank'],
     dataPolicy: noRetention,
     headquarters: 'US',
     privacyPolicyUrl: 'https://fireworks.ai/privacy-policy',
@@ -226,6 +248,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://deepinfra.com/privacy',
     termsOfServiceUrl: 'https://deepinfra.com/terms',
     statusPageUrl: 'https://status.deepinfra.com',
+    wire: { embeddings: floatOnly },
   }),
   defineCompatible({
     slug: 'novita',
@@ -274,6 +297,7 @@ export const compatibleProviders: Provider[] = [
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     keyVariable: 'DASHSCOPE_API_KEY',
     dialects: ['chat', 'embeddings'],
+    wire: { embeddings: floatOnly },
     headquarters: 'CN',
     privacyPolicyUrl:
       'https://www.alibabacloud.com/help/en/legal/latest/alibaba-cloud-international-website-privacy-policy',
@@ -286,6 +310,7 @@ export const compatibleProviders: Provider[] = [
     baseUrl: 'https://integrate.api.nvidia.com/v1',
     keyVariable: 'NVIDIA_API_KEY',
     dialects: ['chat', 'embeddings'],
+    wire: { embeddings: nvidiaEmbeddings },
     headquarters: 'US',
     privacyPolicyUrl: 'https://www.nvidia.com/en-us/about-nvidia/privacy-policy/',
     author: 'nvidia',

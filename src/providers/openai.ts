@@ -18,5 +18,6 @@ export const openai: Provider = {
   implicitCaching: true,
   capabilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
   signatures: 'vendor_b-responses-v1',
+  unsupportedFields: ['input_type'],
   reasoningHistory: { field: 'none' },
 }

@@ -19,7 +19,7 @@ export const cohereEmbeddings: EmbeddingsDialect = {
   name: 'cohere-embeddings',
   defaults: { headers: {} },
   accepts: ['text', 'image'],
-  encodeRequest: (call, { model, options }) => ({
+  encodeRequest: (call, { model }) => ({
     path: '/embed',
     headers: {},
     body: {
@@ -31,7 +31,6 @@ export const cohereEmbeddings: EmbeddingsDialect = {
         embedding_types: [call.encoding],
         output_dimension: call.dimensions,
       }),
-      ...options,
     },
     dropped: [...Object.keys(call.extra), ...(call.user === undefined ? [] : ['user'])],
   }),

@@ -20,7 +20,7 @@ export const geminiEmbeddings: EmbeddingsDialect = {
   name: 'gemini-embeddings',
   defaults: { keyHeader: 'x-goog-api-key', headers: {} },
   accepts: ['text', 'image', 'audio', 'video', 'file'],
-  encodeRequest: (call, { model, options }) => {
+  encodeRequest: (call, { model }) => {
     const shared = omitUndefined({
       model: `models/${model}`,
       taskType: translateInputType(call.inputType, taskTypes),
@@ -33,7 +33,7 @@ export const geminiEmbeddings: EmbeddingsDialect = {
     return {
       path: `/models/${encodeURIComponent(model)}:batchEmbedContents`,
       headers: {},
-      body: { requests, ...options },
+      body: { requests },
       dropped: [...Object.keys(call.extra), ...(call.user === undefined ? [] : ['user'])],
     }
   },

@@ -11,7 +11,7 @@ export const openaiEmbeddings: EmbeddingsDialect = {
   name: 'embeddings',
   defaults: { headers: {} },
   accepts: ['text', 'tokens', 'image', 'audio', 'video', 'file'],
-  encodeRequest: (call, { model, options }) => ({
+  encodeRequest: (call, { model }) => ({
     path: '/embeddings',
     headers: {},
     body: {
@@ -24,7 +24,6 @@ export const openaiEmbeddings: EmbeddingsDialect = {
         input_type: call.inputType,
         user: call.user,
       }),
-      ...options,
     },
     dropped: [],
   }),

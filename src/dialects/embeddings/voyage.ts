@@ -16,7 +16,7 @@ export const voyageEmbeddings: EmbeddingsDialect = {
   name: 'voyage-embeddings',
   defaults: { headers: {} },
   accepts: ['text', 'image', 'video'],
-  encodeRequest: (call, { model, options }) => {
+  encodeRequest: (call, { model }) => {
     const isMultimodal = /multimodal/.test(model) || call.inputs.some(({ kind }) => kind === 'parts')
     const shared = {
       model,
@@ -27,7 +27,7 @@ export const voyageEmbeddings: EmbeddingsDialect = {
     const body = isMultimodal
       ? { ...shared, inputs: call.inputs.map(encodeInput), output_encoding: encoding }
       : { ...shared, input: call.inputs.map(toText), encoding_format: encoding }
-    return buildRequest(call, isMultimodal, { ...omitUndefined(body), ...options })
+    return buildRequest(call, isMultimodal, { ...omitUndefined(body) })
   },
   decodeReply: decodeListReply,
   decodeError,

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { NumberList } from '../../lib/number-lists.ts'
+import { convertVector, encodeVector } from './vector.ts'
+
+const numbers = fc
+  .array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 })
+  .map((list) => Float32Array.from(list))
+
+describe('vectors', () => {
+  test('in the requested encoding are passed on as they are', () => {
+    expect(convertVector(new NumberList('[ 0.10, 2e-5]'), 'float')).toBe('[ 0.10, 2e-5]')
+    expect(convertVector('AACAPw==', 'base64')).toBe('"AACAPw=="')
+  })
+
+  test('are converted exactly, from either encoding', () => {
+    fc.assert(
+      fc.property(numbers, (vector) => {
+        const [float, base64] = [encodeVector(vector, 'float'), encodeVector(vector, 'base64')]
+        expect(Float32Array.from(JSON.parse(float))).toEqual(vector.map((value) => value + 0))
+        expect(convertVector(new NumberList(float), 'base64')).toBe(
+          encodeVector(
+            vector.map((value) => value + 0),
+            'base64',
+          ),
+        )
+        expect(convertVector(JSON.parse(base64), 'float')).toBe(float)
+      }),
+    )
+  })
+
+  test('base64 is little-endian', () => {
+    expect(encodeVector(Float32Array.of(1), 'base64')).toBe('"AACAPw=="')
+  })
+
+  test('anything else is none', () => {
+    const infinite = JSON.parse(encodeVector(Float32Array.of(Number.POSITIVE_INFINITY), 'base64'))
+    for (const vector of ['', 'AAAA', 'not base64', 'AACA"w==', infinite])
+      expect(convertVector(vector, 'float')).toBeNull()
+    for (const text of ['[1,,2]', '[1,]']) {
+      expect(convertVector(new NumberList(text), 'float')).toBeNull()
+      expect(convertVector(new NumberList(text), 'base64')).toBeNull()
+    }
+  })
+})
