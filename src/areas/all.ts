@@ -26,6 +26,7 @@ import { organizationOperations } from './organization/operations.ts'
 import { presetOperations } from './presets/operations.ts'
 import { providerOperations } from './providers/operations.ts'
 import { quoteOperations } from './quote/operations.ts'
+import { rerankOperations } from './rerank/operations.ts'
 import { responseOperations } from './responses/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
@@ -62,6 +63,7 @@ export const operations: Operation[] = [
   ...catalogueOperations,
   ...imageOperations,
   ...embeddingOperations,
+  ...rerankOperations,
   ...videoOperations,
 ]
 

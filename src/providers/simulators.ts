@@ -1,6 +1,8 @@
 import type { EmbeddingsCall, EmbeddingsReply } from '../call/embeddings.ts'
+import type { RerankCall, RerankReply } from '../call/rerank.ts'
 import { simulateEmbeddings } from './sandbox/embeddings.ts'
 import { simulateImages } from './sandbox/images.ts'
+import { simulateRerank } from './sandbox/rerank.ts'
 import { simulate } from './sandbox/simulate.ts'
 import type { ImageSimulator, MediaSimulator, Simulator } from './simulation.ts'
 
@@ -11,3 +13,6 @@ export const embeddingsSimulators: ReadonlyMap<
   MediaSimulator<EmbeddingsCall, EmbeddingsReply>
 > = new Map([['sandbox', simulateEmbeddings]])
 export const imageSimulators: ReadonlyMap<string, ImageSimulator> = new Map([['sandbox', simulateImages]])
+export const rerankSimulators: ReadonlyMap<string, MediaSimulator<RerankCall, RerankReply>> = new Map([
+  ['sandbox', simulateRerank],
+])

@@ -188,6 +188,11 @@ export const samples: Record<string, SampleFactory> = {
     messages: [{ role: 'user', content: 'Hello' }],
   }),
   createEmbeddings: fixedSample('/embeddings', { model: 'sandbox/embedder', input: 'Hello' }),
+  rerankDocuments: fixedSample('/rerank', {
+    model: 'sandbox/reranker',
+    query: 'Hello',
+    documents: ['Hello there', 'Goodbye'],
+  }),
   createResponse: fixedSample('/responses', { model: 'sandbox/echo', input: 'Hello' }),
   countResponseTokens: fixedSample('/responses/input_tokens', { model: 'sandbox/echo', input: 'Hello' }),
   compactResponse: fixedSample('/responses/compact', { model: 'sandbox/echo', input: 'Hello' }),

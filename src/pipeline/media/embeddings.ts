@@ -6,8 +6,9 @@ import { convertVector } from '../../dialects/embeddings/vector.ts'
 import { parseWithNumberLists } from '../../lib/number-lists.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
 import { embeddingsSimulators } from '../../providers/simulators.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
-import { receiveJson } from './receive.ts'
+import { decodeBody } from './receive.ts'
 import { simulateMedia } from './simulation.ts'
 import type { FieldProblem, MediaTask } from './task.ts'
 
@@ -15,8 +16,10 @@ export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsDialect, Embedd
   name: 'embeddings',
   dialects: embeddingsDialects,
   findProblem,
-  receive: async (exchange, upstream, sent) =>
-    convertReply(await receiveJson(exchange, upstream, sent, parseWithNumberLists), sent.call),
+  receive: async (exchange, upstream, sent) => {
+    const body = await readJsonBody(exchange, upstream, parseWithNumberLists)
+    return convertReply(decodeBody(exchange, body, sent), sent.call)
+  },
   simulate: (gateway, exchange, call, endpoint) =>
     simulateMedia(embeddingsSimulators, gateway, exchange, call, endpoint),
 }

@@ -1,17 +1,31 @@
 import type { JsonMediaDialect } from '../../dialects/media.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
 
-/** Reads a reply that is one JSON object. `parse` is for formats that do not want all of it parsed. */
+interface SentCall<Call, Reply> {
+  call: Call
+  dialect: JsonMediaDialect<Call, Reply>
+}
+
+/** Reads a reply that is one JSON object. */
 export async function receiveJson<Call, Reply>(
   exchange: UpstreamExchange,
   upstream: UpstreamResponse,
-  { call, dialect }: { call: Call; dialect: JsonMediaDialect<Call, Reply> },
-  parse?: Parameters<typeof readJsonBody>[2],
+  sent: SentCall<Call, Reply>,
 ): Promise<Reply> {
-  const reply = dialect.decodeReply(await readJsonBody(exchange, upstream, parse), call)
+  return decodeBody(exchange, await readJsonBody(exchange, upstream), sent)
+}
+
+/** Decodes the body of a reply that has been read. */
+export function decodeBody<Call, Reply>(
+  exchange: UpstreamExchange,
+  body: JsonObject,
+  { call, dialect }: SentCall<Call, Reply>,
+): Reply {
+  const reply = dialect.decodeReply(body, call)
   if (reply === null) throw unexpectedReplyError('The provider sent a reply in another format.')
   exchange.release()
   return reply

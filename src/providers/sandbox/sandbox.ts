@@ -113,15 +113,18 @@ export const sandbox: Provider = {
     {
       id: 'sandbox/reranker',
       name: 'Reranker (simulated)',
-      description: 'Simulated: orders documents by the words they share with the query.',
+      description:
+        'Simulated: orders documents by the words they share with the query. Priced per search of 100 documents.',
       context_length: 8192,
+      input_modalities: ['text', 'image'],
       output_modalities: ['rerank'],
       supported_parameters: [],
       endpoints: [
         {
           provider: 'sandbox',
           upstream_model: 'reranker',
-          pricing: { prompt: '0', completion: '0', request: '0.002' },
+          prompt_unit: 'search',
+          pricing: { prompt: '0.002', completion: '0' },
         },
       ],
     },

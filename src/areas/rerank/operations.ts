@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { chat } from '../../dialects/chat/chat.ts'
+import { decodeRerank } from '../../dialects/rerank/decode.ts'
+import { encodeRerank } from '../../dialects/rerank/encode.ts'
+import { rerankRequest } from '../../dialects/rerank/schema.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
+import { handleCacheable } from '../../pipeline/media/cacheable.ts'
+import { rerankTask } from '../../pipeline/media/rerank.ts'
+
+const rerankDocuments = defineOperation({
+  id: 'rerankDocuments',
+  method: 'POST',
+  path: '/rerank',
+  tag: 'Rerank',
+  summary: 'Ranks documents by their relevance to a query.',
+  description: 'The results are sorted by relevance, the highest first, and repeat the documents.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError },
+  body: rerankRequest,
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  response: z
+    .looseObject({
+      id: z.string(),
+      model: z.string(),
+      provider: z.string(),
+      results: z.array(
+        z.looseObject({
+          index: z.int(),
+          relevance_score: z.number(),
+          document: z.looseObject({ text: z.string().optional(), image: z.string().optional() }),
+        }),
+      ),
+      usage: z.looseObject({ cost: z.number(), search_units: z.int(), total_tokens: z.int() }),
+    })
+    .meta({ id: 'Rerank' }),
+  handle: ({ gateway, caller, region, httpRequest, body }) => {
+    const decoded = decodeRerank(body as JsonObject)
+    return handleCacheable(
+      gateway,
+      { caller, region, httpRequest, ...decoded },
+      rerankTask,
+      (reply, context) => encodeRerank(decoded.call, reply, context),
+    )
+  },
+})
+
+export const rerankOperations = [rerankDocuments]

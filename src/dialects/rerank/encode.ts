@@ -1,0 +1,29 @@
+import type { RerankCall, RerankReply } from '../../call/rerank.ts'
+import { countPromptTokens } from '../../call/usage.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { encodeCost } from '../chat/usage.ts'
+import type { MediaReplyContext } from '../media.ts'
+
+/** The reply in the client's format, with the documents it sent. */
+export function encodeRerank(
+  { documents }: RerankCall,
+  { results, units }: RerankReply,
+  { id, model, provider, usage, cost, metadata }: MediaReplyContext,
+): JsonObject {
+  return {
+    id,
+    model,
+    provider,
+    results: results.map(({ index, score }) => ({
+      index,
+      relevance_score: score,
+      document: { ...documents[index] },
+    })),
+    usage: {
+      search_units: units.reduce((sum, { quantity }) => sum + quantity, 0),
+      total_tokens: countPromptTokens(usage),
+      ...encodeCost(cost),
+    },
+    ...(metadata && { service_metadata: metadata }),
+  }
+}

@@ -1,0 +1,25 @@
+import type { RerankCall, RerankReply } from '../../call/rerank.ts'
+import type { Endpoint, Model } from '../../catalogue/model.ts'
+import { rerankDialects } from '../../dialects/rerank/all.ts'
+import type { RerankDialect } from '../../dialects/rerank/dialect.ts'
+import { rerankSimulators } from '../../providers/simulators.ts'
+import { receiveJson } from './receive.ts'
+import { simulateMedia } from './simulation.ts'
+import type { FieldProblem, MediaTask } from './task.ts'
+
+export const rerankTask: MediaTask<RerankCall, RerankDialect, RerankReply> = {
+  name: 'rerank',
+  dialects: rerankDialects,
+  findProblem,
+  receive: receiveJson,
+  simulate: (gateway, exchange, call, endpoint) =>
+    simulateMedia(rerankSimulators, gateway, exchange, call, endpoint),
+}
+
+function findProblem({ documents }: RerankCall, { dialects }: Endpoint, model: Model): FieldProblem | null {
+  const imageIndex = documents.findIndex(({ image }) => image !== undefined)
+  const [format] = dialects.flatMap((name) => rerankTask.dialects[name] ?? [])
+  const acceptsImages = format?.acceptsImages && model.input_modalities.includes('image')
+  if (imageIndex === -1 || acceptsImages) return null
+  return { field: `documents.${imageIndex}`, problem: `must be a text: ${model.id} does not accept images` }
+}
