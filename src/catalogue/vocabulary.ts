@@ -68,6 +68,14 @@ export const taskDialects = Object.fromEntries(
   Object.entries(tasks).map(([name, { dialects }]) => [name, new Set<string>(dialects)]),
 ) as Record<string, ReadonlySet<string>> as Readonly<Record<TaskName, ReadonlySet<string>>>
 
+/** The wire formats of every task that a model with these outputs serves. */
+export function listDialects(outputModalities: readonly OutputModality[]): ReadonlySet<DialectName> {
+  const served = Object.values(tasks).filter(({ outputs }) =>
+    outputs.some((output: OutputModality) => outputModalities.includes(output)),
+  )
+  return new Set(served.flatMap(({ dialects }): readonly DialectName[] => dialects))
+}
+
 export function isGenerateDialect(name: DialectName): name is GenerateDialect {
   return taskDialects.text.has(name)
 }

@@ -1,6 +1,7 @@
 import { estimatePromptTokens } from '../call/size.ts'
 import type { ResolvedModel } from '../catalogue/lookup.ts'
 import type { Endpoint, Model } from '../catalogue/model.ts'
+import { listDialects } from '../catalogue/vocabulary.ts'
 import { isUnrestricted } from '../policy/guard.ts'
 import { type Candidate, createCandidate } from './candidate.ts'
 import {
@@ -62,13 +63,15 @@ function dedupeCandidates(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(({ id }) => !seenIds.has(id) && seenIds.add(id))
 }
 
-/** Whether some endpoint of the model may be used with some credential, whatever its output modality. */
+/** Whether some endpoint of the model may be used with some credential, for any task that the model serves. */
 export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
   const rules = buildRules(query)
   const { byokKeys } = query
+  const dialects = listDialects(model.output_modalities)
   return model.endpoints.some((endpoint) => {
     const reason = findExclusion(rules, allTiers, model, endpoint)
     if (reason !== undefined && reason !== 'dialect') return false
+    if (!endpoint.dialects.some((name) => dialects.has(name))) return false
     if (findSharedExclusion(rules, model, endpoint, byokKeys) === undefined) return true
     return byokKeys.some((key) => isByokKeyUsable(rules, model, endpoint, key))
   })

@@ -5,9 +5,9 @@ import {
   type EmbeddingsCall,
   partsOf,
 } from '../../call/embeddings.ts'
-import { type MediaSource, sourceFromUrl } from '../../call/part.ts'
 import { computeRequestSize, type RequestSize } from '../../call/size.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { decodeSource } from '../chat/parts-decode.ts'
 import { pickUnknown } from '../fields.ts'
 import { embeddingsRequest } from './schema.ts'
 
@@ -61,30 +61,21 @@ function decodePart(part: JsonObject): EmbeddingPart {
   if (type === 'text') return { kind: 'text', text: asString(part.text) ?? '' }
   if (type === 'image_url') {
     const url = asString(asObject(part.image_url)?.url) ?? ''
-    return { kind: 'image', source: decodeDataUrl(url) ?? sourceFromUrl(url) }
+    return { kind: 'image', source: decodeSource(url) }
   }
   const media = asObject(part[type]) ?? {}
-  const data = asString(media.data) ?? ''
-  const format = asString(media.format)
-  const inline = decodeDataUrl(data)
-  if (type === 'input_audio')
-    return { kind: 'audio', data: inline?.data ?? data, format: format ?? inline?.mediaType ?? 'wav' }
-  const isVideo = type === 'input_video'
-  const mediaType = format ? toMediaType(format, isVideo) : (inline?.mediaType ?? toMediaType('', isVideo))
-  const source: MediaSource = { kind: 'data', mediaType, data: inline?.data ?? data }
-  return { kind: isVideo ? 'video' : 'file', source }
+  const { data, format } = decodeMedia(asString(media.data) ?? '', asString(media.format))
+  if (type === 'input_audio') return { kind: 'audio', data, format: format ?? 'wav' }
+  const [kind, prefix, usual] =
+    type === 'input_video' ? (['video', 'video', 'mp4'] as const) : (['file', 'application', 'pdf'] as const)
+  const mediaType = format?.includes('/') ? format : `${prefix}/${format ?? usual}`
+  return { kind, source: { kind: 'data', mediaType, data } }
 }
 
-function toMediaType(format: string, isVideo: boolean): string {
-  if (format.includes('/')) return format
-  return isVideo ? `video/${format || 'mp4'}` : `application/${format || 'pdf'}`
-}
-
-function decodeDataUrl(url: string): Extract<MediaSource, { kind: 'data' }> | undefined {
-  const head = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.-]+)*;base64,/.exec(url)
-  if (!head) return undefined
-  const mediaType = head[1] ?? 'application/octet-stream'
-  return { kind: 'data', mediaType, data: url.slice(head[0].length) }
+/** The format of a data URL is its media type, unless another is given. */
+function decodeMedia(data: string, format: string | undefined): { data: string; format: string | undefined } {
+  const source = decodeSource(data)
+  return source.kind === 'data' ? { data: source.data, format: format ?? source.mediaType } : { data, format }
 }
 
 /** A message for each input. Tokens have no text: providers that accept them count them. */

@@ -3,6 +3,7 @@ import type { MediaSource } from '../../call/part.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { asNumber, asObject, asObjects, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { decodeError } from '../chat/error.ts'
+import { urlOf } from '../chat/parts-decode.ts'
 import { decodeUsage, findUsage } from '../chat/usage.ts'
 import { collectVectors, type DecodedEmbeddings, type EmbeddingsDialect } from './dialect.ts'
 
@@ -57,9 +58,9 @@ function encodePart(part: EmbeddingPart): JsonObject {
   }
 }
 
+/** A file is named by its URI. */
 export function toUrl(source: MediaSource): string {
-  if (source.kind === 'data') return `data:${source.mediaType};base64,${source.data}`
-  return source.kind === 'url' ? source.url : source.kind === 'file' ? source.id : ''
+  return urlOf(source) ?? (source.kind === 'file' ? source.id : '')
 }
 
 function encodeMedia(source: MediaSource): JsonObject {

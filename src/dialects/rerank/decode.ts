@@ -1,8 +1,9 @@
 import type { ModelCall } from '../../call/call.ts'
-import { type InputPart, sourceFromUrl } from '../../call/part.ts'
+import type { InputPart } from '../../call/part.ts'
 import { countSearches, type RerankCall, type RerankDocument } from '../../call/rerank.ts'
 import { computeRequestSize, type RequestSize } from '../../call/size.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { decodeSource } from '../chat/parts-decode.ts'
 import { pickUnknown } from '../fields.ts'
 import { rerankRequest } from './schema.ts'
 
@@ -41,7 +42,7 @@ function toPrompt({ query, documents }: RerankCall): ModelCall {
   const toParts = ({ text, image }: RerankDocument): InputPart[] => [
     question,
     ...(text === undefined ? [] : [{ kind: 'text' as const, text }]),
-    ...(image === undefined ? [] : [{ kind: 'image' as const, source: sourceFromUrl(image) }]),
+    ...(image === undefined ? [] : [{ kind: 'image' as const, source: decodeSource(image) }]),
   ]
   return {
     messages: documents.map((document) => ({ role: 'user', parts: toParts(document) })),
