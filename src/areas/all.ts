@@ -30,6 +30,7 @@ import { rerankOperations } from './rerank/operations.ts'
 import { responseOperations } from './responses/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
+import { speechOperations } from './speech/operations.ts'
 import { videoOperations } from './video/operations.ts'
 import { workspaceOperations } from './workspaces/operations.ts'
 
@@ -64,6 +65,7 @@ export const operations: Operation[] = [
   ...imageOperations,
   ...embeddingOperations,
   ...rerankOperations,
+  ...speechOperations,
   ...videoOperations,
 ]
 

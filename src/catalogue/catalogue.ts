@@ -11,7 +11,7 @@ import {
 import { compilePricing } from './endpoint-pricing.ts'
 import { installProvider } from './install.ts'
 import { indexModels, type ModelIndex } from './lookup.ts'
-import type { CatalogueProvider, Endpoint, Model } from './model.ts'
+import type { CatalogueProvider, Endpoint, Model, SpeechCapabilities } from './model.ts'
 import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import { type Provider, unknownDataPolicy } from './provider.ts'
 import { readSnapshot } from './snapshot.ts'
@@ -295,6 +295,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     price_state: resolvePriceState(pricing ? listPrices(pricing) : []),
     image,
     video,
+    speech: model.output_modalities.includes('speech') ? compileSpeech(declared, model, provider) : null,
   }
 }
 
@@ -306,6 +307,21 @@ const noImageCapabilities = {
 }
 
 const noVideoCapabilities = { allowed_passthrough_parameters: [] }
+
+function compileSpeech(
+  declared: DeclaredEndpoint,
+  model: DeclaredModel,
+  provider: CatalogueProvider,
+): SpeechCapabilities {
+  const traits = { ...provider.speech, ...model.speech, ...declared.speech }
+  return {
+    formats: traits.formats ?? null,
+    voices: traits.voices ?? model.supported_voices,
+    default_voice: traits.default_voice ?? null,
+    supports_voice_cloning: traits.supports_voice_cloning ?? false,
+    reports_usage: traits.reports_usage === true && declared.prompt_unit === 'token',
+  }
+}
 
 /** Prefers the default tier, then enabled providers, then known prices. A disabled endpoint still describes the model. */
 function findTopEndpoint(endpoints: readonly Endpoint[]): Endpoint | undefined {

@@ -13,6 +13,7 @@ import {
   quantizations,
   reasoningEfforts,
   serviceTiers,
+  speechFormats,
   tokenizerGroups,
 } from './vocabulary.ts'
 
@@ -92,6 +93,21 @@ export const videoCapabilities = z
     pricing_skus: z.record(z.string().regex(videoSkuPattern, videoSkuProblem), decimalPrice).optional(),
   })
 
+/** What an endpoint declares overrides what its model and its provider declare, field by field. */
+export const speechTraits = z.strictObject({
+  /** By default every format that the wire format can request. */
+  formats: z.array(z.enum(speechFormats)).min(1).optional(),
+  /** By default the model's `supported_voices`. */
+  voices: z.array(z.string().min(1)).min(1).optional(),
+  /** For requests that name no voice. Without it they are rejected. */
+  default_voice: z.string().min(1).optional(),
+  /** Accepts a recording to imitate. */
+  supports_voice_cloning: z.boolean().optional(),
+  /** Reports tokens if the reply is requested as events. */
+  reports_usage: z.boolean().optional(),
+})
+export type SpeechTraits = z.output<typeof speechTraits>
+
 export const reasoning = z.strictObject({
   mandatory: z.boolean(),
   default_enabled: z.boolean().optional(),
@@ -134,6 +150,7 @@ export const declaredEndpoint = z.strictObject({
   data_policy: dataPolicy.optional(),
   image: imageCapabilities.optional(),
   video: videoCapabilities.optional(),
+  speech: speechTraits.optional(),
 })
 
 /** What every OpenAI-compatible server supports; tools are not among it. */
@@ -175,6 +192,7 @@ export const declaredModel = z.strictObject({
   distillable: z.boolean().default(false),
   image: imageCapabilities.optional(),
   video: videoCapabilities.optional(),
+  speech: speechTraits.optional(),
   endpoints: z.array(declaredEndpoint).min(1),
 })
 

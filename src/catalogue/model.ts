@@ -3,7 +3,7 @@ import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
 import type { EndpointPricing, PriceState } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
-import type { DataRegion, DialectName, ParameterName, VendorName } from './vocabulary.ts'
+import type { DataRegion, DialectName, ParameterName, SpeechFormat, VendorName } from './vocabulary.ts'
 
 /** A provider as configured in this installation. */
 export interface CatalogueProvider extends Provider {
@@ -29,6 +29,17 @@ export function isKeyless({ enabled, installation }: CatalogueProvider): boolean
 
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>
 export type VideoCapabilities = NonNullable<DeclaredModel['video']>
+
+export interface SpeechCapabilities {
+  /** Null: every format that the wire format can request. */
+  readonly formats: readonly SpeechFormat[] | null
+  /** Null: unknown, and any name is accepted. */
+  readonly voices: readonly string[] | null
+  readonly default_voice: string | null
+  readonly supports_voice_cloning: boolean
+  /** It is billed by token, and reports tokens if the reply is requested as events. */
+  readonly reports_usage: boolean
+}
 
 /** One model at one provider: what a request is routed to. Fields have the names of the API. */
 export interface Endpoint {
@@ -62,6 +73,8 @@ export interface Endpoint {
   readonly image: ImageCapabilities | null
   /** Only for models that generate videos. */
   readonly video: VideoCapabilities | null
+  /** Only for models that generate speech. */
+  readonly speech: SpeechCapabilities | null
 }
 
 export interface Model

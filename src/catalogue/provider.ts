@@ -2,7 +2,7 @@ import type { ReasoningFormat } from '../call/part.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import type { FrameReader } from '../lib/sse.ts'
 import type { SignInOptions } from '../sign-in/all.ts'
-import type { ModelDeclaration } from './declared-model.ts'
+import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
 import type { DataRegion, DialectName, ReasoningField, VendorName, WireCapability } from './vocabulary.ts'
 
@@ -116,6 +116,8 @@ export interface Provider extends ProviderAddress {
   reasoningHistory?: ReasoningHistory
   /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
   billsAbandoned?: boolean
+  /** What its models that generate speech have in common. */
+  speech?: Readonly<SpeechTraits>
   /** Models that come with the provider. */
   models?: ModelDeclaration[]
 }

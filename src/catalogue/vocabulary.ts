@@ -94,6 +94,10 @@ export const reasoningFields = [
 ] as const
 export type ReasoningField = (typeof reasoningFields)[number]
 
+/** The encodings of speech, as `response_format` names them. `pcm` is 16 bit, little endian, mono. */
+export const speechFormats = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
+export type SpeechFormat = (typeof speechFormats)[number]
+
 /** Request parameters a model may accept, as the API names them. */
 export const parameterNames = [
   'temperature',

@@ -1,7 +1,7 @@
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { BilledUnits } from '../call/units.ts'
 import type { Usage, UsageCost } from '../call/usage.ts'
-import type { ImageCapabilities } from '../catalogue/model.ts'
+import type { ImageCapabilities, SpeechCapabilities } from '../catalogue/model.ts'
 import type { DialectName, ServedTier } from '../catalogue/vocabulary.ts'
 import type { FormField } from '../lib/form-encode.ts'
 import type { JsonObject } from '../lib/json-values.ts'
@@ -29,7 +29,9 @@ export interface MediaTarget {
   /** What the client sends to this provider alone, under `provider.options`. */
   options: JsonObject
   /** What an endpoint for images supports. */
-  image: ImageCapabilities | null
+  image?: ImageCapabilities | null
+  /** What an endpoint for speech supports. */
+  speech?: SpeechCapabilities | null
 }
 
 export interface MediaUpstreamRequest {

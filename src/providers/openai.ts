@@ -20,4 +20,5 @@ export const openai: Provider = {
   signatures: 'vendor_b-responses-v1',
   unsupportedFields: ['input_type'],
   reasoningHistory: { field: 'none' },
+  speech: { reports_usage: true },
 }

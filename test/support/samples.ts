@@ -171,6 +171,7 @@ export const samples: Record<string, SampleFactory> = {
     model: 'sandbox/echo',
     messages: [{ role: 'user', content: 'Hello' }],
   }),
+  createSpeech: fixedSample('/audio/speech', { model: 'sandbox/speaker', input: 'Hello' }),
   createChatCompletion: fixedSample('/chat/completions', {
     model: 'sandbox/echo',
     messages: [{ role: 'user', content: 'Hello' }],

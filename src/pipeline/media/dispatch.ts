@@ -63,7 +63,7 @@ function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
   const simulated = task.simulate(gateway, exchange, call, access.endpoint)
   if (simulated) return simulated
   return send(gateway, exchange, buildMediaCall(translation)).then((upstream) =>
-    task.receive(exchange, upstream, { call, dialect }, gateway),
+    task.receive(exchange, upstream, { call, dialect, endpoint: access.endpoint }, gateway),
   )
 }
 
@@ -91,8 +91,8 @@ export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
   const access = resolveAccess(gateway, candidate, request.region)
   const dialect = findDialect(access, task)
   const { allowed, refused } = splitOptions(request, access, task)
-  const { upstream_model: model, image } = access.endpoint
-  const standard = dialect.encodeRequest(request.media, { model, options: allowed, image })
+  const { upstream_model: model, image, speech } = access.endpoint
+  const standard = dialect.encodeRequest(request.media, { model, options: allowed, image, speech })
   const encoded = adaptToProvider(standard, access, dialect)
   const unimplemented = listUnimplementedFields(request.content.body, {})
   const dropped = [...encoded.dropped, ...refused, ...unimplemented].sort()

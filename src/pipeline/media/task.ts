@@ -34,7 +34,7 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   receive(
     exchange: UpstreamExchange,
     upstream: UpstreamResponse,
-    sent: { call: Call; dialect: D },
+    sent: { call: Call; dialect: D; endpoint: Endpoint },
     gateway: Gateway,
   ): Promise<Reply>
   /** The reply of a provider that runs in this process; undefined for a provider on the network. */

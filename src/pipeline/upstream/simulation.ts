@@ -17,6 +17,7 @@ export function simulateReply(
   return simulate?.(content.call, endpoint.upstream_model, buildSimulateOptions(gateway, exchange))
 }
 
+/** Time, cancellation and the size limit of a simulated reply. */
 export function buildSimulateOptions({ settings }: Gateway, { signal }: UpstreamExchange): SimulateOptions {
   return { signal, sleep: (ms: number) => sleep(ms, signal), maxBytes: settings.limits.reply_bytes }
 }

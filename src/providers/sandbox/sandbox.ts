@@ -181,11 +181,12 @@ export const sandbox: Provider = {
     {
       id: 'sandbox/speaker',
       name: 'Speaker (simulated)',
-      description: 'Simulated: a tone as long as the text. Priced per character of input.',
+      description: 'Simulated: the text as tones, which sandbox/listener reads back. Priced per character.',
       output_modalities: ['speech'],
       tokenizer: 'Media',
       supported_parameters: [],
       supported_voices: ['low', 'middle', 'high'],
+      speech: { formats: ['wav', 'pcm'], default_voice: 'middle' },
       endpoints: [
         {
           provider: 'sandbox',

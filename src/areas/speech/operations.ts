@@ -1,0 +1,40 @@
+import { chat } from '../../dialects/chat/chat.ts'
+import { decodeSpeech, measureSpeech, toPrompt, toRecordedBody } from '../../dialects/speech/decode.ts'
+import { speechRequest } from '../../dialects/speech/schema.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
+import { handleMedia } from '../../pipeline/media/media.ts'
+import { streamMedia } from '../../pipeline/media/reply-streamed.ts'
+import { speechTask } from '../../pipeline/media/speech.ts'
+
+const createSpeech = defineOperation({
+  id: 'createSpeech',
+  method: 'POST',
+  path: '/audio/speech',
+  tag: 'Speech',
+  summary: 'Speaks a text.',
+  description:
+    'The response is the audio, as it is generated. With `stream_format: sse` it is a stream of server-sent events.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError, deployments: true },
+  body: speechRequest,
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  response: { contentType: 'audio/*' },
+  otherContentTypes: streamTypes,
+  handle: ({ gateway, caller, region, httpRequest, body }) => {
+    const call = decodeSpeech(body)
+    const incoming = {
+      caller,
+      region,
+      httpRequest,
+      body: toRecordedBody(body),
+      call,
+      prompt: toPrompt(call),
+      size: measureSpeech(call),
+    }
+    return handleMedia(gateway, incoming, speechTask, (...admitted) => streamMedia(...admitted, speechTask))
+  },
+})
+
+export const speechOperations = [createSpeech]

@@ -1,0 +1,74 @@
+import type { ModelCall } from '../../call/call.ts'
+import type { RequestSize } from '../../call/size.ts'
+import { countCharacters, type SpeechCall } from '../../call/speech.ts'
+import type { BilledUnits } from '../../call/units.ts'
+import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { type SpeechRequest, speechFields } from './schema.ts'
+
+/** The body has passed the schema. */
+export function decodeSpeech(body: SpeechRequest): SpeechCall {
+  const { input, response_format, stream_format, voice, speed, instructions } = body
+  return {
+    input,
+    format: response_format,
+    delivery: stream_format === 'sse' ? 'events' : 'audio',
+    ...(voice !== undefined &&
+      (typeof voice === 'string' ? { voice } : { voice: voice.id, isCustomVoice: true })),
+    ...omitUndefined({ speed, instructions, reference: decodeReference(body) }),
+    unknown: Object.keys(body).filter((name) => !speechFields.has(name)),
+  }
+}
+
+function decodeReference({ input_references = [] }: SpeechRequest): SpeechCall['reference'] {
+  const audio = input_references.find((part) => part.type === 'input_audio')
+  const transcript = input_references.find((part) => part.type === 'text')
+  if (!audio) return undefined
+  const { data, format } = audio.input_audio
+  return { audio: data, ...omitUndefined({ format, text: transcript?.text }) }
+}
+
+/** The text as a prompt. */
+export function toPrompt({ input, instructions }: SpeechCall): ModelCall {
+  const texts = instructions === undefined ? [input] : [instructions, input]
+  return {
+    messages: [{ role: 'user', parts: texts.map((text) => ({ kind: 'text', text })) }],
+    stream: true,
+    unknown: [],
+  }
+}
+
+/** Vendors count 20 to 30 tokens for a second of audio; the slowest speech has three characters in it. */
+const tokensPerCharacter = 10
+const tokensForPauses = 2000
+/** What vendors add to a prompt. */
+const extraPromptTokens = 64
+
+export function measureSpeech(call: SpeechCall): RequestSize {
+  const { input, instructions = '' } = call
+  return {
+    promptTokens: extraPromptTokens + Buffer.byteLength(input) + Buffer.byteLength(instructions),
+    outputTokens: tokensForPauses + tokensPerCharacter * countCharacters(input),
+    choices: 1,
+    images: 0,
+    hasAudio: call.reference !== undefined,
+    hasLongCache: false,
+    webSearches: 0,
+    units: listUnits(call),
+  }
+}
+
+/** What speech is billed by where the price is not that of tokens. */
+export function listUnits({ input }: SpeechCall): BilledUnits[] {
+  return [{ billable: 'input_text', unit: 'character', quantity: countCharacters(input), variants: [] }]
+}
+
+/** An estimate of the tokens of audio: 15 characters are spoken in a second, and vendors count about 20 tokens for it. */
+export function estimateAudioTokens({ input }: SpeechCall): number {
+  return Math.ceil((countCharacters(input) * 20) / 15)
+}
+
+/** Without the recording, which is not logged. */
+export function toRecordedBody(body: SpeechRequest): JsonObject {
+  const { input_references: _, ...rest } = body
+  return rest
+}

@@ -1,0 +1,59 @@
+import type { UpstreamFailure } from '../../call/failure.ts'
+import { type SpeechCall, speechSampleRate } from '../../call/speech.ts'
+import { type SpeechFormat, speechFormats } from '../../catalogue/vocabulary.ts'
+import { asObject } from '../../lib/json-values.ts'
+import * as chat from '../chat/error.ts'
+import { Losses } from '../fields.ts'
+import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
+import { AudioReader, isAudioType } from './audio-reader.ts'
+import type { StreamedSpeechDialect } from './dialect.ts'
+
+const encodings: Record<SpeechFormat, Record<string, string>> = {
+  mp3: { encoding: 'mp3' },
+  opus: { encoding: 'opus', container: 'ogg' },
+  aac: { encoding: 'aac' },
+  flac: { encoding: 'flac', sample_rate: String(speechSampleRate) },
+  wav: { encoding: 'linear16', container: 'wav', sample_rate: String(speechSampleRate) },
+  pcm: { encoding: 'linear16', container: 'none', sample_rate: String(speechSampleRate) },
+}
+
+/** Options of the query string; one that makes the vendor deliver the audio elsewhere is not among them. */
+const queryOptions = ['bit_rate', 'mip_opt_out', 'tag']
+
+/** `POST /speak` of Deepgram: everything but the text is in the query string. */
+export const deepgramSpeech: StreamedSpeechDialect = {
+  name: 'deepgram-speech',
+  formats: speechFormats,
+  defaults: { headers: {} },
+  encodeRequest,
+  createReader: (contentType) => (isAudioType(contentType) ? new AudioReader(contentType) : null),
+  decodeError,
+}
+
+function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
+  const losses = new Losses()
+  for (const name of call.unknown) losses.add(name)
+  if (call.instructions !== undefined) losses.add('instructions')
+  const query = new URLSearchParams({
+    model: resolveVoiceModel(model, call.voice ?? speech?.default_voice ?? ''),
+    ...encodings[call.format],
+    ...(call.speed !== undefined && { speed: String(call.speed) }),
+  })
+  for (const [name, value] of Object.entries(options)) {
+    if (queryOptions.includes(name) && typeof value !== 'object') query.set(name, String(value))
+    else losses.add(`provider.options.${name}`)
+  }
+  return { path: `/speak?${query}`, headers: {}, body: { text: call.input }, dropped: losses.list() }
+}
+
+/** A voice is a model of the vendor, such as `aura-2-thalia-en`; clients may leave out the family. */
+function resolveVoiceModel(family: string, voice: string): string {
+  return voice === '' || voice.startsWith(`${family}-`) ? voice || family : `${family}-${voice}`
+}
+
+/** Older errors have their own names for message and code. */
+function decodeError(status: number, body: unknown): UpstreamFailure {
+  const error = asObject(body)
+  if (!error?.err_msg) return chat.decodeError(status, body)
+  return chat.decodeError(status, { error: { ...error, message: error.err_msg, code: error.err_code } })
+}

@@ -1,0 +1,47 @@
+import type { SpeechCall } from '../../call/speech.ts'
+import { speechFormats } from '../../catalogue/vocabulary.ts'
+import { omitUndefined } from '../../lib/json-values.ts'
+import { decodeError } from '../chat/error.ts'
+import { Losses } from '../fields.ts'
+import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
+import { AudioReader, isAudioType } from './audio-reader.ts'
+import type { StreamedSpeechDialect } from './dialect.ts'
+import { EventReader } from './event-reader.ts'
+
+/** `POST /audio/speech` of OpenAI, and of the many servers that copy it. */
+export const speech: StreamedSpeechDialect = {
+  name: 'speech',
+  formats: speechFormats,
+  defaults: { headers: {} },
+  encodeRequest,
+  createReader(contentType) {
+    if (contentType.startsWith('text/event-stream')) return new EventReader()
+    return isAudioType(contentType) ? new AudioReader(contentType) : null
+  },
+  decodeError,
+}
+
+function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
+  const losses = new Losses()
+  for (const name of call.unknown) losses.add(name)
+  const voice = call.voice ?? speech?.default_voice ?? undefined
+  const body = omitUndefined({
+    ...options,
+    model,
+    input: call.input,
+    voice: call.isCustomVoice ? { id: voice } : voice,
+    response_format: call.format,
+    speed: call.speed,
+    instructions: call.instructions,
+    stream_format: speech?.reports_usage ? 'sse' : undefined,
+    ...encodeReference(call),
+  })
+  return { path: '/audio/speech', headers: {}, body, dropped: losses.list() }
+}
+
+/** The vendor has no field for it; these are those of vLLM. */
+function encodeReference({ reference }: SpeechCall) {
+  if (!reference) return {}
+  const { audio, format = 'wav', text } = reference
+  return { ref_audio: `data:audio/${format};base64,${audio}`, ref_text: text }
+}

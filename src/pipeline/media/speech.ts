@@ -1,0 +1,104 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { SpeechCall, SpeechEvent } from '../../call/speech.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { SpeechFormat } from '../../catalogue/vocabulary.ts'
+import { speechDialects } from '../../dialects/speech/all.ts'
+import type { SpeechDialect, SpeechReader } from '../../dialects/speech/dialect.ts'
+import { SseError } from '../../lib/sse.ts'
+import { speechSimulators } from '../../providers/simulators.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
+import { unexpectedReplyError } from '../upstream/errors.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/send.ts'
+import { buildSimulateOptions } from '../upstream/simulation.ts'
+import { SpeechStream } from './speech-stream.ts'
+import type { FieldProblem, MediaTask } from './task.ts'
+
+export const speechTask: MediaTask<SpeechCall, SpeechDialect, SpeechStream> = {
+  name: 'speech',
+  dialects: speechDialects,
+  findProblem,
+  async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
+    const events = await readEvents(exchange, upstream, call, dialect)
+    return openStream(gateway, exchange, events, call, endpoint)
+  },
+  simulate(gateway, exchange, call, endpoint) {
+    const simulate = speechSimulators.get(endpoint.provider.slug)
+    const events = simulate?.(call, buildSimulateOptions(gateway, exchange))
+    return events && openStream(gateway, exchange, events, call, endpoint)
+  },
+}
+
+async function openStream(
+  { settings }: Gateway,
+  exchange: UpstreamExchange,
+  events: AsyncIterator<SpeechEvent>,
+  call: SpeechCall,
+  { prompt_unit }: Endpoint,
+): Promise<SpeechStream> {
+  const stream = await SpeechStream.open(events, exchange, call, prompt_unit === 'token')
+  // From here on the idle timeout applies.
+  exchange.setTimeout(settings.limits.total)
+  return stream
+}
+
+async function readEvents(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  call: SpeechCall,
+  dialect: SpeechDialect,
+): Promise<AsyncGenerator<SpeechEvent>> {
+  if ('decodeReply' in dialect) {
+    const events = dialect.decodeReply(await readJsonBody(exchange, upstream), call)
+    if (events) return iterate(events)
+  } else {
+    const { body, headers } = upstream.response
+    const reader = dialect.createReader(headers.get('content-type') ?? '')
+    if (reader && body) return readBody(body, reader)
+  }
+  throw unexpectedReplyError('The provider sent a reply in another format.')
+}
+
+async function* iterate(events: Iterable<SpeechEvent>): AsyncGenerator<SpeechEvent> {
+  yield* events
+}
+
+async function* readBody(
+  body: ReadableStream<Uint8Array>,
+  reader: SpeechReader,
+): AsyncGenerator<SpeechEvent> {
+  try {
+    for await (const bytes of body) yield* reader.read(bytes)
+    yield* reader.end()
+  } catch (error) {
+    throw error instanceof SseError ? unexpectedReplyError(error.message) : error
+  }
+}
+
+/** Null if the endpoint can serve the request. */
+function findProblem(call: SpeechCall, { speech, dialects }: Endpoint): FieldProblem | null {
+  if (!speech) return null
+  const formats = listFormats(dialects, speech.formats)
+  if (!formats.includes(call.format))
+    return { field: 'response_format', problem: `must be one of ${formats.join(', ')} for this model` }
+  const { voices, default_voice, supports_voice_cloning } = speech
+  if (call.reference && !supports_voice_cloning)
+    return { field: 'input_references', problem: 'is not supported by this model: it cannot imitate a voice' }
+  const oneOf = voices ? `must be one of ${voices.join(', ')}` : 'must be the name of a voice'
+  if (call.voice === undefined && default_voice === null && !call.reference)
+    return { field: 'voice', problem: `is required, because this model has no default voice; ${oneOf}` }
+  const isUnknown =
+    call.voice !== undefined && !call.isCustomVoice && voices !== null && !voices.includes(call.voice)
+  return isUnknown ? { field: 'voice', problem: `${oneOf} for this model` } : null
+}
+
+/** What the endpoint can make and its wire format can request. */
+function listFormats(
+  dialects: Endpoint['dialects'],
+  declared: readonly SpeechFormat[] | null,
+): readonly SpeechFormat[] {
+  const known: Readonly<Record<string, SpeechDialect>> = speechDialects
+  const name = dialects.find((dialect) => known[dialect])
+  const supported = (name && known[name]?.formats) || []
+  return declared ? declared.filter((format) => supported.includes(format)) : supported
+}
