@@ -10,8 +10,8 @@ export interface UpstreamResponse {
   json?: unknown
   /** A whole body that need not be JSON. */
   text?: string
-  /** A stream, frame by frame. */
-  sse?: readonly string[]
+  /** A stream, frame by frame; bytes where it is not text. */
+  sse?: readonly (string | Uint8Array)[]
   /** Before the head of the response. */
   waitMs?: number
   /** Between frames, or between chunks when `splitBytes` is set. */

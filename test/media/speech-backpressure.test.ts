@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createServer, type Socket } from 'node:net'
+import { startTestServer, type TestServer } from '../support/harness.ts'
+import { mp3Frame } from './speech-upstreams.ts'
+
+const block = Buffer.concat(Array.from({ length: 100 }, () => mp3Frame()))
+const chunk = Buffer.concat([Buffer.from(`${block.length.toString(16)}\r\n`), block, Buffer.from('\r\n')])
+/** The size of an operating system's buffer on each side of the gateway. */
+const kernelBytes = 24 * 1024 * 1024
+
+let written = 0
+const sockets = new Set<Socket>()
+const endless = createServer((socket) => {
+  sockets.add(socket)
+  socket.on('close', () => sockets.delete(socket))
+  socket.on('error', () => undefined)
+  socket.once('data', () => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\ntransfer-encoding: chunked\r\n\r\n')
+    pour(socket)
+  })
+})
+
+/** As fast as it is read. */
+function pour(socket: Socket): void {
+  while (!socket.destroyed) {
+    written += block.length
+    if (!socket.write(chunk)) return void socket.once('drain', () => pour(socket))
+  }
+}
+
+let server: TestServer
+beforeAll(async () => {
+  await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve))
+  const address = endless.address()
+  const base_url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  const pricing = { prompt: '0.000015', completion: '0' }
+  const endpoint = { provider: 'endless', upstream_model: 'tts-1', prompt_unit: 'character', pricing }
+  const settings = {
+    providers: [{ slug: 'endless', name: 'Endless', base_url, dialects: ['speech'], api_key: 'k' }],
+    models: [{ id: 'speech/endless', name: 'Endless', output_modalities: ['speech'], endpoints: [endpoint] }],
+  }
+  server = await startTestServer('sqlite', { settings: JSON.stringify(settings) })
+})
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy()
+  endless.close()
+  await server.stop()
+})
+
+test('R19 S13 a client that reads slowly slows the upstream down, and memory stays flat', async () => {
+  const left = new AbortController()
+  const response = await fetch(`${server.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.own.inferenceKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'speech/endless', input: 'x', voice: 'v', response_format: 'mp3' }),
+    signal: left.signal,
+  })
+  const reader = response.body?.getReader()
+  await reader?.read()
+  const before = process.memoryUsage().rss
+  // Once the count no longer grows, every buffer on the way is full.
+  for (let last = -1; last !== written && written < 4 * kernelBytes; await Bun.sleep(300)) last = written
+  expect(written).toBeLessThan(2 * kernelBytes)
+  expect(process.memoryUsage().rss - before).toBeLessThan(2 * kernelBytes)
+  left.abort()
+  for (const deadline = Date.now() + 5000; sockets.size > 0 && Date.now() < deadline; ) await Bun.sleep(5)
+  expect(sockets.size).toBe(0)
+})

@@ -1,0 +1,139 @@
+import { expect, test } from 'bun:test'
+import { parseWav, readWavLayout } from '../../src/lib/wav.ts'
+import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
+import { clearGenerations, lastRequest, readJson, waitForGenerations } from '../inference/two-upstreams.ts'
+import { LoopDelay } from '../support/loop-delay.ts'
+import {
+  audioReply,
+  describeSpeech,
+  eventReply,
+  mp3Frames,
+  readBytes,
+  sendSpeech,
+} from './speech-upstreams.ts'
+
+function toSamples(bytes: Uint8Array): Int16Array {
+  return new Int16Array(new Uint8Array(bytes).buffer)
+}
+
+describeSpeech('speech of the sandbox', (bench) => {
+  const speak = (body: object, init = {}) =>
+    sendSpeech(
+      bench(),
+      { model: 'sandbox/speaker', voice: undefined, response_format: undefined, ...body },
+      init,
+    )
+
+  test('is PCM by default, which can be read back', async () => {
+    const response = await speak({ input: 'Hello, Zürich' })
+    expect(response.headers.get('content-type')).toBe('audio/pcm;rate=24000;channels=1')
+    expect((await listen(toSamples(await readBytes(response)), 24_000)).text).toBe('Hello, Zürich')
+  })
+
+  test('is a WAV file of the voice and the speed that were requested', async () => {
+    const wav = { input: 'Hello', response_format: 'wav' }
+    const [slow, fast] = await Promise.all(
+      [0.5, 2].map(async (speed) => readBytes(await speak({ ...wav, voice: 'high', speed }))),
+    )
+    const audio = parseWav(slow ?? Buffer.alloc(0))
+    expect(audio).toMatchObject({ sampleRate: 24_000, channels: 1, bits: 16 })
+    expect((await listen(toSamples(audio?.data ?? new Uint8Array()), 24_000)).text).toBe('Hello')
+    expect(slow?.length).toBeGreaterThan(2 * (fast?.length ?? 0))
+    expect(readWavLayout(fast ?? Buffer.alloc(0))?.totalDataBytes).toBe((fast?.length ?? 0) - 44)
+  })
+
+  test('says which formats and voices it has', async () => {
+    const format = await readJson(speak({ input: 'x', response_format: 'mp3' }))
+    expect(format.error.message).toBe('response_format: must be one of wav, pcm for this model')
+    const voice = await readJson(speak({ input: 'x', voice: 'alloy' }))
+    expect(voice.error.message).toBe('voice: must be one of low, middle, high for this model')
+  })
+
+  test('obeys the directives for failures', async () => {
+    expect((await speak({ input: 'sandbox:error=429 x' })).status).toBe(429)
+    expect((await speak({ input: 'sandbox:empty x' })).status).toBe(502)
+    const failing = await speak({ input: 'sandbox:fail=2 Hello', stream_format: 'sse' })
+    const last = (await failing.text()).trim().split('\n\n').at(-1) ?? ''
+    expect(JSON.parse(last.slice(6))).toMatchObject({ type: 'error', error: { code: 502 } })
+    const broken = await speak({ input: 'sandbox:break=2 Hello' })
+    expect(broken.status).toBe(200)
+    expect(broken.arrayBuffer()).rejects.toThrow()
+  })
+
+  test('S13 a long text does not block the event loop', async () => {
+    const delay = new LoopDelay()
+    const response = await speak({ input: 'Hello there. '.repeat(100), speed: 0.25 })
+    const { length } = await readBytes(response)
+    expect(length).toBeGreaterThan(10_000_000)
+    expect(delay.stop()).toBeLessThan(400)
+  })
+})
+
+describeSpeech('an interrupted reply', (bench) => {
+  const input = 'x'.repeat(100)
+  const inFull = 1_500_000n
+
+  async function settledRow() {
+    const rows = await waitForGenerations(bench(), 1)
+    expect(rows).toHaveLength(1)
+    expect(await bench().server.gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
+    return rows[0]
+  }
+
+  test('R4 R5 I2 a client that disconnects pays in full, once, and the upstream is closed', async () => {
+    await clearGenerations(bench())
+    bench().first.enqueue(audioReply(mp3Frames(3), { hang: true }))
+    const left = new AbortController()
+    const response = await sendSpeech(bench(), { model: 'speech/plain', input }, { signal: left.signal })
+    const reader = response.body?.getReader()
+    await reader?.read()
+    left.abort()
+    expect(await settledRow()).toMatchObject({ status: 'cancelled', cost_nanos: inFull })
+    expect((await lastRequest(bench().first.requests).done).closedByPeerAt).not.toBeNull()
+    expect(bench().server.gateway.exchanges.size).toBe(0)
+  })
+
+  test('R4 a client that disconnects before there is audio pays nothing', async () => {
+    await clearGenerations(bench())
+    bench().first.enqueue({ hang: true })
+    const left = new AbortController()
+    const sent = sendSpeech(bench(), { model: 'speech/plain', input }, { signal: left.signal })
+    sent.catch(() => undefined)
+    await bench().first.waitForRequests(1)
+    left.abort()
+    expect(await settledRow()).toMatchObject({ status: 'cancelled', cost_nanos: 0n })
+  })
+
+  for (const breakWith of ['reset', 'close'] as const) {
+    for (const [name, model, reply] of [
+      ['audio', 'speech/plain', audioReply],
+      ['events', 'speech/tokens', (frames: Uint8Array[], more: object) => eventReply(frames, {}, more)],
+    ] as const) {
+      test(`R33 R6 an upstream that breaks off (${name}, ${breakWith}) never looks complete, and is free`, async () => {
+        await clearGenerations(bench())
+        bench().first.enqueue(reply(mp3Frames(4), { breakAfterBytes: 1500, breakWith, delayMs: 30 }))
+        const response = await sendSpeech(bench(), { model, input })
+        expect(response.status).toBe(200)
+        const error = await response.arrayBuffer().then(
+          () => null,
+          (reason: Error) => reason,
+        )
+        expect(error).not.toBeNull()
+        expect(await settledRow()).toMatchObject({
+          status: 'failed',
+          error_code: 'upstream_failed',
+          cost_nanos: 0n,
+        })
+      })
+    }
+  }
+
+  test('R33 events that end without the last one are an error', async () => {
+    await clearGenerations(bench())
+    bench().first.enqueue(eventReply(mp3Frames(2), {}, { endWithoutDone: true }))
+    const response = await sendSpeech(bench(), { model: 'speech/tokens', input, stream_format: 'sse' })
+    const last = (await response.text()).trim().split('\n\n').at(-1) ?? ''
+    expect(JSON.parse(last.slice(6)).type).toBe('error')
+    expect(await settledRow()).toMatchObject({ status: 'failed', cost_nanos: 0n })
+  })
+})
