@@ -2,6 +2,7 @@ import type { ModelCall } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ImageEvent, ImagesCall } from '../call/images.ts'
+import type { SpeechCall, SpeechEvent } from '../call/speech.ts'
 
 /** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
@@ -28,3 +29,4 @@ export type Simulator = (
 
 /** Generates images inside this process. */
 export type ImageSimulator = (call: ImagesCall, options: SimulateOptions) => AsyncGenerator<ImageEvent>
+export type SpeechSimulator = (call: SpeechCall, options: SimulateOptions) => AsyncGenerator<SpeechEvent>

@@ -1,12 +1,11 @@
 import type { EmbeddingsCall, EmbeddingsReply } from '../call/embeddings.ts'
 import type { RerankCall, RerankReply } from '../call/rerank.ts'
-import type { SpeechCall, SpeechEvent } from '../call/speech.ts'
 import { simulateEmbeddings } from './sandbox/embeddings.ts'
 import { simulateImages } from './sandbox/images.ts'
 import { simulateRerank } from './sandbox/rerank.ts'
 import { simulate } from './sandbox/simulate.ts'
 import { simulateSpeech } from './sandbox/speech.ts'
-import type { ImageSimulator, MediaSimulator, SimulateOptions, Simulator } from './simulation.ts'
+import type { ImageSimulator, MediaSimulator, Simulator, SpeechSimulator } from './simulation.ts'
 
 /** By provider slug, for the providers whose `inProcess` is set. */
 export const simulators: ReadonlyMap<string, Simulator> = new Map([['sandbox', simulate]])
@@ -19,5 +18,4 @@ export const rerankSimulators: ReadonlyMap<string, MediaSimulator<RerankCall, Re
   ['sandbox', simulateRerank],
 ])
 
-type SpeechSimulator = (call: SpeechCall, options: SimulateOptions) => AsyncGenerator<SpeechEvent>
 export const speechSimulators: ReadonlyMap<string, SpeechSimulator> = new Map([['sandbox', simulateSpeech]])

@@ -4,7 +4,7 @@ import type { CredentialForm } from '../../catalogue/credential.ts'
 export const uncataloguedProviders: ReadonlySet<string> = new Set(
   `
   ai21 aion-labs akashml amazon-bedrock/vendor_a-on-aws amazon-nova ambient assemblyai atlas-cloud avian
-  baidu black-forest-labs byteplus cirrascale coreweave cosine darkbloom databricks decart deepgram dekallm
+  baidu black-forest-labs byteplus cirrascale coreweave cosine darkbloom databricks decart dekallm
   featherless fish-audio heygen inferact-vllm infermatic inflection ionstream krea liquid makora mancer mara
   meta modal modelrun modular near-ai nex-agi nextbit open-inference parasail perceptron phala
   primeintellect quiver recraft reka relace runway sail-research sakana sakana-ai seed sourceful streamlake
