@@ -45,7 +45,8 @@ const sampleRates = [[11_025, 12_000, 8000], [], [22_050, 24_000, 16_000], [44_1
 
 /** Of an MPEG layer III frame; null if there is none. */
 function readMpegFrameLength(bytes: Uint8Array, at: number): number | null {
-  const [, second = 0, third = 0] = bytes.subarray(at, at + 4)
+  const second = bytes[at + 1] ?? 0
+  const third = bytes[at + 2] ?? 0
   const version = (second >> 3) & 3
   if ((second & 0xe0) !== 0xe0 || ((second >> 1) & 3) !== 1) return null
   const isMpeg1 = version === 3
@@ -58,9 +59,8 @@ function readMpegFrameLength(bytes: Uint8Array, at: number): number | null {
 
 /** Of an AAC frame in ADTS; null if there is none. */
 function readAdtsFrameLength(bytes: Uint8Array, at: number): number | null {
-  if (at + 7 > bytes.length) return null
-  const [, second = 0, , fourth = 0, fifth = 0, sixth = 0] = bytes.subarray(at, at + 7)
-  if ((second & 0xf6) !== 0xf0) return null
+  if (((bytes[at + 1] ?? 0) & 0xf6) !== 0xf0) return null
+  const [fourth = 0, fifth = 0, sixth = 0] = bytes.subarray(at + 3, at + 6)
   const length = ((fourth & 3) << 11) | (fifth << 3) | (sixth >> 5)
   return length > 7 ? length : null
 }

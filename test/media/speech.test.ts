@@ -252,6 +252,16 @@ describeSpeech('speech of providers', (bench) => {
     expect((await sendSpeech(bench(), { model: 'speech/nothing' })).status).toBe(400)
   })
 
+  test('S12 an error among events has no secrets either', async () => {
+    const error = { type: 'error', error: { message: 'Bad key vendor-secret-0123456789' } }
+    const [delta = ''] = eventReply(mp3Frames(1), {}).sse ?? []
+    bench().first.enqueue({ sse: [delta, toEvent(error)] })
+    const body = { model: 'speech/tokens', stream_format: 'sse' }
+    const text = await (await sendSpeech(bench(), body)).text()
+    expect(text).toContain('Bad key')
+    expect(text).not.toContain('vendor-secret')
+  })
+
   test('S12 R40 the errors of a provider are mapped, without its secrets', async () => {
     const cases = [
       [unauthorized, 502],

@@ -16,7 +16,7 @@ import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { MediaStream } from './reply-streamed.ts'
 
 /** Tags of a recording, with a picture for example, precede the audio. */
-const maxBytesBeforeAudio = 4 * 1024 * 1024
+const maxBytesBeforeAudio = 1024 * 1024
 /** Audio is not held in memory: this only ends what never ends. The longest text, spoken slowly, has half of it. */
 const maxAudioBytes = 1024 * 1024 * 1024
 /** For estimates of tokens that are not reported. */
@@ -91,14 +91,21 @@ async function bufferUntilAudio(
   { format }: SpeechCall,
   summary: ReplySummary,
 ): Promise<{ audio: Uint8Array; sampleRate: number | undefined }> {
-  let audio: Uint8Array = new Uint8Array()
+  const pending: Uint8Array[] = []
+  let size = 0
+  let checkedSize = 0
   for (;;) {
     const event = await readEvent(events, exchange, summary)
-    if (event === null) throw unexpectedReplyError('The provider sent no audio.')
-    audio = audio.length === 0 ? event.bytes : Buffer.concat([audio, event.bytes])
-    if (hasAudio(audio, format)) return { audio, sampleRate: event.sampleRate }
-    if (audio.length > maxBytesBeforeAudio)
-      throw unexpectedReplyError('The provider sent a recording without audio.')
+    if (event) pending.push(event.bytes)
+    size += event?.bytes.length ?? 0
+    // Tiny pieces are not searched again and again.
+    if (event && size < 2 * checkedSize) continue
+    const audio = Buffer.concat(pending.splice(0))
+    if (hasAudio(audio, format)) return { audio, sampleRate: event?.sampleRate }
+    if (event === null || size > maxBytesBeforeAudio)
+      throw unexpectedReplyError('The provider sent no audio that can be played.')
+    pending.push(audio)
+    checkedSize = size
   }
 }
 

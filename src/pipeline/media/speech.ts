@@ -9,6 +9,7 @@ import { speechSimulators } from '../../providers/simulators.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { redactSecrets } from '../upstream/redact-secrets.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
 import { SpeechStream } from './speech-stream.ts'
@@ -52,9 +53,8 @@ async function readEvents(
     const events = dialect.decodeReply(await readJsonBody(exchange, upstream), call)
     if (events) return iterate(events)
   } else {
-    const { body, headers } = upstream.response
-    const reader = dialect.createReader(headers.get('content-type') ?? '')
-    if (reader && body) return readBody(body, reader)
+    const reader = dialect.createReader(upstream.response.headers.get('content-type') ?? '')
+    if (reader) return readBody(upstream, reader)
   }
   throw unexpectedReplyError('The provider sent a reply in another format.')
 }
@@ -64,15 +64,22 @@ async function* iterate(events: Iterable<SpeechEvent>): AsyncGenerator<SpeechEve
 }
 
 async function* readBody(
-  body: ReadableStream<Uint8Array>,
+  { response, secrets }: UpstreamResponse,
   reader: SpeechReader,
 ): AsyncGenerator<SpeechEvent> {
+  const redact = (event: SpeechEvent) => redactFailure(event, secrets)
   try {
-    for await (const bytes of body) yield* reader.read(bytes)
-    yield* reader.end()
+    for await (const bytes of response.body ?? []) yield* reader.read(bytes).map(redact)
+    yield* reader.end().map(redact)
   } catch (error) {
     throw error instanceof SseError ? unexpectedReplyError(error.message) : error
   }
+}
+
+function redactFailure(event: SpeechEvent, secrets: UpstreamResponse['secrets']): SpeechEvent {
+  if (event.type !== 'reply-error') return event
+  const { failure } = event
+  return { ...event, failure: { ...failure, message: redactSecrets(failure.message, secrets()) } }
 }
 
 /** Null if the endpoint can serve the request. */
