@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'bun:test'
+import { createOpenAI } from '@ai-sdk/openai'
+import { APICallError, experimental_generateSpeech, generateSpeech } from 'ai'
+import { BadRequestError } from 'openai'
+import { parseWav } from '../../src/lib/wav.ts'
+import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
+import { rejection, useLab } from './lab.ts'
+import { openaiClient, openRouterClient } from './sdks.ts'
+
+globalThis.AI_SDK_LOG_WARNINGS = false
+
+const lab = useLab()
+const model = 'sandbox/speaker'
+const input = 'The quick brown fox'
+
+/** What the recording says. */
+async function readBack(bytes: Uint8Array): Promise<string | null> {
+  const samples = parseWav(bytes)?.data ?? bytes
+  return (await listen(new Int16Array(new Uint8Array(samples).buffer), 24_000)).text
+}
+
+async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return chunks
+}
+
+describe('audio.speech of the OpenAI SDK', () => {
+  const speech = () => openaiClient(lab()).audio.speech
+
+  test('a whole recording, PCM unless another format is requested', async () => {
+    const wav = await speech().create({ model, input, voice: 'low', response_format: 'wav' })
+    expect(wav.headers.get('content-type')).toBe('audio/wav')
+    expect(wav.headers.get('x-generation-id')).toStartWith('gen-')
+    expect(await readBack(new Uint8Array(await wav.arrayBuffer()))).toBe(input)
+    const pcm = await speech().create({ model, input, voice: 'high' })
+    expect(pcm.headers.get('content-type')).toBe('audio/pcm;rate=24000;channels=1')
+    expect(await readBack(new Uint8Array(await pcm.arrayBuffer()))).toBe(input)
+  })
+
+  test('a recording as it is generated', async () => {
+    const slow = `sandbox:slow=5 ${input}`
+    const response = await speech().create({ model, input: slow, voice: 'low', response_format: 'pcm' })
+    const chunks = await collect(response.body as ReadableStream<Uint8Array>)
+    expect(chunks.length).toBeGreaterThan(3)
+    expect(await readBack(Buffer.concat(chunks))).toBe(input)
+  })
+
+  test('events with audio, then usage', async () => {
+    const response = await speech().create({ model, input, voice: 'low', stream_format: 'sse' })
+    const events = (await response.text())
+      .trim()
+      .split('\n\n')
+      .map((event) => JSON.parse(event.replace('data: ', '')))
+    const audio = events.flatMap((event) => (event.audio ? [Buffer.from(event.audio, 'base64')] : []))
+    expect(await readBack(Buffer.concat(audio))).toBe(input)
+    expect(events.at(-1)).toMatchObject({ type: 'speech.audio.done', usage: { cost: 0.000285 } })
+  })
+
+  test('an error has the parameter it is about', async () => {
+    const error = await rejection(speech().create({ model, input, voice: 'alloy' }))
+    expect(error).toBeInstanceOf(BadRequestError)
+    expect(error).toMatchObject({ status: 400, param: 'voice' })
+  })
+})
+
+describe('generateSpeech of the AI SDK', () => {
+  const speaker = () => createOpenAI({ baseURL: `${lab().url}/v1`, apiKey: lab().key }).speech(model)
+
+  test.each([
+    ['generateSpeech', generateSpeech],
+    ['experimental_generateSpeech', experimental_generateSpeech],
+  ])('%s', async (_, generate) => {
+    const { audio } = await generate({
+      model: speaker(),
+      text: input,
+      voice: 'middle',
+      outputFormat: 'wav',
+      speed: 2,
+    })
+    expect(audio.mediaType).toBe('audio/wav')
+    expect(await readBack(audio.uint8Array)).toBe(input)
+  })
+
+  test('an error has the message', async () => {
+    const error = await rejection(generateSpeech({ model: speaker(), text: input, maxRetries: 0 }))
+    expect(error).toBeInstanceOf(APICallError)
+    expect((error as APICallError).message).toContain('response_format: must be one of wav, pcm')
+  })
+})
+
+describe('tts of the OpenRouter SDK', () => {
+  test('streams the recording, PCM by default', async () => {
+    const stream = await openRouterClient(lab()).tts.createSpeech({ speechRequest: { model, input } })
+    const chunks = await collect(stream as unknown as ReadableStream<Uint8Array>)
+    expect(await readBack(Buffer.concat(chunks))).toBe(input)
+  })
+
+  test('an error is the one of its schema', async () => {
+    const request = { model, input, voice: 'alloy' }
+    const error = await rejection(openRouterClient(lab()).tts.createSpeech({ speechRequest: request }))
+    expect(error).toMatchObject({ name: 'BadRequestResponseError', statusCode: 400 })
+  })
+})
