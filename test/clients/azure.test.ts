@@ -82,9 +82,15 @@ test.each(['lab/chat', 'lab%2Fchat', 'chat-deployment'])(
   },
 )
 
+test('speech of a deployment', async () => {
+  const request = { model: 'sandbox/speaker', voice: 'low', input: prompt, response_format: 'wav' } as const
+  const response = await client().audio.speech.create(request)
+  expect(response.headers.get('content-type')).toBe('audio/wav')
+  expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(44)
+})
+
 test('an unknown operation is 404, in the envelope', async () => {
-  const speech = client().audio.speech.create({ model: modelOf('chat'), voice: 'alloy', input: prompt })
-  const error = await rejection(speech)
+  const error = await rejection(client().fineTuning.jobs.list())
   expect(error).toBeInstanceOf(NotFoundError)
   expect((error as NotFoundError).error).toMatchObject({ code: 404, metadata: { reason: 'route_unknown' } })
 })
