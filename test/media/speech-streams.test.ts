@@ -108,11 +108,23 @@ describeSpeech('an interrupted reply', (bench) => {
     for (const [name, model, reply] of [
       ['audio', 'speech/plain', audioReply],
       ['events', 'speech/tokens', (frames: Uint8Array[], more: object) => eventReply(frames, {}, more)],
+      [
+        'a declared length',
+        'speech/plain',
+        (frames: Uint8Array[], more: object) => ({
+          // Text has no frames of MPEG.
+          text: `${'x'.repeat(100)}`.repeat(frames.length * 10),
+          splitBytes: 500,
+          headers: { 'content-type': 'audio/pcm' },
+          ...more,
+        }),
+      ],
     ] as const) {
       test(`R33 R6 an upstream that breaks off (${name}, ${breakWith}) never looks complete, and is free`, async () => {
         await clearGenerations(bench())
         bench().first.enqueue(reply(mp3Frames(4), { breakAfterBytes: 1500, breakWith, delayMs: 30 }))
-        const response = await sendSpeech(bench(), { model, input })
+        const response_format = name === 'a declared length' ? 'pcm' : 'mp3'
+        const response = await sendSpeech(bench(), { model, input, response_format })
         expect(response.status).toBe(200)
         const error = await response.arrayBuffer().then(
           () => null,

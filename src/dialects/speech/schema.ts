@@ -31,7 +31,9 @@ const inputReferences = z
     (parts) => countParts(parts, 'input_audio') === 1 && countParts(parts, 'text') <= 1,
     'must be one input_audio part, and at most one text part with its transcript',
   )
-  .meta({ override: { minItems: 1, maxItems: 2 } })
+  .meta({
+    override: { contains: { properties: { type: { const: 'input_audio' } } }, maxContains: 1, maxItems: 2 },
+  })
 
 function countParts(parts: readonly { type: string }[], type: string): number {
   return parts.filter((part) => part.type === type).length

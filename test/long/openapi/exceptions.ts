@@ -25,6 +25,7 @@ export const unstated: Record<string, string> = {
   ollamaChat: prompt,
   ollamaGenerate: prompt,
   quoteRequest: prompt,
+  createSpeech: 'the model must be known, and have the voice and the format',
   createPresetFromChat: 'reasoning_effort must not contradict reasoning.effort; no key is `__proto__`',
   createPresetFromMessages: 'no key is `__proto__`',
   createPresetFromResponses: 'the body has at least one field of the format',
