@@ -21,13 +21,15 @@ describeSpeech('speech over other wire formats', (bench) => {
   test('Deepgram', async () => {
     const samples = Buffer.from([1, 0, 2, 0, 3, 0])
     bench().first.enqueue(audioReply([samples], { headers: { 'content-type': 'audio/l16;rate=48000' } }))
-    const body = { model: 'speech/deepgram', voice: 'thalia-en', response_format: 'pcm' }
+    const provider = { options: { deep: { mip_opt_out: true, callback: 'https://example.com' } } }
+    const body = { model: 'speech/deepgram', voice: 'thalia-en', response_format: 'pcm', provider }
     const response = await sendSpeech(bench(), body)
     expect(response.headers.get('content-type')).toBe('audio/pcm;rate=48000;channels=1')
+    expect(response.headers.get('x-headgate-dropped')).toBe('provider.options.deep.callback')
     expect(await readBytes(response)).toEqual(samples)
     expect(lastRequest(bench().first.requests)).toMatchObject({
       path: '/speak',
-      query: 'model=aura-2-thalia-en&encoding=linear16&container=none&sample_rate=24000',
+      query: 'model=aura-2-thalia-en&encoding=linear16&container=none&sample_rate=24000&mip_opt_out=true',
       headers: { authorization: `Token ${secret}` },
       json: { text: 'Hello' },
     })

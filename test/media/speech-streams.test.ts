@@ -3,6 +3,7 @@ import { parseWav, readWavLayout } from '../../src/lib/wav.ts'
 import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
 import { clearGenerations, lastRequest, readJson, waitForGenerations } from '../inference/two-upstreams.ts'
 import { LoopDelay } from '../support/loop-delay.ts'
+import type { UpstreamResponse } from '../support/upstream.ts'
 import {
   audioReply,
   describeSpeech,
@@ -104,27 +105,29 @@ describeSpeech('an interrupted reply', (bench) => {
     expect(await settledRow()).toMatchObject({ status: 'cancelled', cost_nanos: 0n })
   })
 
+  /** Replies of three kinds; the last has a declared length, and text in the place of samples. */
+  const replies: [string, object, (more: UpstreamResponse) => UpstreamResponse][] = [
+    ['audio', { model: 'speech/plain' }, (more) => audioReply(mp3Frames(4), more)],
+    ['events', { model: 'speech/tokens' }, (more) => eventReply(mp3Frames(4), {}, more)],
+    [
+      'a declared length',
+      { model: 'speech/plain', response_format: 'pcm' },
+      (more) => ({
+        text: 'x'.repeat(4000),
+        splitBytes: 500,
+        headers: { 'content-type': 'audio/pcm' },
+        ...more,
+      }),
+    ],
+  ]
+
   for (const breakWith of ['reset', 'close'] as const) {
-    for (const [name, model, reply] of [
-      ['audio', 'speech/plain', audioReply],
-      ['events', 'speech/tokens', (frames: Uint8Array[], more: object) => eventReply(frames, {}, more)],
-      [
-        'a declared length',
-        'speech/plain',
-        (frames: Uint8Array[], more: object) => ({
-          // Text has no frames of MPEG.
-          text: `${'x'.repeat(100)}`.repeat(frames.length * 10),
-          splitBytes: 500,
-          headers: { 'content-type': 'audio/pcm' },
-          ...more,
-        }),
-      ],
-    ] as const) {
-      test(`R33 R6 an upstream that breaks off (${name}, ${breakWith}) never looks complete, and is free`, async () => {
+    test.each(replies)(
+      `R33 R6 an upstream that breaks off (%s, ${breakWith}) never looks complete, and is free`,
+      async (_, body, reply) => {
         await clearGenerations(bench())
-        bench().first.enqueue(reply(mp3Frames(4), { breakAfterBytes: 1500, breakWith, delayMs: 30 }))
-        const response_format = name === 'a declared length' ? 'pcm' : 'mp3'
-        const response = await sendSpeech(bench(), { model, input, response_format })
+        bench().first.enqueue(reply({ breakAfterBytes: 1500, breakWith, delayMs: 30 }))
+        const response = await sendSpeech(bench(), { ...body, input })
         expect(response.status).toBe(200)
         const error = await response.arrayBuffer().then(
           () => null,
@@ -136,8 +139,8 @@ describeSpeech('an interrupted reply', (bench) => {
           error_code: 'upstream_failed',
           cost_nanos: 0n,
         })
-      })
-    }
+      },
+    )
   }
 
   test('R33 events that end without the last one are an error', async () => {

@@ -42,15 +42,19 @@ const tokensPerCharacter = 10
 const tokensForPauses = 2000
 /** What vendors add to a prompt. */
 const extraPromptTokens = 64
+/** Of a recording in base64: compressed well, it has fifty times more for each token. */
+const charactersPerAudioToken = 100
 
 export function measureSpeech(call: SpeechCall): RequestSize {
-  const { input, instructions = '' } = call
+  const { input, instructions = '', reference } = call
+  const texts = [input, instructions, reference?.text ?? '']
+  const audioTokens = Math.ceil((reference?.audio.length ?? 0) / charactersPerAudioToken)
   return {
-    promptTokens: extraPromptTokens + Buffer.byteLength(input) + Buffer.byteLength(instructions),
+    promptTokens: texts.reduce((sum, text) => sum + Buffer.byteLength(text), extraPromptTokens + audioTokens),
     outputTokens: tokensForPauses + tokensPerCharacter * countCharacters(input),
     choices: 1,
     images: 0,
-    hasAudio: call.reference !== undefined,
+    hasAudio: reference !== undefined,
     hasLongCache: false,
     webSearches: 0,
     units: listUnits(call),

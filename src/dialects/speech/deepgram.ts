@@ -17,14 +17,13 @@ const encodings: Record<SpeechFormat, Record<string, string>> = {
   pcm: { encoding: 'linear16', container: 'none', sample_rate: String(speechSampleRate) },
 }
 
-/** Options of the query string; one that makes the vendor deliver the audio elsewhere is not among them. */
-const queryOptions = ['bit_rate', 'mip_opt_out', 'tag']
-
 /** `POST /speak` of Deepgram: everything but the text is in the query string. */
 export const deepgramSpeech: StreamedSpeechDialect = {
   name: 'deepgram-speech',
   formats: speechFormats,
-  defaults: { headers: {} },
+  // Without `callback`, which delivers the audio elsewhere.
+  options: ['bit_rate', 'mip_opt_out', 'tag'],
+  defaults: { headers: {}, keyScheme: 'Token' },
   encodeRequest,
   createReader: (contentType) => (isAudioType(contentType) ? new AudioReader(contentType) : null),
   decodeError,
@@ -39,10 +38,7 @@ function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget
     ...encodings[call.format],
     ...(call.speed !== undefined && { speed: String(call.speed) }),
   })
-  for (const [name, value] of Object.entries(options)) {
-    if (queryOptions.includes(name) && typeof value !== 'object') query.set(name, String(value))
-    else losses.add(`provider.options.${name}`)
-  }
+  for (const [name, value] of Object.entries(options)) query.set(name, String(value))
   return { path: `/speak?${query}`, headers: {}, body: { text: call.input }, dropped: losses.list() }
 }
 

@@ -9,6 +9,8 @@ export type SpeechDialect = StreamedSpeechDialect | WholeSpeechDialect
 interface SpeechFormats extends MediaDialect<SpeechCall> {
   /** The formats of audio that it can request. */
   formats: readonly SpeechFormat[]
+  /** The `provider.options` that it forwards; all if absent. */
+  options?: readonly string[]
 }
 
 /** Its replies arrive piece by piece. */

@@ -12,31 +12,27 @@ import type { WholeSpeechDialect } from './dialect.ts'
 export const geminiSpeech: WholeSpeechDialect = {
   name: 'gemini-speech',
   formats: ['wav', 'pcm'],
+  options: ['generationConfig', 'safetySettings'],
   defaults: { headers: {}, keyHeader: 'x-goog-api-key' },
   encodeRequest,
   decodeReply,
   decodeError,
 }
 
-/** The only options that cannot change what is billed. */
-const allowedOptions = ['generationConfig', 'safetySettings']
-
 function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
   const losses = new Losses()
   for (const name of call.unknown) losses.add(name)
   if (call.instructions !== undefined) losses.add('instructions')
   if (call.speed !== undefined) losses.add('speed')
-  for (const name of Object.keys(options))
-    if (!allowedOptions.includes(name)) losses.add(`provider.options.${name}`)
   const voiceName = call.voice ?? speech?.default_voice ?? ''
   const body = {
+    ...options,
     contents: [{ role: 'user', parts: [{ text: call.input }] }],
     generationConfig: {
       ...asObject(options.generationConfig),
       responseModalities: ['AUDIO'],
       speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } },
     },
-    ...(options.safetySettings !== undefined && { safetySettings: options.safetySettings }),
   }
   return { path: `/models/${model}:generateContent`, headers: {}, body, dropped: losses.list() }
 }

@@ -73,13 +73,13 @@ describe('the Deepgram format', () => {
   test('has everything but the text in the query', () => {
     const request = encode(
       { ...demanding, voice: 'thalia-en', format: 'pcm' },
-      { model: 'aura-2', options: { mip_opt_out: true, callback: 'https://example.com' } },
+      { model: 'aura-2', options: { mip_opt_out: true } },
     )
     expect(request).toEqual({
       path: '/speak?model=aura-2-thalia-en&encoding=linear16&container=none&sample_rate=24000&speed=1.1&mip_opt_out=true',
       headers: {},
       body: { text: 'Hello' },
-      dropped: ['emotion', 'instructions', 'provider.options.callback'],
+      dropped: ['emotion', 'instructions'],
     })
   })
 
@@ -95,7 +95,7 @@ describe('the Gemini format', () => {
   const encode = speechDialects['gemini-speech'].encodeRequest
 
   test('asks for audio alone', () => {
-    const options = { generationConfig: { temperature: 1, responseModalities: ['TEXT'] }, tools: [{}] }
+    const options = { generationConfig: { temperature: 1, responseModalities: ['TEXT'] }, contents: [] }
     const { voice: _, ...unnamed } = demanding
     expect(encode(unnamed, { model: 'gemini-2.5-flash-preview-tts', options, speech })).toEqual({
       path: '/models/gemini-2.5-flash-preview-tts:generateContent',
@@ -108,7 +108,7 @@ describe('the Gemini format', () => {
           speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
         },
       },
-      dropped: ['emotion', 'instructions', 'provider.options.tools', 'speed'],
+      dropped: ['emotion', 'instructions', 'speed'],
     })
   })
 })

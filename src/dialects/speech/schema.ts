@@ -10,12 +10,10 @@ const maxReferenceText = 10_000
 /** In base64. */
 const maxReferenceAudio = 20_971_520
 
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-
 const audioReference = z.looseObject({
   type: z.literal('input_audio'),
   input_audio: z.looseObject({
-    data: z.string().min(1).max(maxReferenceAudio).regex(base64, 'must be base64'),
+    data: z.string().min(1).max(maxReferenceAudio),
     format: z
       .string()
       .regex(/^[a-z0-9.+-]{1,32}$/, 'must be a format such as wav')

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { SpeechCall, SpeechEvent } from '../../call/speech.ts'
-import type { Endpoint } from '../../catalogue/model.ts'
+import type { Endpoint, SpeechCapabilities } from '../../catalogue/model.ts'
 import type { SpeechFormat } from '../../catalogue/vocabulary.ts'
 import { speechDialects } from '../../dialects/speech/all.ts'
 import type { SpeechDialect, SpeechReader } from '../../dialects/speech/dialect.ts'
@@ -19,6 +19,7 @@ export const speechTask: MediaTask<SpeechCall, SpeechDialect, SpeechStream> = {
   name: 'speech',
   dialects: speechDialects,
   findProblem,
+  listAllowedOptions: ({ dialects }) => findDialect(dialects)?.options,
   async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
     const events = await readEvents(exchange, upstream, call, dialect)
     return openStream(gateway, exchange, events, call, endpoint)
@@ -83,9 +84,10 @@ function redactFailure(event: SpeechEvent, secrets: UpstreamResponse['secrets'])
 }
 
 /** Null if the endpoint can serve the request. */
-function findProblem(call: SpeechCall, { speech, dialects }: Endpoint): FieldProblem | null {
+function findProblem(call: SpeechCall, endpoint: Endpoint): FieldProblem | null {
+  const { speech } = endpoint
   if (!speech) return null
-  const formats = listFormats(dialects, speech.formats)
+  const formats = listFormats(endpoint, speech)
   if (!formats.includes(call.format))
     return { field: 'response_format', problem: `must be one of ${formats.join(', ')} for this model` }
   const { voices, default_voice, supports_voice_cloning } = speech
@@ -100,12 +102,12 @@ function findProblem(call: SpeechCall, { speech, dialects }: Endpoint): FieldPro
 }
 
 /** What the endpoint can make and its wire format can request. */
-function listFormats(
-  dialects: Endpoint['dialects'],
-  declared: readonly SpeechFormat[] | null,
-): readonly SpeechFormat[] {
+function listFormats({ dialects }: Endpoint, { formats }: SpeechCapabilities): readonly SpeechFormat[] {
+  const supported = findDialect(dialects)?.formats ?? []
+  return formats ? formats.filter((format) => supported.includes(format)) : supported
+}
+
+function findDialect(names: Endpoint['dialects']): SpeechDialect | undefined {
   const known: Readonly<Record<string, SpeechDialect>> = speechDialects
-  const name = dialects.find((dialect) => known[dialect])
-  const supported = (name && known[name]?.formats) || []
-  return declared ? declared.filter((format) => supported.includes(format)) : supported
+  return names.map((name) => known[name]).find((dialect) => dialect !== undefined)
 }

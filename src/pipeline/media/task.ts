@@ -28,8 +28,8 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   findProblem?(call: Call, endpoint: Endpoint, model: Model): FieldProblem | null
   /** Completes an admitted call before it is sent: downloads what it refers to. Throws an error for the client. */
   prepare?(gateway: Gateway, call: Call): Promise<Call>
-  /** The keys of `provider.options` that are forwarded to the endpoint; null: all. */
-  listAllowedOptions?(endpoint: Endpoint): readonly string[]
+  /** The keys of `provider.options` that are forwarded to the endpoint; undefined: all. */
+  listAllowedOptions?(endpoint: Endpoint): readonly string[] | undefined
   /** Reads the reply of an upstream, or its beginning if it is streamed. */
   receive(
     exchange: UpstreamExchange,
