@@ -318,6 +318,7 @@ function compileSpeech(
     formats: traits.formats ?? null,
     voices: traits.voices ?? model.supported_voices,
     default_voice: traits.default_voice ?? null,
+    unsupported_fields: traits.unsupported_fields ?? [],
     supports_voice_cloning: traits.supports_voice_cloning ?? false,
     reports_usage: traits.reports_usage === true && declared.prompt_unit === 'token',
   }

@@ -13,6 +13,7 @@ import {
   quantizations,
   reasoningEfforts,
   serviceTiers,
+  speechFields,
   speechFormats,
   tokenizerGroups,
 } from './vocabulary.ts'
@@ -101,6 +102,8 @@ export const speechTraits = z.strictObject({
   voices: z.array(z.string().min(1)).min(1).optional(),
   /** For requests that name no voice. Without it they are rejected. */
   default_voice: z.string().min(1).optional(),
+  /** Dropped and reported. */
+  unsupported_fields: z.array(z.enum(speechFields)).optional(),
   /** Accepts a recording to imitate. */
   supports_voice_cloning: z.boolean().optional(),
   /** Reports tokens if the reply is requested as events. */

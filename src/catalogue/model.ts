@@ -3,7 +3,14 @@ import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
 import type { EndpointPricing, PriceState } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
-import type { DataRegion, DialectName, ParameterName, SpeechFormat, VendorName } from './vocabulary.ts'
+import type {
+  DataRegion,
+  DialectName,
+  ParameterName,
+  SpeechField,
+  SpeechFormat,
+  VendorName,
+} from './vocabulary.ts'
 
 /** A provider as configured in this installation. */
 export interface CatalogueProvider extends Provider {
@@ -36,6 +43,8 @@ export interface SpeechCapabilities {
   /** Null: unknown, and any name is accepted. */
   readonly voices: readonly string[] | null
   readonly default_voice: string | null
+  /** They are dropped and reported. */
+  readonly unsupported_fields: readonly SpeechField[]
   readonly supports_voice_cloning: boolean
   /** It is billed by token, and reports tokens if the reply is requested as events. */
   readonly reports_usage: boolean

@@ -97,6 +97,9 @@ export type ReasoningField = (typeof reasoningFields)[number]
 /** The encodings of speech, as `response_format` names them. `pcm` is 16 bit, little endian, mono. */
 export const speechFormats = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
 export type SpeechFormat = (typeof speechFormats)[number]
+/** Fields of requests for speech that not every model supports. */
+export const speechFields = ['speed', 'instructions'] as const
+export type SpeechField = (typeof speechFields)[number]
 
 /** Request parameters a model may accept, as the API names them. */
 export const parameterNames = [

@@ -210,7 +210,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://groq.com/terms-of-use',
     statusPageUrl: 'https://groqstatus.com',
     implicitCaching: true,
-    speech: { formats: ['wav'] },
+    speech: { formats: ['wav'], unsupported_fields: ['instructions'] },
     reasoningHistory,
   }),
   defineCompatible({
@@ -236,7 +236,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://www.together.ai/privacy',
     termsOfServiceUrl: 'https://www.together.ai/terms-of-service',
     statusPageUrl: 'https://status.together.ai',
-    speech: { formats: ['mp3', 'wav'] },
+    speech: { formats: ['mp3', 'wav'], unsupported_fields: ['instructions'] },
     reasoningHistory,
   }),
   defineCompatible({
@@ -275,7 +275,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://deepinfra.com/terms',
     statusPageUrl: 'https://status.deepinfra.com',
     wire: { embeddings: floatOnly },
-    speech: { formats: ['mp3', 'opus', 'flac', 'wav', 'pcm'] },
+    speech: { formats: ['mp3', 'opus', 'flac', 'wav', 'pcm'], unsupported_fields: ['instructions'] },
   }),
   defineCompatible({
     slug: 'novita',
@@ -316,7 +316,7 @@ export const compatibleProviders: Provider[] = [
     baseUrl: 'https://api.siliconflow.com/v1',
     keyVariable: 'SILICONFLOW_API_KEY',
     dialects: ['chat', 'embeddings', 'rerank', 'speech'],
-    speech: { formats: ['mp3', 'opus', 'wav', 'pcm'] },
+    speech: { formats: ['mp3', 'opus', 'wav', 'pcm'], unsupported_fields: ['instructions'] },
   }),
   defineCompatible({
     slug: 'alibaba',
@@ -381,6 +381,7 @@ export const compatibleProviders: Provider[] = [
     baseUrl: 'https://api.venice.ai/api/v1',
     keyVariable: 'VENICE_API_KEY',
     dialects: ['chat', 'speech'],
+    speech: { unsupported_fields: ['instructions'] },
     privacyPolicyUrl: 'https://venice.ai/legal/privacy-policy',
   }),
   defineCompatible({
@@ -533,7 +534,7 @@ export const compatibleProviders: Provider[] = [
     privacyPolicyUrl: 'https://openrouter.ai/privacy',
     termsOfServiceUrl: 'https://openrouter.ai/terms',
     statusPageUrl: 'https://status.openrouter.ai',
-    speech: { formats: ['mp3', 'pcm'] },
+    speech: { formats: ['mp3', 'pcm'], unsupported_fields: ['instructions'] },
     reasoningHistory: { field: 'reasoning_details', anySignature: true },
   }),
 ]

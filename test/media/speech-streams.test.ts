@@ -50,6 +50,17 @@ describeSpeech('speech of the sandbox', (bench) => {
     expect(voice.error.message).toBe('voice: must be one of low, middle, high for this model')
   })
 
+  test('R31 accepts nothing without effect', async () => {
+    const provider = { options: { sandbox: { pitch: 2 } } }
+    const response = await speak({ input: 'Hello', instructions: 'softly', provider })
+    expect(response.headers.get('x-headgate-dropped')).toBe('instructions, provider.options.sandbox.pitch')
+    await response.arrayBuffer()
+    const custom = await speak({ input: 'Hello', voice: { id: 'voice_1' } })
+    expect(custom.status).toBe(400)
+    const input_references = [{ type: 'input_audio', input_audio: { data: 'UklGRg==' } }]
+    expect((await speak({ input: 'Hello', input_references })).status).toBe(400)
+  })
+
   test('obeys the directives for failures', async () => {
     expect((await speak({ input: 'sandbox:error=429 x' })).status).toBe(429)
     expect((await speak({ input: 'sandbox:empty x' })).status).toBe(502)

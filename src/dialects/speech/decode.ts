@@ -3,7 +3,7 @@ import type { RequestSize } from '../../call/size.ts'
 import { countCharacters, type SpeechCall } from '../../call/speech.ts'
 import type { BilledUnits } from '../../call/units.ts'
 import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
-import { type SpeechRequest, speechFields } from './schema.ts'
+import { effectiveFields, type SpeechRequest } from './schema.ts'
 
 /** The body has passed the schema. */
 export function decodeSpeech(body: SpeechRequest): SpeechCall {
@@ -15,7 +15,7 @@ export function decodeSpeech(body: SpeechRequest): SpeechCall {
     ...(voice !== undefined &&
       (typeof voice === 'string' ? { voice } : { voice: voice.id, isCustomVoice: true })),
     ...omitUndefined({ speed, instructions, reference: decodeReference(body) }),
-    unknown: Object.keys(body).filter((name) => !speechFields.has(name)),
+    unknown: Object.keys(body).filter((name) => !effectiveFields.has(name)),
   }
 }
 

@@ -3,10 +3,10 @@ import { type SpeechCall, speechSampleRate } from '../../call/speech.ts'
 import { type SpeechFormat, speechFormats } from '../../catalogue/vocabulary.ts'
 import { asObject } from '../../lib/json-values.ts'
 import * as chat from '../chat/error.ts'
-import { Losses } from '../fields.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { AudioReader, isAudioType } from './audio-reader.ts'
 import type { StreamedSpeechDialect } from './dialect.ts'
+import { dropFields } from './drop-fields.ts'
 
 const encodings: Record<SpeechFormat, Record<string, string>> = {
   mp3: { encoding: 'mp3' },
@@ -30,16 +30,14 @@ export const deepgramSpeech: StreamedSpeechDialect = {
 }
 
 function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
-  const losses = new Losses()
-  for (const name of call.unknown) losses.add(name)
-  if (call.instructions !== undefined) losses.add('instructions')
+  const { supported, dropped } = dropFields(call, speech, ['instructions'])
   const query = new URLSearchParams({
     model: resolveVoiceModel(model, call.voice ?? speech?.default_voice ?? ''),
     ...encodings[call.format],
-    ...(call.speed !== undefined && { speed: String(call.speed) }),
+    ...(supported.speed !== undefined && { speed: String(supported.speed) }),
   })
   for (const [name, value] of Object.entries(options)) query.set(name, String(value))
-  return { path: `/speak?${query}`, headers: {}, body: { text: call.input }, dropped: losses.list() }
+  return { path: `/speak?${query}`, headers: {}, body: { text: call.input }, dropped }
 }
 
 /** A voice is a model of the vendor, such as `aura-2-thalia-en`; clients may leave out the family. */

@@ -9,6 +9,8 @@ export type SpeechDialect = StreamedSpeechDialect | WholeSpeechDialect
 interface SpeechFormats extends MediaDialect<SpeechCall> {
   /** The formats of audio that it can request. */
   formats: readonly SpeechFormat[]
+  /** It can send a recording to imitate. */
+  sendsReferences?: true
   /** The `provider.options` that it forwards; all if absent. */
   options?: readonly string[]
 }

@@ -2,10 +2,10 @@ import type { SpeechCall } from '../../call/speech.ts'
 import type { SpeechFormat } from '../../catalogue/vocabulary.ts'
 import { asObject, omitUndefined } from '../../lib/json-values.ts'
 import { decodeError } from '../chat/error.ts'
-import { Losses } from '../fields.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { AudioReader, isAudioType } from './audio-reader.ts'
 import type { StreamedSpeechDialect } from './dialect.ts'
+import { dropFields } from './drop-fields.ts'
 
 /** Codec, sample rate and bit rate, as `output_format` names them. */
 const outputFormats: Partial<Record<SpeechFormat, string>> = {
@@ -26,11 +26,9 @@ export const elevenLabsSpeech: StreamedSpeechDialect = {
 }
 
 function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
-  const losses = new Losses()
-  for (const name of call.unknown) losses.add(name)
-  if (call.instructions !== undefined) losses.add('instructions')
+  const { supported, dropped } = dropFields(call, speech, ['instructions'])
   const voice = call.voice ?? speech?.default_voice ?? ''
-  const settings = omitUndefined({ ...asObject(options.voice_settings), speed: call.speed })
+  const settings = omitUndefined({ ...asObject(options.voice_settings), speed: supported.speed })
   const body = omitUndefined({
     ...options,
     text: call.input,
@@ -38,5 +36,5 @@ function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget
     voice_settings: Object.keys(settings).length > 0 ? settings : undefined,
   })
   const path = `/text-to-speech/${encodeURIComponent(voice)}/stream?output_format=${outputFormats[call.format]}`
-  return { path, headers: {}, body, dropped: losses.list() }
+  return { path, headers: {}, body, dropped }
 }

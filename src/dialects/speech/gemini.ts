@@ -1,12 +1,12 @@
 import { type SpeechCall, type SpeechEvent, speechSampleRate } from '../../call/speech.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { encodeWavHeader } from '../../lib/wav.ts'
-import { Losses } from '../fields.ts'
 import { decodeError } from '../gemini/error.ts'
 import { decodeUsage } from '../gemini/usage.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { readSampleRate } from './audio-reader.ts'
 import type { WholeSpeechDialect } from './dialect.ts'
+import { dropFields } from './drop-fields.ts'
 
 /** `generateContent` of Gemini with audio as its only output: PCM in base64. */
 export const geminiSpeech: WholeSpeechDialect = {
@@ -20,10 +20,7 @@ export const geminiSpeech: WholeSpeechDialect = {
 }
 
 function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
-  const losses = new Losses()
-  for (const name of call.unknown) losses.add(name)
-  if (call.instructions !== undefined) losses.add('instructions')
-  if (call.speed !== undefined) losses.add('speed')
+  const { dropped } = dropFields(call, speech, ['instructions', 'speed'])
   const voiceName = call.voice ?? speech?.default_voice ?? ''
   const body = {
     ...options,
@@ -34,7 +31,7 @@ function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget
       speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } },
     },
   }
-  return { path: `/models/${model}:generateContent`, headers: {}, body, dropped: losses.list() }
+  return { path: `/models/${model}:generateContent`, headers: {}, body, dropped }
 }
 
 function decodeReply(body: JsonObject, call: SpeechCall): Iterable<SpeechEvent> | null {

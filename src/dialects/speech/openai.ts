@@ -2,16 +2,17 @@ import type { SpeechCall } from '../../call/speech.ts'
 import { speechFormats } from '../../catalogue/vocabulary.ts'
 import { omitUndefined } from '../../lib/json-values.ts'
 import { decodeError } from '../chat/error.ts'
-import { Losses } from '../fields.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import { AudioReader, isAudioType } from './audio-reader.ts'
 import type { StreamedSpeechDialect } from './dialect.ts'
+import { dropFields } from './drop-fields.ts'
 import { EventReader } from './event-reader.ts'
 
 /** `POST /audio/speech` of OpenAI, and of the many servers that copy it. */
 export const speech: StreamedSpeechDialect = {
   name: 'speech',
   formats: speechFormats,
+  sendsReferences: true,
   defaults: { headers: {} },
   encodeRequest,
   createReader(contentType) {
@@ -22,8 +23,7 @@ export const speech: StreamedSpeechDialect = {
 }
 
 function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget): MediaUpstreamRequest {
-  const losses = new Losses()
-  for (const name of call.unknown) losses.add(name)
+  const { supported, dropped } = dropFields(call, speech)
   const voice = call.voice ?? speech?.default_voice ?? undefined
   const body = omitUndefined({
     ...options,
@@ -31,12 +31,12 @@ function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget
     input: call.input,
     voice: call.isCustomVoice ? { id: voice } : voice,
     response_format: call.format,
-    speed: call.speed,
-    instructions: call.instructions,
+    speed: supported.speed,
+    instructions: supported.instructions,
     stream_format: speech?.reports_usage ? 'sse' : undefined,
     ...encodeReference(call),
   })
-  return { path: '/audio/speech', headers: {}, body, dropped: losses.list() }
+  return { path: '/audio/speech', headers: {}, body, dropped }
 }
 
 /** The vendor has no field for it; these are those of vLLM. */

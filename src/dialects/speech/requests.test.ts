@@ -10,6 +10,7 @@ const speech: SpeechCapabilities = {
   formats: null,
   voices: null,
   default_voice: 'Kore',
+  unsupported_fields: [],
   supports_voice_cloning: false,
   reports_usage: false,
 }
@@ -32,6 +33,14 @@ describe('the OpenAI format', () => {
       },
       dropped: ['emotion'],
     })
+  })
+
+  test('is without the fields that the endpoint does not support', () => {
+    const without: SpeechCapabilities = { ...speech, unsupported_fields: ['instructions'] }
+    const { body, dropped } = encode(demanding, { model: 'm', options: {}, speech: without })
+    expect(body).not.toHaveProperty('instructions')
+    expect(body).toHaveProperty('speed')
+    expect(dropped).toEqual(['emotion', 'instructions'])
   })
 
   test('has an id for a custom voice, and the default for none', () => {

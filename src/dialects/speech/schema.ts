@@ -75,6 +75,6 @@ export const speechRequest = z.looseObject(fields).meta({ id: 'SpeechRequest' })
 export type SpeechRequest = z.output<typeof speechRequest>
 
 /** All fields that have an effect: tracing has none yet. */
-export const speechFields: ReadonlySet<string> = new Set(
+export const effectiveFields: ReadonlySet<string> = new Set(
   Object.keys(fields).filter((name) => name !== 'trace'),
 )

@@ -19,7 +19,8 @@ export const speechTask: MediaTask<SpeechCall, SpeechDialect, SpeechStream> = {
   name: 'speech',
   dialects: speechDialects,
   findProblem,
-  listAllowedOptions: ({ dialects }) => findDialect(dialects)?.options,
+  // A simulation has none.
+  listAllowedOptions: ({ provider, dialects }) => (provider.inProcess ? [] : findDialect(dialects)?.options),
   async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
     const events = await readEvents(exchange, upstream, call, dialect)
     return openStream(gateway, exchange, events, call, endpoint)
@@ -91,7 +92,7 @@ function findProblem(call: SpeechCall, endpoint: Endpoint): FieldProblem | null 
   if (!formats.includes(call.format))
     return { field: 'response_format', problem: `must be one of ${formats.join(', ')} for this model` }
   const { voices, default_voice, supports_voice_cloning } = speech
-  if (call.reference && !supports_voice_cloning)
+  if (call.reference && !(supports_voice_cloning && findDialect(endpoint.dialects)?.sendsReferences))
     return { field: 'input_references', problem: 'is not supported by this model: it cannot imitate a voice' }
   const oneOf = voices ? `must be one of ${voices.join(', ')}` : 'must be the name of a voice'
   if (call.voice === undefined && default_voice === null && !call.reference)

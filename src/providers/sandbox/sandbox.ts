@@ -186,7 +186,7 @@ export const sandbox: Provider = {
       tokenizer: 'Media',
       supported_parameters: [],
       supported_voices: ['low', 'middle', 'high'],
-      speech: { formats: ['wav', 'pcm'], default_voice: 'middle' },
+      speech: { formats: ['wav', 'pcm'], default_voice: 'middle', unsupported_fields: ['instructions'] },
       endpoints: [
         {
           provider: 'sandbox',

@@ -18,7 +18,7 @@ export async function* simulateSpeech(
   const { directives, rest } = readDirectives(call.input)
   const { startDelayMs, deltaDelayMs, breakAfter, failAfter, empty } = directives
   if (startDelayMs) await sleep(startDelayMs)
-  const failure = buildFailure(directives)
+  const failure = buildFailure(directives) ?? findVoiceFailure(call)
   if (failure) return yield { type: 'reply-error', failure }
   let deltas = 0
   for (const bytes of empty ? [] : generateAudio(call, rest)) {
@@ -32,6 +32,13 @@ export async function* simulateSpeech(
     deltas++
   }
   yield { type: 'reply-end' }
+}
+
+/** A custom voice: those with a name were checked before. */
+function findVoiceFailure({ voice = defaultVoice }: SpeechCall): UpstreamFailure | undefined {
+  if (voices.some((name) => name === voice)) return undefined
+  const message = 'voice: the sandbox has no custom voices.'
+  return { kind: 'invalid_request', status: 400, message, code: 'sandbox_invalid_request' }
 }
 
 const directedFailure: UpstreamFailure = {
