@@ -43,7 +43,7 @@ function hasText(bytes: Buffer, at: number, text: string): boolean {
 }
 
 /** Where the sound starts, after ID3v2 tags. Their length has seven bits in each byte. */
-function skipTags(bytes: Buffer): number {
+export function skipTags(bytes: Buffer): number {
   let at = 0
   for (let tags = 0; tags < maxTags && hasText(bytes, at, 'ID3') && at + 10 <= bytes.length; tags++) {
     const length = bytes.subarray(at + 6, at + 10).reduce((sum, byte) => sum * 128 + (byte & 127), 0)

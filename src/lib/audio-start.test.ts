@@ -25,7 +25,7 @@ const opusPage = oggPage(960n, Buffer.alloc(60, 1))
 const flacHead = Buffer.concat([Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), Buffer.alloc(34)])
 
 describe('audio that can be played', () => {
-  const wav = encodeWavHeader({ sampleRate: 24_000, channels: 1, bits: 16 }, null)
+  const wav = Buffer.from(encodeWavHeader({ sampleRate: 24_000, channels: 1, bits: 16 }, null))
   const id3 = Buffer.concat([Buffer.from('ID3'), Buffer.from([4, 0, 0, 0, 0, 1, 0]), Buffer.alloc(128, 0xff)])
 
   test.each([

@@ -39,14 +39,14 @@ const aacSampleRates = [
  * so that the sum is an upper bound. Null unless two frames follow each other, or one is all there is.
  */
 export function* readMpegFrames(bytes: Buffer, start: number): Generator<undefined, MpegFrames | null> {
-  const first = readFrame(bytes, start)
+  const first = readMpegFrame(bytes, start)
   if (!first) return null
   const second = start + first.bytes
-  if (second !== bytes.length && readFrame(bytes, second)?.format !== first.format) return null
+  if (second !== bytes.length && readMpegFrame(bytes, second)?.format !== first.format) return null
   let seconds = 0
   let at = start
   for (let steps = 1; at < bytes.length; steps++) {
-    const frame = readFrame(bytes, at)
+    const frame = readMpegFrame(bytes, at)
     seconds += frame?.seconds ?? 0
     at = frame ? at + frame.bytes : findSync(bytes, at + 1)
     if (steps % framesPerStep === 0) yield
@@ -67,7 +67,8 @@ function isSecondByte(byte: number): boolean {
   return (byte & 0xe0) === 0xe0 && (byte & 0x18) !== 0x08
 }
 
-function readFrame(bytes: Buffer, at: number): Frame | null {
+/** The frame whose header is at `at`; it may reach beyond the bytes. */
+export function readMpegFrame(bytes: Buffer, at: number): Frame | null {
   if (at + minHeaderBytes > bytes.length) return null
   const second = bytes[at + 1] ?? 0
   if (bytes[at] !== 0xff || !isSecondByte(second)) return null

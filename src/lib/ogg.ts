@@ -7,7 +7,7 @@ interface OggStream {
   lastPosition: number
 }
 
-const pageHeaderBytes = 27
+export const pageHeaderBytes = 27
 const firstPageFlag = 2
 const pagesPerStep = 2000
 /** One file after the other, each with its streams. */
@@ -50,7 +50,7 @@ export function* readOggSeconds(bytes: Buffer): Generator<undefined, number | nu
   const bySerial = new Map<number, OggStream>()
   let at = 0
   for (let pages = 1; at >= 0 && at + pageHeaderBytes <= bytes.length; pages++) {
-    const page = readPage(bytes, at)
+    const page = readOggPage(bytes, at)
     if (page?.isFirst) {
       const stream = readStream(page.body)
       bySerial.delete(page.serial)
@@ -79,7 +79,8 @@ interface OggPage {
   end: number
 }
 
-function readPage(bytes: Buffer, at: number): OggPage | null {
+/** It may reach beyond the bytes. */
+export function readOggPage(bytes: Buffer, at: number): OggPage | null {
   if (bytes.toString('latin1', at, at + 4) !== 'OggS') return null
   const bodyStart = at + pageHeaderBytes + (bytes[at + 26] ?? 0)
   const end = bytes.subarray(at + pageHeaderBytes, bodyStart).reduce((sum, length) => sum + length, bodyStart)
