@@ -31,6 +31,7 @@ import { responseOperations } from './responses/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
 import { speechOperations } from './speech/operations.ts'
+import { transcriptionOperations } from './transcriptions/operations.ts'
 import { videoOperations } from './video/operations.ts'
 import { workspaceOperations } from './workspaces/operations.ts'
 
@@ -66,6 +67,7 @@ export const operations: Operation[] = [
   ...embeddingOperations,
   ...rerankOperations,
   ...speechOperations,
+  ...transcriptionOperations,
   ...videoOperations,
 ]
 

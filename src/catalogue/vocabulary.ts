@@ -46,7 +46,12 @@ export const tasks = {
   },
   transcriptions: {
     outputs: ['transcription'],
-    dialects: ['transcriptions', 'elevenlabs-transcriptions', 'deepgram-transcriptions'],
+    dialects: [
+      'transcriptions',
+      'mistral-transcriptions',
+      'elevenlabs-transcriptions',
+      'deepgram-transcriptions',
+    ],
     apiType: 'stt',
   },
   video: { outputs: ['video'], dialects: ['video', 'gemini-video', 'video-jobs'], apiType: 'video' },

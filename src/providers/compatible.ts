@@ -59,7 +59,7 @@ export const compatibleProviders: Provider[] = [
     billsAbandoned: true,
     baseUrl: 'https://api.mistral.ai/v1',
     keyVariable: 'MISTRAL_API_KEY',
-    dialects: ['chat', 'embeddings', 'transcriptions'],
+    dialects: ['chat', 'embeddings', 'mistral-transcriptions'],
     headquarters: 'FR',
     privacyPolicyUrl: 'https://mistral.ai/terms/#privacy-policy',
     termsOfServiceUrl: 'https://legal.mistral.ai/terms/commercial-terms-of-service',

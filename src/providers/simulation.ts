@@ -3,6 +3,7 @@ import type { ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ImageEvent, ImagesCall } from '../call/images.ts'
 import type { SpeechCall, SpeechEvent } from '../call/speech.ts'
+import type { TranscriptEvent, TranscriptionCall } from '../call/transcription.ts'
 
 /** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
@@ -30,3 +31,7 @@ export type Simulator = (
 /** Generates images inside this process. */
 export type ImageSimulator = (call: ImagesCall, options: SimulateOptions) => AsyncGenerator<ImageEvent>
 export type SpeechSimulator = (call: SpeechCall, options: SimulateOptions) => AsyncGenerator<SpeechEvent>
+export type TranscriptionSimulator = (
+  call: TranscriptionCall,
+  options: SimulateOptions,
+) => AsyncGenerator<TranscriptEvent>

@@ -5,17 +5,36 @@ import { simulateImages } from './sandbox/images.ts'
 import { simulateRerank } from './sandbox/rerank.ts'
 import { simulate } from './sandbox/simulate.ts'
 import { simulateSpeech } from './sandbox/speech.ts'
-import type { ImageSimulator, MediaSimulator, Simulator, SpeechSimulator } from './simulation.ts'
+import { simulateTranscription } from './sandbox/transcriptions.ts'
+import type {
+  ImageSimulator,
+  MediaSimulator,
+  Simulator,
+  SpeechSimulator,
+  TranscriptionSimulator,
+} from './simulation.ts'
+
+/** How a provider inside this process serves each task. */
+interface TaskSimulators {
+  text: Simulator
+  embeddings: MediaSimulator<EmbeddingsCall, EmbeddingsReply>
+  rerank: MediaSimulator<RerankCall, RerankReply>
+  images: ImageSimulator
+  speech: SpeechSimulator
+  transcriptions: TranscriptionSimulator
+}
 
 /** By provider slug, for the providers whose `inProcess` is set. */
-export const simulators: ReadonlyMap<string, Simulator> = new Map([['sandbox', simulate]])
-export const embeddingsSimulators: ReadonlyMap<
-  string,
-  MediaSimulator<EmbeddingsCall, EmbeddingsReply>
-> = new Map([['sandbox', simulateEmbeddings]])
-export const imageSimulators: ReadonlyMap<string, ImageSimulator> = new Map([['sandbox', simulateImages]])
-export const rerankSimulators: ReadonlyMap<string, MediaSimulator<RerankCall, RerankReply>> = new Map([
-  ['sandbox', simulateRerank],
+export const simulators: ReadonlyMap<string, TaskSimulators> = new Map([
+  [
+    'sandbox',
+    {
+      text: simulate,
+      embeddings: simulateEmbeddings,
+      rerank: simulateRerank,
+      images: simulateImages,
+      speech: simulateSpeech,
+      transcriptions: simulateTranscription,
+    },
+  ],
 ])
-
-export const speechSimulators: ReadonlyMap<string, SpeechSimulator> = new Map([['sandbox', simulateSpeech]])

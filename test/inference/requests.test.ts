@@ -121,6 +121,8 @@ describeWithUpstreams('a request', (bench) => {
       'createCompletion',
       'createMessage',
       'createResponse',
+      'createTranscription',
+      'createTranslation',
       'generateContent',
       'generateContentOfAuthor',
       'generateContentOfPublisher',

@@ -2,6 +2,7 @@ import { sha256 } from '../../src/lib/crypto.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
+import { inputAudio, silentWav } from './recordings.ts'
 
 /** One call of an operation that succeeds. The objects it needs are made in `tenant`. */
 export interface Sample {
@@ -179,6 +180,14 @@ export const samples: Record<string, SampleFactory> = {
   createCompletion: fixedSample('/completions', { model: 'sandbox/echo', prompt: 'Hello' }),
   createImages: fixedSample('/images', { model: 'sandbox/painter', prompt: 'Hello' }),
   editImages: async () => ({ path: '/images/edits', body: buildImageEdit() }),
+  createTranscription: fixedSample('/audio/transcriptions', {
+    model: 'sandbox/listener',
+    input_audio: inputAudio(silentWav(1)),
+  }),
+  createTranslation: fixedSample('/audio/translations', {
+    model: 'sandbox/listener',
+    input_audio: inputAudio(silentWav(1)),
+  }),
   createMessage: fixedSample('/messages', {
     model: 'sandbox/echo',
     max_tokens: 100,

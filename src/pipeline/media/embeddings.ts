@@ -5,7 +5,7 @@ import type { DecodedEmbeddings, EmbeddingsDialect, InputKind } from '../../dial
 import { convertVector } from '../../dialects/embeddings/vector.ts'
 import { parseWithNumberLists } from '../../lib/number-lists.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
-import { embeddingsSimulators } from '../../providers/simulators.ts'
+import { simulators } from '../../providers/simulators.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import { decodeBody } from './receive.ts'
@@ -21,7 +21,7 @@ export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsDialect, Embedd
     return convertReply(decodeBody(exchange, body, sent), sent.call)
   },
   simulate: (gateway, exchange, call, endpoint) =>
-    simulateMedia(embeddingsSimulators, gateway, exchange, call, endpoint),
+    simulateMedia(simulators.get(endpoint.provider.slug)?.embeddings, gateway, exchange, call, endpoint),
 }
 
 /** With the vectors in the requested encoding, as many as there are inputs. */

@@ -5,7 +5,7 @@ import { imageDialects } from '../../dialects/images/all.ts'
 import type { ImageDialect } from '../../dialects/images/dialect.ts'
 import { type EventPrefix, encodeReply } from '../../dialects/images/encode.ts'
 import { findParameterProblem } from '../../dialects/images/parameters.ts'
-import { imageSimulators } from '../../providers/simulators.ts'
+import { simulators } from '../../providers/simulators.ts'
 import type { Admission } from '../settlement/admit.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
@@ -63,7 +63,7 @@ function simulateImages(
   call: ImagesCall,
   { provider }: Endpoint,
 ): AsyncGenerator<ImageEvent> | undefined {
-  return imageSimulators.get(provider.slug)?.(call, buildSimulateOptions(gateway, exchange))
+  return simulators.get(provider.slug)?.images(call, buildSimulateOptions(gateway, exchange))
 }
 
 /** The parameters that the endpoint declares, and the images that its format can send. */

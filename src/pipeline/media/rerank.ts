@@ -2,7 +2,7 @@ import type { RerankCall, RerankReply } from '../../call/rerank.ts'
 import type { Endpoint, Model } from '../../catalogue/model.ts'
 import { rerankDialects } from '../../dialects/rerank/all.ts'
 import type { RerankDialect } from '../../dialects/rerank/dialect.ts'
-import { rerankSimulators } from '../../providers/simulators.ts'
+import { simulators } from '../../providers/simulators.ts'
 import { receiveJson } from './receive.ts'
 import { simulateMedia } from './simulation.ts'
 import type { FieldProblem, MediaTask } from './task.ts'
@@ -13,7 +13,7 @@ export const rerankTask: MediaTask<RerankCall, RerankDialect, RerankReply> = {
   findProblem,
   receive: receiveJson,
   simulate: (gateway, exchange, call, endpoint) =>
-    simulateMedia(rerankSimulators, gateway, exchange, call, endpoint),
+    simulateMedia(simulators.get(endpoint.provider.slug)?.rerank, gateway, exchange, call, endpoint),
 }
 
 function findProblem({ documents }: RerankCall, { dialects }: Endpoint, model: Model): FieldProblem | null {

@@ -7,13 +7,12 @@ import { buildSimulateOptions } from '../upstream/simulation.ts'
 
 /** The reply of a provider that runs in this process; undefined for a provider on the network. */
 export function simulateMedia<Call, Reply>(
-  simulators: ReadonlyMap<string, MediaSimulator<Call, Reply>>,
+  simulate: MediaSimulator<Call, Reply> | undefined,
   gateway: Gateway,
   exchange: UpstreamExchange,
   call: Call,
-  { provider, upstream_model }: Endpoint,
+  { upstream_model }: Endpoint,
 ): Promise<Reply> | undefined {
-  const simulate = simulators.get(provider.slug)
   return simulate && run(exchange, simulate(call, upstream_model, buildSimulateOptions(gateway, exchange)))
 }
 

@@ -5,7 +5,7 @@ import type { SpeechFormat } from '../../catalogue/vocabulary.ts'
 import { speechDialects } from '../../dialects/speech/all.ts'
 import type { SpeechDialect, SpeechReader } from '../../dialects/speech/dialect.ts'
 import { SseError } from '../../lib/sse.ts'
-import { speechSimulators } from '../../providers/simulators.ts'
+import { simulators } from '../../providers/simulators.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -26,7 +26,7 @@ export const speechTask: MediaTask<SpeechCall, SpeechDialect, SpeechStream> = {
     return openStream(gateway, exchange, events, call, endpoint)
   },
   simulate(gateway, exchange, call, endpoint) {
-    const simulate = speechSimulators.get(endpoint.provider.slug)
+    const simulate = simulators.get(endpoint.provider.slug)?.speech
     const events = simulate?.(call, buildSimulateOptions(gateway, exchange))
     return events && openStream(gateway, exchange, events, call, endpoint)
   },

@@ -13,7 +13,7 @@ export function simulateReply(
   { endpoint }: Candidate,
   exchange: UpstreamExchange,
 ): AsyncIterator<ReplyEvent> | undefined {
-  const simulate = simulators.get(endpoint.provider.slug)
+  const simulate = simulators.get(endpoint.provider.slug)?.text
   return simulate?.(content.call, endpoint.upstream_model, buildSimulateOptions(gateway, exchange))
 }
 

@@ -199,7 +199,8 @@ export const sandbox: Provider = {
     {
       id: 'sandbox/listener',
       name: 'Listener (simulated)',
-      description: 'Simulated: says how long the recording is. Priced per second of audio.',
+      description:
+        'Simulated: reads back what sandbox/speaker said in a WAV file; of other recordings it says how long they are. Priced per second of audio.',
       input_modalities: ['audio'],
       output_modalities: ['transcription'],
       tokenizer: 'Media',

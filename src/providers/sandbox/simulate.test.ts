@@ -516,5 +516,5 @@ describe('S13 a reply is bounded', () => {
 })
 
 test('the sandbox is among the simulators', () => {
-  expect(simulators.get('sandbox')).toBe(simulate)
+  expect(simulators.get('sandbox')).toMatchObject({ text: simulate })
 })

@@ -1,4 +1,5 @@
 const prompt = 'the model must be known, and what a message may hold depends on its role and its model'
+const recording = 'the model must be known, and the recording must be what it claims to be'
 const models = 'the models and providers it names must be known'
 const keys = 'the keys, members and models it names must be known'
 const vendor = 'a vendor requires a key for it'
@@ -26,6 +27,8 @@ export const unstated: Record<string, string> = {
   ollamaGenerate: prompt,
   quoteRequest: prompt,
   createSpeech: 'the model must be known, and have the voice and the format',
+  createTranscription: recording,
+  createTranslation: recording,
   createPresetFromChat: 'reasoning_effort must not contradict reasoning.effort; no key is `__proto__`',
   createPresetFromMessages: 'no key is `__proto__`',
   createPresetFromResponses: 'the body has at least one field of the format',

@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import {
+  type TranscriptionCall,
+  timestampGranularities,
+  transcriptFormats,
+} from '../../call/transcription.ts'
+import { ifFieldIn } from '../../lib/schema-rules.ts'
+import { providerPreferences } from '../schema/preferences.ts'
+import { sharedFields } from '../schema/shared-fields.ts'
+
+export const audioFormatNames = ['wav', 'mp3', 'flac', 'm4a', 'ogg', 'webm', 'aac'] as const
+
+const chunkingStrategy = z.union(
+  [
+    z.literal('auto'),
+    z.looseObject({
+      type: z.literal('server_vad'),
+      prefix_padding_ms: z.int().min(0).optional(),
+      silence_duration_ms: z.int().min(0).optional(),
+      threshold: z.number().min(0).max(1).optional(),
+    }),
+  ],
+  'must be auto or { type: "server_vad", ... }',
+)
+
+const provider = providerPreferences
+  .extend({
+    options: z
+      .record(z.string().max(256), z.looseObject({}))
+      .optional()
+      .describe('Parameters for one provider, by its slug; others do not receive them.'),
+  })
+  .nullish()
+
+const translationFields = {
+  model: z.string().min(1).max(1024),
+  models: sharedFields.models,
+  prompt: z.string().max(100_000).optional().describe('Guides the style, or the spelling of names.'),
+  temperature: z.number().min(0).max(2).optional(),
+  response_format: z.enum(transcriptFormats).optional().describe('`json` by default.'),
+  provider,
+  session_id: sharedFields.session_id,
+  user: z.string().optional(),
+  trace: sharedFields.trace,
+}
+
+const transcriptionFields = {
+  ...translationFields,
+  language: z.string().min(1).max(64).optional().describe('Of the recording, as in ISO 639-1.'),
+  timestamp_granularities: z
+    .array(z.enum(timestampGranularities))
+    .max(2)
+    .optional()
+    .describe('Only with `verbose_json`: `segment` by default.'),
+  stream: z.boolean().nullish().describe('Replies with server-sent events; only with `json` and `text`.'),
+  include: z
+    .array(z.enum(['logprobs']))
+    .max(1)
+    .optional(),
+  chunking_strategy: chunkingStrategy.nullish(),
+}
+
+const inputAudio = z.strictObject({
+  data: z.string().min(1).describe('The recording in base64.'),
+  format: z.enum(audioFormatNames),
+})
+
+interface CrossFieldInput {
+  response_format?: string | undefined
+  timestamp_granularities?: string[] | undefined
+  stream?: boolean | null | undefined
+  include?: string[] | undefined
+}
+
+const timedFormats = ['srt', 'verbose_json', 'vtt']
+
+/** Rules that involve two fields. */
+function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
+  return body
+    .refine(
+      ({ timestamp_granularities, response_format }) =>
+        !timestamp_granularities?.length || response_format === 'verbose_json',
+      { path: ['timestamp_granularities'], message: 'requires response_format verbose_json' },
+    )
+    .refine(({ stream, response_format }) => !stream || !timedFormats.includes(response_format ?? ''), {
+      path: ['response_format'],
+      message: 'must be json or text in a stream',
+    })
+    .refine(({ include, response_format = 'json' }) => !include?.length || response_format === 'json', {
+      path: ['include'],
+      message: 'requires response_format json',
+    })
+    .meta({
+      override: ifFieldIn('response_format', timedFormats, {
+        properties: { stream: { enum: [false, null] } },
+      }),
+    })
+}
+
+/** The form without its file. */
+export const transcriptionForm = withCrossFieldRules(z.looseObject(transcriptionFields))
+export const translationForm = z.looseObject(translationFields)
+
+/** The same as JSON. */
+export const transcriptionRequest = withCrossFieldRules(
+  z.looseObject({ ...transcriptionFields, input_audio: inputAudio }),
+).describe('A recording as base64. Clients of the OpenAI API send a form instead.')
+export const translationRequest = z.looseObject({ ...translationFields, input_audio: inputAudio })
+
+export type TranscriptionFields = z.output<typeof transcriptionForm>
+
+/** Accepted for compatibility; traces are not exported. */
+const { trace: _transcriptionTrace, ...transcribing } = transcriptionFields
+const { trace: _translationTrace, ...translating } = translationFields
+
+/** Every other field of a request is dropped and reported. */
+export const effectiveFields: Readonly<Record<TranscriptionCall['task'], ReadonlySet<string>>> = {
+  transcribe: new Set([...Object.keys(transcribing), 'input_audio']),
+  translate: new Set([...Object.keys(translating), 'input_audio']),
+}
+
+const seconds = z.number().min(0)
+
+export const transcriptionResponse = z
+  .looseObject({
+    text: z.string(),
+    task: z.string().optional().describe('With `verbose_json`, like the following fields.'),
+    language: z.string().optional(),
+    duration: seconds.optional(),
+    segments: z
+      .array(
+        z.looseObject({
+          id: z.int(),
+          start: seconds,
+          end: seconds,
+          text: z.string(),
+          speaker: z.int().optional(),
+        }),
+      )
+      .optional(),
+    words: z
+      .array(z.looseObject({ word: z.string(), start: seconds, end: seconds, speaker: z.int().optional() }))
+      .optional(),
+    confidence: z.number().optional(),
+    usage: z.looseObject({ cost: z.number(), seconds: seconds.optional() }),
+  })
+  .meta({ id: 'Transcription' })
