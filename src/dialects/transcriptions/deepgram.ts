@@ -15,7 +15,7 @@ import { asSeconds, decodeSpan, encodeValue, listDropped, type TranscriptionDial
 /** Deepgram's format: the recording is the body, and everything else is in the query. */
 export const deepgramTranscriptions: TranscriptionDialect = {
   name: 'deepgram-transcriptions',
-  defaults: { headers: {} },
+  defaults: { headers: {}, keyScheme: 'Token' },
   translates: false,
   options: [
     'diarize',
