@@ -1,8 +1,10 @@
 // Generates docs/providers: one page per built-in provider, from its definition and notes.ts.
 import type { Provider } from '../src/catalogue/provider.ts'
 import { readSnapshot } from '../src/catalogue/snapshot.ts'
-import { isGenerateDialect } from '../src/catalogue/vocabulary.ts'
+import { type DialectName, isGenerateDialect } from '../src/catalogue/vocabulary.ts'
 import { dialects } from '../src/dialects/all.ts'
+import type { MediaDialect } from '../src/dialects/media.ts'
+import { transcriptionDialects } from '../src/dialects/transcriptions/all.ts'
 import { providers } from '../src/providers/all.ts'
 import { findScheme } from '../src/sign-in/all.ts'
 import { notes } from './providers/notes.ts'
@@ -64,13 +66,23 @@ function renderAttributes(provider: Provider): string {
 }
 
 function describeSigning({ keyHeader, signIn, dialects: names }: Provider): string {
-  const own = names.filter(isGenerateDialect).map((name) => dialects[name].upstream.defaults.keyHeader)
-  const headers = new Set((keyHeader ? [keyHeader] : own).map((header) => header ?? 'authorization'))
-  const shown = [...(headers.size > 0 ? headers : ['authorization'])].map((header) =>
-    header === 'authorization' ? '`Authorization: Bearer`' : `\`${header}\``,
+  const shown = new Set(
+    names.map((name) => {
+      const defaults = findDefaults(name)
+      const header = keyHeader ?? defaults.keyHeader ?? 'authorization'
+      if (header !== 'authorization') return `\`${header}\``
+      return `\`Authorization: ${defaults.keyScheme ?? 'Bearer'}\``
+    }),
   )
   const label = signIn && findScheme(signIn.scheme).format?.label
-  return [shown.join(', '), ...(label ? [`or ${label}`] : [])].join(', ')
+  return [[...shown].join(', '), ...(label ? [`or ${label}`] : [])].join(', ')
+}
+
+const mediaDialects: Readonly<Partial<Record<DialectName, MediaDialect<never>>>> = transcriptionDialects
+
+function findDefaults(name: DialectName): MediaDialect<never>['defaults'] {
+  if (isGenerateDialect(name)) return dialects[name].upstream.defaults
+  return mediaDialects[name]?.defaults ?? { headers: {} }
 }
 
 function renderEnvironment(provider: Provider): string {

@@ -1,4 +1,3 @@
-import { failureKindForStatus } from '../../call/failure.ts'
 import {
   countAudioUnits,
   needsTimes,
@@ -56,9 +55,7 @@ export const deepgramTranscriptions: TranscriptionDialect = {
   },
   decodeError: (status, body) => {
     const { err_code: code, err_msg: message } = asObject(body) ?? {}
-    if (typeof message !== 'string') return decodeError(status, body)
-    const failure = decodeError(status, { code, message })
-    return status === 402 ? { ...failure, kind: failureKindForStatus(status) } : failure
+    return decodeError(status, typeof message === 'string' ? { code, message } : body)
   },
 }
 
