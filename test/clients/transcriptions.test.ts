@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { transcribe } from 'ai'
-import { BadRequestError, toFile } from 'openai'
+import { AzureOpenAI, BadRequestError, toFile } from 'openai'
 import { audioFile, inputAudio, speakWav } from '../support/recordings.ts'
 import { rejection, useLab } from './lab.ts'
 import { openaiClient, openRouterClient } from './sdks.ts'
@@ -125,4 +125,16 @@ describe('stt of the OpenRouter SDK', () => {
     })
     expect(reply.text).toBe(said)
   })
+})
+
+test('the Azure client sends the model as the deployment', async () => {
+  const client = new AzureOpenAI({
+    endpoint: lab().url,
+    apiKey: lab().key,
+    apiVersion: '2025-04-01-preview',
+    maxRetries: 0,
+    deployment: model,
+  })
+  const reply = await client.audio.transcriptions.create({ model: 'whisper-1', file: audioFile(wav) })
+  expect(reply.text).toBe(said)
 })
