@@ -38,8 +38,8 @@ export interface TranscriptionCall {
   logprobs?: true
   /** How the recording is split: `auto`, or the settings of a voice detection. */
   chunking?: string | JsonObject
-  /** Fields of the request that have no effect here. */
-  unknown: readonly string[]
+  /** Fields outside this form; some formats have options of these names. */
+  unknown: Readonly<JsonObject>
 }
 
 /** Times are in seconds. */

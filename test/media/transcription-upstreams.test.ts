@@ -40,7 +40,7 @@ function buildSettings(first: string, second: string): string {
     model('both', perSecond, 'one-transcriptions', 'two'),
     model('groq', { ...perSecond, pricing: { prompt: '0.000030833333333333', completion: '0' } }, 'two'),
   ]
-  return JSON.stringify({ providers: [...providers, two], models })
+  return JSON.stringify({ providers: [...providers, two], models, limits: { whole_reply: 1.5 } })
 }
 
 describeWithUpstreams(
@@ -231,6 +231,14 @@ describeWithUpstreams(
           expect(await readJson(send('both', { provider: order }))).toMatchObject({ text: 'Second.' })
         }
         expect(await spent()).toEqual(Array(3).fill(['completed', 300_000]))
+      })
+
+      test('a provider that does not reply in time is replaced by the next', async () => {
+        bench().first.enqueue({ hang: true })
+        bench().second.enqueue({ json: { text: 'Second.', duration: 3 } })
+        const order = JSON.stringify({ order: ['one-transcriptions'] })
+        expect(await readJson(send('both', { provider: order }))).toMatchObject({ text: 'Second.' })
+        expect((await listGenerations(bench()))[0]?.attempts).toContain('"code":"timeout"')
       })
 
       test('errors of the provider, without its secrets', async () => {

@@ -16,8 +16,12 @@ export function decodeTranscription(
 ): TranscriptionCall {
   const known = effectiveFields[task]
   const fields: TranscriptionFields = { ...body }
-  const unknown = Object.keys(body).filter((name) => !known.has(name))
-  for (const name of unknown) delete fields[name]
+  const unknown: JsonObject = {}
+  for (const name of Object.keys(body)) {
+    if (known.has(name)) continue
+    unknown[name] = body[name]
+    delete fields[name]
+  }
   const format = fields.response_format ?? 'json'
   return {
     task,

@@ -48,7 +48,7 @@ export function listDropped(
   inexpressible: readonly ('prompt' | 'temperature' | 'logprobs' | 'chunking' | 'language')[],
 ): string[] {
   const dropped = inexpressible.filter((name) => call[name] !== undefined)
-  return [...call.unknown, ...dropped.map((name) => droppedNames[name] ?? name)]
+  return [...Object.keys(call.unknown), ...dropped.map((name) => droppedNames[name] ?? name)]
 }
 
 const droppedNames: Readonly<Record<string, string>> = {

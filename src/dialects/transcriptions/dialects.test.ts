@@ -25,7 +25,7 @@ const plain: TranscriptionCall = {
   format: 'json',
   stream: false,
   timestamps: [],
-  unknown: [],
+  unknown: {},
 }
 const full: TranscriptionCall = {
   ...plain,
@@ -35,7 +35,7 @@ const full: TranscriptionCall = {
   prompt: 'Umlaute',
   temperature: 0.2,
   chunking: { type: 'server_vad', threshold: 0.4 },
-  unknown: ['mood'],
+  unknown: { mood: 'sunny' },
 }
 const seconds = (quantity: number) => [
   { billable: 'input_audio' as const, unit: 'second' as const, quantity, variants: [] },
@@ -79,6 +79,21 @@ describe('OpenAI', () => {
       ['chunking_strategy', '{"type":"server_vad","threshold":0.4}'],
     ])
     expect(whole.dropped).toEqual(['mood'])
+  })
+
+  test('options that clients send as fields', () => {
+    const request = encode(openaiTranscriptions, {
+      ...plain,
+      unknown: { languages: ['de', 'en'], trace: {} },
+    })
+    expect(readForm(request).slice(1, 3)).toEqual([
+      ['languages[]', 'de'],
+      ['languages[]', 'en'],
+    ])
+    expect(request.dropped).toEqual(['trace'])
+    expect(encode(mistralTranscriptions, { ...plain, unknown: { languages: ['de'] } }).dropped).toEqual([
+      'languages',
+    ])
   })
 
   test('options cannot replace fields of the request', () => {

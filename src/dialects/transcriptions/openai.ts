@@ -30,15 +30,20 @@ import {
   type TranscriptionDialect,
 } from './dialect.ts'
 
+/** Clients of this format also send them as fields of the request. */
+const openaiOptions = ['languages', 'keywords', 'diarize', 'known_speaker_names', 'known_speaker_references']
+
 /** OpenAI's format, which most hosts of Whisper share. */
 export const openaiTranscriptions: TranscriptionDialect = {
   name: 'transcriptions',
   defaults: { headers: {} },
   translates: true,
-  options: ['languages', 'keywords', 'diarize', 'known_speaker_names', 'known_speaker_references'],
+  options: openaiOptions,
   encodeRequest: (call, { model, options }) => {
     const { task, prompt, temperature } = call
+    const sent = Object.entries(call.unknown).filter(([name]) => openaiOptions.includes(name))
     const fields = {
+      ...Object.fromEntries(sent),
       ...options,
       model,
       prompt,
@@ -51,7 +56,7 @@ export const openaiTranscriptions: TranscriptionDialect = {
       path: task === 'translate' ? '/audio/translations' : '/audio/transcriptions',
       headers: {},
       body: [encodeFile(call), ...encodeFields(fields)],
-      dropped: listDropped(call, []),
+      dropped: listDropped(call, []).filter((name) => !openaiOptions.includes(name)),
     }
   },
   decodeReply: (body, call) => decodeTranscript(body, call),
