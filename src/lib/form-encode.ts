@@ -1,3 +1,5 @@
+import { joinBytes } from './join-bytes.ts'
+
 /** A field of a multipart/form-data body. */
 export type FormField = FormText | FormFile
 
@@ -14,18 +16,17 @@ interface FormFile {
 }
 
 /** A multipart/form-data body (RFC 7578). */
-export function encodeForm(fields: readonly FormField[]): {
-  contentType: string
-  body: Uint8Array<ArrayBuffer>
-} {
+export async function encodeForm(
+  fields: readonly FormField[],
+): Promise<{ contentType: string; body: Uint8Array<ArrayBuffer> }> {
   const boundary = `headgate-${crypto.randomUUID()}`
   const parts = fields.flatMap((field) => [
     Buffer.from(`--${boundary}\r\n${encodeHead(field)}\r\n\r\n`),
     'bytes' in field ? field.bytes : Buffer.from(field.value),
     lineEnd,
   ])
-  const body = Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)])
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body: new Uint8Array(body) }
+  const body = await joinBytes([...parts, Buffer.from(`--${boundary}--\r\n`)])
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body }
 }
 
 const lineEnd = Buffer.from('\r\n')

@@ -5,6 +5,7 @@ import {
   recordingTooLargeError,
 } from '../../dialects/transcriptions/recording.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { joinBytes } from '../../lib/join-bytes.ts'
 import { parseLenientJson } from '../../lib/json.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
@@ -45,14 +46,14 @@ async function readFile(part: FormPart): Promise<AudioSource> {
 
 async function readText(part: FormPart): Promise<string> {
   const isTooLong = () => invalidFieldError(shorten(part.name), `must have at most ${maxFieldBytes} bytes`)
-  return (await collect(part, maxFieldBytes, isTooLong)).toString('utf8')
+  return Buffer.from(await collect(part, maxFieldBytes, isTooLong)).toString('utf8')
 }
 
 async function collect(
   { body }: FormPart,
   maxBytes: number,
   tooLargeError: () => Error,
-): Promise<Buffer<ArrayBuffer>> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body) {
@@ -60,7 +61,7 @@ async function collect(
     if (size > maxBytes) throw tooLargeError()
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return joinBytes(chunks)
 }
 
 function shorten(name: string): string {

@@ -3,6 +3,7 @@ import type { RequestSize } from '../../call/size.ts'
 import type { Recording, TranscriptionCall } from '../../call/transcription.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { AudioFormat } from '../../lib/audio-info.ts'
+import { joinBytes } from '../../lib/join-bytes.ts'
 import { asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { type AudioSource, maxRecordingBytes, recordingTooLargeError } from './recording.ts'
@@ -66,8 +67,8 @@ export function buildPrompt({ prompt, stream }: TranscriptionCall): ModelCall {
   return { messages: [{ role: 'user', parts }], stream, unknown: [] }
 }
 
-/** A megabyte takes about a millisecond. */
-const decodeSliceCharacters = 1024 * 1024
+/** Takes a millisecond or two to decode. */
+const decodeSliceCharacters = 512 * 1024
 
 /** The recording in the body of a JSON request. */
 export async function decodeInputAudio(body: JsonObject): Promise<AudioSource> {
@@ -82,7 +83,7 @@ export async function decodeInputAudio(body: JsonObject): Promise<AudioSource> {
     if (chunk.length !== countBytes(slice)) throw invalidFieldError(field, 'must be base64')
     chunks.push(chunk)
   }
-  return { field, bytes: Buffer.concat(chunks), format, filename: undefined, contentType: undefined }
+  return { field, bytes: await joinBytes(chunks), format, filename: undefined, contentType: undefined }
 }
 
 /** Of valid base64, with or without padding. */

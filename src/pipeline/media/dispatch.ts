@@ -52,32 +52,32 @@ export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
   })
 }
 
-function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
+async function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
   gateway: Gateway,
   exchange: UpstreamExchange,
   call: Call,
   translation: MediaTranslation<D>,
   task: MediaTask<Call, D, Reply>,
 ): Promise<Reply> {
-  const { access, dialect } = translation
-  const simulated = task.simulate(gateway, exchange, call, access.endpoint)
+  const { dialect, access } = translation
+  const { endpoint } = access
+  const simulated = task.simulate(gateway, exchange, call, endpoint)
   if (simulated) return simulated
-  return send(gateway, exchange, buildMediaCall(translation)).then((upstream) =>
-    task.receive(exchange, upstream, { call, dialect, endpoint: access.endpoint }, gateway),
-  )
+  const upstream = await send(gateway, exchange, await buildMediaCall(translation))
+  return task.receive(exchange, upstream, { call, dialect, endpoint }, gateway)
 }
 
 /** The HTTP request for an upstream. */
-function buildMediaCall<Call>({
+async function buildMediaCall<Call>({
   access,
   dialect,
   upstreamRequest,
-}: MediaTranslation<MediaDialect<Call>>): UpstreamCall {
+}: MediaTranslation<MediaDialect<Call>>): Promise<UpstreamCall> {
   const { path, headers, body } = upstreamRequest
   const target = { path, access, upstream: dialect, isAdapted: false }
   if (body instanceof Uint8Array) return { ...target, headers, body }
   if (!Array.isArray(body)) return { ...target, headers, body: JSON.stringify(body) }
-  const form = encodeForm(body)
+  const form = await encodeForm(body)
   return { ...target, headers: { ...headers, 'content-type': form.contentType }, body: form.body }
 }
 
