@@ -37,6 +37,12 @@ export interface RawContent {
   contentType: string
 }
 
+/** A request body that the handler reads. An inference operation without a limit has that of prompts. */
+interface RawBody extends RawContent {
+  schema: Schema
+  maxBytes?: number
+}
+
 /** For inference: bodies of prompt size with unknown fields allowed, and errors in the client's format. */
 interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchema'> {
   /** Another format accepted at this path, recognised by a field that only it has. */
@@ -65,7 +71,7 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   /** An absent body is read as an empty object. */
   optionalBody?: boolean
   /** A body that is not JSON, read by the handler; next to `body`, where its content type is sent. */
-  rawBody?: RawContent & { schema: Schema; maxBytes: number }
+  rawBody?: RawBody
   inference?: InferenceOptions
   /** The errors of a client format, for its operations without inference. */
   encodeError?: ClientCodec['encodeError']
@@ -100,7 +106,7 @@ export interface Operation {
   headers?: Schema
   body?: Schema
   optionalBody?: boolean
-  rawBody?: RawContent & { schema: Schema; maxBytes: number }
+  rawBody?: RawBody
   inference?: InferenceOptions
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']

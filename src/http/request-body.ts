@@ -82,6 +82,7 @@ export function isRawBody(request: Request, { body, rawBody }: Operation): boole
 }
 
 export function maxBytesOf(gateway: Gateway, request: Request, operation: Operation): number {
-  if (operation.rawBody && isRawBody(request, operation)) return operation.rawBody.maxBytes
+  const rawLimit = isRawBody(request, operation) ? operation.rawBody?.maxBytes : undefined
+  if (rawLimit !== undefined) return rawLimit
   return operation.inference ? gateway.settings.limits.body_bytes : maxJsonBytes
 }

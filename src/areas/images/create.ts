@@ -56,7 +56,7 @@ const editImages = defineOperation({
   summary: 'Generates images from a prompt and images, uploaded as a form.',
   access: 'inference',
   inference: { encodeError: chat.client.encodeError },
-  rawBody: { contentType: 'multipart/form-data', schema: imageEditForm, maxBytes: 0 },
+  rawBody: { contentType: 'multipart/form-data', schema: imageEditForm },
   headers: inferenceHeaders,
   errors: inferenceErrors,
   otherContentTypes: streamTypes,

@@ -95,7 +95,7 @@ export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
   const standard = dialect.encodeRequest(request.media, { model, options: allowed, image, speech })
   const encoded = adaptToProvider(standard, access, dialect)
   const unimplemented = listUnimplementedFields(request.content.body, {})
-  const dropped = [...encoded.dropped, ...refused, ...unimplemented].sort()
+  const dropped = [...new Set([...encoded.dropped, ...refused, ...unimplemented])].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',
