@@ -4,6 +4,7 @@ import { readSnapshot } from '../src/catalogue/snapshot.ts'
 import { type DialectName, isGenerateDialect } from '../src/catalogue/vocabulary.ts'
 import { dialects } from '../src/dialects/all.ts'
 import type { MediaDialect } from '../src/dialects/media.ts'
+import { speechDialects } from '../src/dialects/speech/all.ts'
 import { transcriptionDialects } from '../src/dialects/transcriptions/all.ts'
 import { providers } from '../src/providers/all.ts'
 import { findScheme } from '../src/sign-in/all.ts'
@@ -78,7 +79,10 @@ function describeSigning({ keyHeader, signIn, dialects: names }: Provider): stri
   return [[...shown].join(', '), ...(label ? [`or ${label}`] : [])].join(', ')
 }
 
-const mediaDialects: Readonly<Partial<Record<DialectName, MediaDialect<never>>>> = transcriptionDialects
+const mediaDialects: Readonly<Partial<Record<DialectName, MediaDialect<never>>>> = {
+  ...speechDialects,
+  ...transcriptionDialects,
+}
 
 function findDefaults(name: DialectName): MediaDialect<never>['defaults'] {
   if (isGenerateDialect(name)) return dialects[name].upstream.defaults

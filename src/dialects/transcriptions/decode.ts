@@ -7,7 +7,7 @@ import { joinBytes } from '../../lib/join-bytes.ts'
 import { asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { type AudioSource, maxRecordingBytes, recordingTooLargeError } from './recording.ts'
-import { effectiveFields, type TranscriptionFields } from './schema.ts'
+import { knownFields, type TranscriptionFields } from './schema.ts'
 
 /** `body` has passed the schema of its task. */
 export function decodeTranscription(
@@ -15,7 +15,7 @@ export function decodeTranscription(
   body: TranscriptionFields,
   recording: Recording,
 ): TranscriptionCall {
-  const known = effectiveFields[task]
+  const known = knownFields[task]
   const fields: TranscriptionFields = { ...body }
   const unknown: JsonObject = {}
   for (const name of Object.keys(body)) {

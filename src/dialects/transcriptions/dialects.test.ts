@@ -84,13 +84,13 @@ describe('OpenAI', () => {
   test('options that clients send as fields', () => {
     const request = encode(openaiTranscriptions, {
       ...plain,
-      unknown: { languages: ['de', 'en'], trace: {} },
+      unknown: { languages: ['de', 'en'], mood: 'sunny' },
     })
     expect(readForm(request).slice(1, 3)).toEqual([
       ['languages[]', 'de'],
       ['languages[]', 'en'],
     ])
-    expect(request.dropped).toEqual(['trace'])
+    expect(request.dropped).toEqual(['mood'])
     expect(encode(mistralTranscriptions, { ...plain, unknown: { languages: ['de'] } }).dropped).toEqual([
       'languages',
     ])

@@ -109,14 +109,10 @@ export const translationRequest = z.looseObject({ ...translationFields, input_au
 
 export type TranscriptionFields = z.output<typeof transcriptionForm>
 
-/** Accepted for compatibility; traces are not exported. */
-const { trace: _transcriptionTrace, ...transcribing } = transcriptionFields
-const { trace: _translationTrace, ...translating } = translationFields
-
-/** Every other field of a request is dropped and reported. */
-export const effectiveFields: Readonly<Record<TranscriptionCall['task'], ReadonlySet<string>>> = {
-  transcribe: new Set([...Object.keys(transcribing), 'input_audio']),
-  translate: new Set([...Object.keys(translating), 'input_audio']),
+/** Every other field of a request is one that only some formats have. */
+export const knownFields: Readonly<Record<TranscriptionCall['task'], ReadonlySet<string>>> = {
+  transcribe: new Set([...Object.keys(transcriptionFields), 'input_audio']),
+  translate: new Set([...Object.keys(translationFields), 'input_audio']),
 }
 
 const seconds = z.number().min(0)
