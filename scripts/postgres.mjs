@@ -56,7 +56,7 @@ function findPostgresUser() {
   return { uid: id('-u'), gid: id('-g') }
 }
 
-function findFreePort() {
+export function findFreePort() {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -40,8 +40,12 @@ const bannedNames = /(^|\/)(index|utils|helpers|types)\.ts$/
 /** Data: these files may be long and may name providers. */
 const dataFiles =
   /^src\/(providers|db\/migrations)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers)\.ts$/
-/** The two HTTP clients: to the providers of the operator, and to addresses that users choose. */
-const egressModules = new Set(['src/pipeline/upstream/send.ts', 'src/lib/egress-client.ts'])
+/** The HTTP clients: to providers, to addresses that users choose, and to the store of files. */
+const egressModules = new Set([
+  'src/pipeline/upstream/send.ts',
+  'src/lib/egress-client.ts',
+  'src/lib/s3-store.ts',
+])
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalogue|db)\//
 

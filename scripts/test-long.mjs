@@ -1,15 +1,16 @@
-// The long tests: command-line agents, each with a small task, and the client libraries of other languages. They are
-// large, so they are installed only here, into separate folders.
+// The long tests: command-line agents, each with a small task, the client libraries of other languages, and files of
+// 1 GiB. The programs are large, so they are installed only here, into separate folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { languages } from './long-clients.mjs'
 import { startPostgres } from './postgres.mjs'
+import { startS3 } from './s3.mjs'
 
 const agents = { '@anthropic-ai/claude-code': '2.1.325', '@openai/codex': '0.166.0' }
 const folder = join(root, 'test', 'long', '.agents')
-const parts = { agents: installAgents, ...languages }
+const parts = { agents: installAgents, ...languages, files: () => ({ HEADGATE_TEST_FILES: '1' }) }
 
 const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
 const unknown = selected.filter((name) => !Object.hasOwn(parts, name))
@@ -30,14 +31,30 @@ if (!postgres) {
   process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
 }
 
+const s3 = selected.includes('files') ? await startS3() : null
+if (selected.includes('files') && !s3) {
+  process.stderr.write('The S3 server of the tests could not be started.\n')
+  if (process.env.CI) {
+    postgres?.stop()
+    process.exit(1)
+  }
+  process.stderr.write('Not in CI: the tests continue with files on disk only.\n')
+}
+
 const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '120000', './test/long'], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, ...programPaths, ...(postgres && { TEST_DATABASE_URL: postgres.url }) },
+  env: {
+    ...process.env,
+    ...programPaths,
+    ...(postgres && { TEST_DATABASE_URL: postgres.url }),
+    ...(s3 && { TEST_S3_URL: s3.url }),
+  },
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code) => {
   postgres?.stop()
+  s3?.stop()
   process.exit(code ?? 130)
 })
 

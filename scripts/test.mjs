@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
+import { startS3 } from './s3.mjs'
 
 const args = process.argv.slice(2)
 const checksOnly = args.includes('--checks-only')
@@ -36,15 +37,27 @@ if (!postgres) {
   process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
 }
 
+const s3 = await startS3()
+if (!s3) {
+  process.stderr.write('The S3 server of the tests could not be started.\n')
+  if (process.env.CI) {
+    postgres?.stop()
+    finish(0, 1, 0)
+  }
+  process.stderr.write('Not in CI: the tests of S3 storage are skipped.\n')
+}
+
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     postgres?.stop()
+    s3?.stop()
     process.exit(130)
   })
 }
 
 const result = await runTests()
 postgres?.stop()
+s3?.stop()
 finish(result.passed, result.failed, result.skipped)
 
 function runTests() {
@@ -53,6 +66,7 @@ function runTests() {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
     ...process.env,
     ...(postgres && { TEST_DATABASE_URL: postgres.url }),
+    ...(s3 && { TEST_S3_URL: s3.url }),
   }
   const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...paths], {
     cwd: root,

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Selectable } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { FileTable } from '../db/schema.ts'
@@ -12,11 +11,6 @@ export async function findFile(db: Db, workspaceId: string, id: string): Promise
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', id)
     .executeTakeFirst()
-}
-
-/** The path of a file's bytes. */
-export function resolveContentPath({ dataDir }: { dataDir: string }, id: string): string {
-  return join(dataDir, 'files', id)
 }
 
 const idPrefix = 'hg_file_'

@@ -1,6 +1,6 @@
 import { deleteExpiredConversations } from '../account/conversations.ts'
 import { deleteExpiredResponses } from '../account/stored-responses.ts'
-import { sweepFiles } from '../areas/files/disk.ts'
+import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
 import { readDatabaseTime } from '../db/db.ts'
 import { liveness } from '../ledger/recovery.ts'

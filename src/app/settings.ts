@@ -29,6 +29,19 @@ function secondsField(fallback: number) {
     .transform((value) => value * 1000)
 }
 
+/** A bucket of an S3-compatible store. */
+const bucket = z.strictObject({
+  endpoint: z.url({ protocol: /^https?$/ }),
+  bucket: z.string().min(1),
+  region: z.string().min(1).default('us-east-1'),
+  /** In front of every key. Objects below it without a record are deleted, so no two installations share one. */
+  prefix: z.string().default('headgate/'),
+  access_key_id: z.string().min(1),
+  secret_access_key: z.string().min(1),
+})
+
+export type BucketSettings = z.output<typeof bucket>
+
 /** One maximum for each kind of record. */
 function buildCeilingFields() {
   const counts = Object.entries(recordCeilings).map(([kind, { defaultMax }]) => [
@@ -114,6 +127,24 @@ export const settingsFields = z.strictObject({
       byok_fee: z.number().min(0).max(1).default(0.05),
       /** Worst-case price of endpoints without a price, which lets keys with a limit use them. */
       unknown_price: pricing.optional(),
+    })
+    .prefault({}),
+  /** Uploaded files. Sizes in bytes. */
+  files: z
+    .strictObject({
+      /** Of one file. The maximum is what S3 accepts in one request. */
+      max_bytes: z
+        .int()
+        .min(1024)
+        .max(5 * 1024 ** 3)
+        .default(100 * 1024 * 1024),
+      /** Of all files of a workspace. */
+      workspace_bytes: z
+        .int()
+        .min(1024)
+        .default(10 * 1024 ** 3),
+      /** Where their bytes are stored; null: in the data directory. */
+      s3: bucket.nullable().default(null),
     })
     .prefault({}),
   /** Stored responses of the Responses API. */

@@ -297,6 +297,8 @@ export interface FileTable {
   size_bytes: number
   purpose: string
   created_at: string
+  /** Where the bytes are: see `app/file-storage.ts`. Null: on the disk. */
+  storage: string | null
 }
 
 /** Lists are JSON arrays, null when not set; switches are 0, 1 or null. */

@@ -183,6 +183,12 @@ export const errorTable = {
     'invalid_request_error',
     'The request is too large for the provider. Send a shorter one.',
   ),
+  range_unsatisfiable: row(
+    416,
+    'invalid_request',
+    'invalid_request_error',
+    'The requested range is outside of the file.',
+  ),
   upstream_rate_limited: row(
     429,
     'rate_limit_exceeded',

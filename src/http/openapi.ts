@@ -4,6 +4,7 @@ import { version } from '../lib/version.ts'
 import { isSchema, type Operation } from './operation.ts'
 
 const statusTexts: Record<number, string> = {
+  206: 'The requested part',
   400: 'Invalid or missing parameters, or an origin that is not allowed',
   401: 'The key is missing, invalid, disabled or expired',
   402: 'Insufficient credits, or the limit of the key is reached',
@@ -12,6 +13,7 @@ const statusTexts: Record<number, string> = {
   408: 'The request or the provider timed out',
   409: 'The request conflicts with the current state of the resource',
   413: 'The request body is too large',
+  416: 'The requested range is outside of the file',
   422: 'The provider could not process the request',
   429: 'Rate limited by the gateway or the provider',
   500: 'Internal server error',
@@ -79,10 +81,12 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
     },
     ...describeRequestBody(operation),
     responses: {
-      [String(operation.status)]: {
-        description: statusTexts[operation.status] ?? 'OK',
-        content: describeContent(operation),
-      },
+      ...Object.fromEntries(
+        [operation.status, ...(operation.otherStatuses ?? [])].map((status) => [
+          String(status),
+          { description: statusTexts[status] ?? 'OK', content: describeContent(operation) },
+        ]),
+      ),
       ...Object.fromEntries(
         listErrorStatuses(operation).map((status) => [
           String(status),

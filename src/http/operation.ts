@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Gateway } from '../app/gateway.ts'
+import type { Settings } from '../app/settings.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { ClientCodec } from '../dialects/dialect.ts'
 import type { Caller } from '../pipeline/request/authenticate.ts'
@@ -38,9 +39,9 @@ export interface RawContent {
 }
 
 /** A request body that the handler reads. An inference operation without a limit has that of prompts. */
-interface RawBody extends RawContent {
+export interface RawBody extends RawContent {
   schema: Schema
-  maxBytes?: number
+  maxBytes?: (settings: Settings) => number
 }
 
 /** For inference: bodies of prompt size with unknown fields allowed, and errors in the client's format. */
@@ -85,6 +86,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   response: R
   /** Content types of the response other than JSON: a stream, a feed. */
   otherContentTypes?: readonly string[]
+  /** Successful statuses besides `status`. */
+  otherStatuses?: readonly number[]
   /** Statuses in addition to those of every operation (400, 401, 403, 500). */
   errors?: number[]
   handle(
@@ -115,6 +118,7 @@ export interface Operation {
   status: number
   response: Schema | RawContent
   otherContentTypes?: readonly string[]
+  otherStatuses?: readonly number[]
   errors: number[]
   handle(context: OperationContext<Access, Schema, Schema, Schema>): Promise<unknown>
 }

@@ -82,7 +82,7 @@ export function isRawBody(request: Request, { body, rawBody }: Operation): boole
 }
 
 export function maxBytesOf(gateway: Gateway, request: Request, operation: Operation): number {
-  const rawLimit = isRawBody(request, operation) ? operation.rawBody?.maxBytes : undefined
+  const rawLimit = isRawBody(request, operation) ? operation.rawBody?.maxBytes?.(gateway.settings) : undefined
   if (rawLimit !== undefined) return rawLimit
   return operation.inference ? gateway.settings.limits.body_bytes : maxJsonBytes
 }

@@ -15,6 +15,7 @@ import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
+import { BlobStoreError } from '../lib/s3-store.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { authenticate, type Caller, hasCredential } from '../pipeline/request/authenticate.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
@@ -293,17 +294,25 @@ function buildErrorResponse(
   const failure = toClientError(error)
   const { status, retry } = failure.row
   if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
+  if (failure.cause instanceof BlobStoreError)
+    gateway.log.error({ requestId, err: failure.cause }, 'file storage unavailable')
   return Response.json(encode(failure, requestId), {
     status,
     headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
   })
 }
 
-/** An unavailable database is a 503, not an internal error. */
+/** An unavailable database or file storage is a 503, not an internal error. */
 function toClientError(error: unknown): GatewayError {
   const failure = toGatewayError(error)
+  if (failure.cause instanceof BlobStoreError) return storageUnavailableError(failure.cause)
   if (failure.code !== 'internal' || !isDatabaseUnavailable(failure.cause)) return failure
   return unavailableError(failure.cause)
+}
+
+function storageUnavailableError(cause: BlobStoreError): GatewayError {
+  const message = 'The file storage is temporarily unavailable. Retry later.'
+  return new GatewayError('unavailable', { message, cause, headers: { 'retry-after': '5' } })
 }
 
 function addHeaders(response: Response, headers: Record<string, string>): Response {

@@ -63,12 +63,19 @@ class MultipartScanner {
     for (let at = -1; at < 0; ) {
       at = this.#buffer.indexOf(delimiter)
       // A possible start of the delimiter waits for the next chunk.
-      const end = at >= 0 ? at : Math.max(0, this.#buffer.length - delimiter.length + 1)
+      const end = at >= 0 ? at : this.#findPossibleStart(delimiter)
       const chunk = this.#buffer.subarray(0, end)
       this.#buffer = this.#buffer.subarray(at >= 0 ? at + delimiter.length : end)
       if (chunk.length > 0) yield chunk
       if (at < 0) await this.#fill()
     }
+  }
+
+  /** Where a delimiter may start that continues in the next chunk; usually nowhere, so that chunks are not copied. */
+  #findPossibleStart(delimiter: Buffer): number {
+    const { length } = this.#buffer
+    const at = this.#buffer.indexOf(delimiter.subarray(0, 1), Math.max(0, length - delimiter.length + 1))
+    return at >= 0 ? at : length
   }
 
   async collectUntil(delimiter: Buffer, maxBytes: number): Promise<Buffer> {
@@ -90,7 +97,10 @@ class MultipartScanner {
   async #fill(): Promise<void> {
     const { done, value } = await this.#chunks.next()
     if (done) throw malformedFormError('it ends before the last delimiter')
-    this.#buffer = Buffer.concat([this.#buffer, value])
+    this.#buffer =
+      this.#buffer.length > 0
+        ? Buffer.concat([this.#buffer, value])
+        : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   }
 }
 

@@ -7,7 +7,7 @@ import type { Caller } from '../../pipeline/request/authenticate.ts'
 import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effective.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import { loadWorkspaceLayers } from '../../policy/store.ts'
-import { removeContent } from './disk.ts'
+import { removeContent } from './content.ts'
 import { removeFile } from './store.ts'
 
 /** The caller of a file operation, and the requested workspace and storage. */
@@ -58,8 +58,9 @@ export async function requireFile(context: FileContext, id: string): Promise<Sto
 
 export async function deleteStoredFile(context: FileContext, id: string): Promise<void> {
   const workspace = await authorizeWorkspace(context)
-  if (!(await removeFile(context.gateway.db, workspace.id, id))) throw fileNotFoundError()
-  await removeContent(context.gateway, id)
+  const file = await removeFile(context.gateway.db, workspace.id, id)
+  if (!file) throw fileNotFoundError()
+  await removeContent(context.gateway, file)
 }
 
 function fileNotFoundError() {

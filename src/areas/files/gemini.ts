@@ -21,7 +21,7 @@ import {
   type UploadSession,
 } from './resumable.ts'
 import { createSessionFile, withSessionFile } from './session-file.ts'
-import { assertStorageAvailable, defaultLimits } from './upload.ts'
+import { assertStorageAvailable } from './upload.ts'
 
 const common = {
   tag: 'Gemini',
@@ -129,7 +129,7 @@ const sendBytes = defineOperation({
   rawBody: {
     contentType: 'application/octet-stream',
     schema: z.string().meta({ format: 'binary' }),
-    maxBytes: defaultLimits.fileBytes,
+    maxBytes: ({ files }) => files.max_bytes,
   },
   errors: [401, 404, 409, 413],
   response: z.strictObject({ file: geminiFile.optional() }),

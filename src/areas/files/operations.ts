@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findFile, resolveContentPath, toFileId } from '../../account/stored-files.ts'
+import { findFile, toFileId } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
@@ -9,8 +9,8 @@ import { queryInteger } from '../../lib/query-params.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { providers } from '../../providers/all.ts'
+import { sendContent } from './content.ts'
 import { authorizeWorkspace, deleteStoredFile, requireFile } from './context.ts'
-import { formatContentDisposition } from './filename.ts'
 import { geminiFileOperations, geminiPageQuery, readGeminiFile, readGeminiFilePage } from './gemini.ts'
 import { decodeCursor, readPage } from './page.ts'
 import {
@@ -24,7 +24,7 @@ import {
   toFileResponse,
   uploadPurposes,
 } from './shapes.ts'
-import { defaultLimits, receiveFile } from './upload.ts'
+import { maxUploadBytes, receiveFile } from './upload.ts'
 
 const tag = 'Files'
 
@@ -73,6 +73,17 @@ const uploadForm = z.strictObject({
   'expires_after[seconds]': z.string().optional(),
 })
 
+const rangeHeaders = z.object({
+  range: z
+    .string()
+    .optional()
+    .describe('One part of the file: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`. Several are ignored.'),
+  'if-range': z
+    .string()
+    .optional()
+    .describe('The `etag` of an earlier response: with any other value, the whole file is sent.'),
+})
+
 const listAllFiles = defineOperation({
   id: 'listFiles',
   method: 'GET',
@@ -100,15 +111,15 @@ const uploadFile = defineOperation({
   method: 'POST',
   path: '/files',
   tag,
-  summary: 'Uploads a file of at most 100 MiB.',
+  summary: 'Uploads a file.',
   description:
-    'The type is detected from the content: PDF, PNG, JPEG, GIF, WebP, DOCX, XLSX, PPTX, MP3, WAV, FLAC, OGG or UTF-8 text. A workspace can store at most 10 GiB.',
+    'The type is detected from the content: PDF, PNG, JPEG, GIF, WebP, DOCX, XLSX, PPTX, MP3, WAV, FLAC, OGG or UTF-8 text. By default a file may have 100 MiB and a workspace 10 GiB (`files` in headgate.yaml).',
   access: 'any',
   query: scopeQuery,
   rawBody: {
     contentType: 'multipart/form-data',
     schema: uploadForm,
-    maxBytes: defaultLimits.fileBytes + defaultLimits.formBytes,
+    maxBytes: maxUploadBytes,
   },
   errors: [403, 409],
   response: fileResponse,
@@ -143,27 +154,22 @@ const downloadFile = defineOperation({
   method: 'GET',
   path: '/files/{file_id}/content',
   tag,
-  summary: 'Downloads a file.',
+  summary: 'Downloads a file, or a part of it.',
+  description: 'With a header `Range: bytes=0-1023` the response is 206 with that part of the file.',
   access: 'any',
   params: fileParam,
   query: scopeQuery,
-  errors: [403, 404],
+  headers: rangeHeaders,
+  otherStatuses: [206],
+  errors: [403, 404, 416],
   response: { contentType: 'application/octet-stream' },
   handle: async (context) => {
     const file = await requireFile(context, context.params.file_id)
-    const content = Bun.file(resolveContentPath(context.gateway.config, file.id))
-    if (!(await content.exists())) {
-      // Throws not_found if the file was deleted since the lookup.
-      await requireFile(context, file.id)
-      throw new GatewayError('internal', { cause: new Error(`the bytes of ${file.id} are missing`) })
-    }
-    return new Response(content, {
-      headers: {
-        'content-type': 'application/octet-stream',
-        'content-disposition': formatContentDisposition(file.filename),
-        'x-content-type-options': 'nosniff',
-      },
-    })
+    const response = await sendContent(context.gateway, file, context.httpRequest)
+    if (response) return response
+    // Throws not_found if the file was deleted since the lookup.
+    await requireFile(context, file.id)
+    throw new GatewayError('internal', { cause: new Error(`the bytes of ${file.id} are missing`) })
   },
 })
 

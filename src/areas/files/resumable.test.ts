@@ -3,7 +3,7 @@ import { readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { truncate, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { sweepFiles } from './disk.ts'
+import { sweepFiles } from './sweep.ts'
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
 

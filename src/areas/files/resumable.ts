@@ -9,9 +9,10 @@ import { readBodyChunks } from '../../lib/body-reader.ts'
 import { authenticateByHash } from '../../pipeline/request/authenticate.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 import { authorizeWorkspace } from './context.ts'
-import { abandonedAfterMs, resolvePartialPath } from './disk.ts'
+import { resolvePartialPath } from './disk.ts'
 import { uploadNotFoundError } from './session-file.ts'
-import { defaultLimits, openContent, storeContent, writeAll } from './upload.ts'
+import { abandonedAfterMs } from './sweep.ts'
+import { openContent, storeContent, writeAll } from './upload.ts'
 
 /** The state of an upload in several requests, sealed into the upload URL. */
 const sessionSchema = z.strictObject({
@@ -63,7 +64,7 @@ export async function receiveChunk(
 ): Promise<void> {
   const received = await countReceivedBytes(path)
   if (offset !== received) throw invalidFieldError('x-goog-upload-offset', `must be ${received}`)
-  const limits = { maxBytes: defaultLimits.fileBytes - offset, pace: bodyPaceOf(gateway) }
+  const limits = { maxBytes: gateway.settings.files.max_bytes - offset, pace: bodyPaceOf(gateway) }
   const file = await open(path, 'a')
   try {
     for await (const chunk of readBodyChunks(request, limits)) {
@@ -91,7 +92,7 @@ export async function finishUpload(
   await rename(path, partial)
   try {
     const workspace = await resolveWorkspace(gateway.db, organizationId, workspaceId)
-    const content = await openContent(partial, filename)
+    const content = await openContent(gateway, partial, filename)
     return await storeContent(gateway, workspace, { id, content, purpose: 'user_data' })
   } finally {
     await rm(partial, { force: true })

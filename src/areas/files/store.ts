@@ -7,16 +7,12 @@ import { type Clock, isoNow } from '../../lib/clock.ts'
 
 export type NewFile = Omit<StoredFile, 'seq' | 'created_at'>
 
-/**
- * The row and the bytes appear together: `place` moves the bytes to the path of the row. Uploads to one workspace
- * are serialized here, so that neither the quota nor the page order can be raced.
- */
+/** Uploads to one workspace are serialized here, so that neither the quota nor the page order can be raced. */
 export async function addFile(
   db: Db,
   clock: Clock,
   file: NewFile,
   { quotaBytes, ceilings }: { quotaBytes: number; ceilings: Ceilings },
-  moveContent: () => Promise<void>,
 ): Promise<StoredFile> {
   return db.transaction().execute(async (tx) => {
     if (!(await tryLockWorkspace(tx, file.organization_id, file.workspace_id))) {
@@ -30,7 +26,6 @@ export async function addFile(
       .returningAll()
       .executeTakeFirstOrThrow()
     await assertWithinCeiling(tx, ceilings, 'files', file.workspace_id)
-    await moveContent()
     return row
   })
 }
@@ -65,13 +60,14 @@ export async function listFiles(
     .execute()
 }
 
-export async function removeFile(db: Db, workspaceId: string, id: string): Promise<boolean> {
-  const result = await db
+/** The deleted row; undefined if there was none. */
+export async function removeFile(db: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
+  return db
     .deleteFrom('files')
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', id)
+    .returningAll()
     .executeTakeFirst()
-  return result.numDeletedRows > 0n
 }
 
 /** The given ids that have a row, in any workspace: for the sweep only. */

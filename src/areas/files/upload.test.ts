@@ -4,12 +4,14 @@ import { utimes } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describeOnEachDatabase, type TestResponse } from '../../../test/support/harness.ts'
-import { sweepFiles } from './disk.ts'
 import { addFile, sumStoredBytes } from './store.ts'
-import { defaultLimits, receiveFile } from './upload.ts'
+import { sweepFiles } from './sweep.ts'
+import { maxUploadBytes, receiveFile } from './upload.ts'
 
 const type = 'multipart/form-data; boundary=b'
 const mebibyte = 1024 * 1024
+const maxFileBytes = 100 * mebibyte
+const quotaBytes = 10 * 1024 * mebibyte
 
 function filePart(text: string, filename = 'a.txt'): string {
   return `--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n${text}\r\n`
@@ -116,15 +118,13 @@ describeOnEachDatabase('POST /files', (server) => {
         filename: 'a',
         mime_type: 'text/plain',
         purpose: 'user_data',
+        storage: null,
       }
-      const full = { ...row, id: 'hg_file_full', size_bytes: defaultLimits.quotaBytes - 3 }
-      await addFile(
-        server().gateway.db,
-        server().clock,
-        full,
-        { quotaBytes: defaultLimits.quotaBytes, ceilings: server().gateway.settings.ceilings },
-        async () => undefined,
-      )
+      const full = { ...row, id: 'hg_file_full', size_bytes: quotaBytes - 3 }
+      await addFile(server().gateway.db, server().clock, full, {
+        quotaBytes,
+        ceilings: server().gateway.settings.ceilings,
+      })
       const rejected = await post(form('four'))
       expect(rejected.status).toBe(403)
       expect(rejected.body.error.metadata.reason).toBe('storage_full')
@@ -134,7 +134,7 @@ describeOnEachDatabase('POST /files', (server) => {
     })
 
     test('413 for a declared length beyond the limit, before any of it is sent', async () => {
-      const length = defaultLimits.fileBytes + defaultLimits.formBytes + 1
+      const length = maxUploadBytes(server().gateway.settings) + 1
       const uploaded = await raw(server().url, head(server().own.managementKey, `content-length: ${length}`))
       expect(uploaded).toStartWith('HTTP/1.1 413')
       expect(uploaded).toContain('"code":413')
@@ -169,22 +169,40 @@ describeOnEachDatabase('POST /files', (server) => {
       await nothingLeft()
     })
 
-    test('a row whose bytes cannot be moved into place is not stored', async () => {
-      const { organization, workspace } = server().own
-      const row = {
-        id: 'hg_file_0',
-        organization_id: organization.id,
-        workspace_id: workspace.id,
-        filename: 'a',
-        mime_type: 'text/plain',
-        size_bytes: 1,
-        purpose: 'user_data',
+    test('503, and no row, when the bytes cannot be stored', async () => {
+      const { gateway, own } = server()
+      // Nobody listens on this port.
+      const s3 = { endpoint: 'http://127.0.0.1:1', bucket: 'none', region: 'us-east-1', prefix: '' }
+      const secrets = { access_key_id: 'a', secret_access_key: 'b' }
+      const { settings } = gateway
+      Object.assign(gateway, {
+        settings: { ...settings, files: { ...settings.files, s3: { ...s3, ...secrets } } },
+      })
+      try {
+        const uploaded = await post(form('x'))
+        expect(uploaded.status).toBe(503)
+        expect(uploaded.body.error.message).toBe('The file storage is temporarily unavailable. Retry later.')
+      } finally {
+        Object.assign(gateway, { settings })
       }
-      const { db, settings } = server().gateway
-      const room = { quotaBytes: 1000, ceilings: settings.ceilings }
-      const place = () => Promise.reject(new Error('disk'))
-      await expect(addFile(db, server().clock, row, room, place)).rejects.toThrow('disk')
       await nothingLeft()
+      expect(await sumStoredBytes(gateway.db, own.workspace.id)).toBe(0)
+    })
+
+    test('the bytes stay when it is unknown whether the row was stored', async () => {
+      const { gateway, own } = server()
+      const failing = { execute: () => Promise.reject(new Error('connection lost')) }
+      const db = new Proxy(gateway.db, {
+        get: (target, name) =>
+          name === 'transaction' ? () => failing : Reflect.get(target, name).bind(target),
+      })
+      const request = new Request('http://localhost/', {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body: `${filePart('x')}--b--`,
+      })
+      await expect(receiveFile({ ...gateway, db }, own.workspace, request)).rejects.toThrow('connection lost')
+      expect(onDisk()).toEqual([expect.stringMatching(/^hg_file_[0-9a-f]{24}$/)])
     })
   })
 
@@ -198,8 +216,8 @@ describeOnEachDatabase('POST /files', (server) => {
   )
 
   test('a file of exactly 100 MiB is accepted', async () => {
-    const uploaded = await post(form('a'.repeat(defaultLimits.fileBytes)))
-    expect(uploaded.body).toMatchObject({ size_bytes: defaultLimits.fileBytes, mime_type: 'text/plain' })
+    const uploaded = await post(form('a'.repeat(maxFileBytes)))
+    expect(uploaded.body).toMatchObject({ size_bytes: maxFileBytes, mime_type: 'text/plain' })
   })
 
   test('50 parallel uploads and deletes: what is listed is on disk, and nothing else', async () => {
@@ -222,8 +240,10 @@ describeOnEachDatabase('POST /files', (server) => {
   })
 
   test('the quota holds under parallel uploads', async () => {
-    const { gateway, own } = server()
-    const limits = { ...defaultLimits, quotaBytes: 100 }
+    const { own } = server()
+    const { settings } = server().gateway
+    const files = { ...settings.files, workspace_bytes: 100 }
+    const gateway = { ...server().gateway, settings: { ...settings, files } }
     const attempts = Array.from({ length: 30 }, () => {
       const headers = { 'content-type': type }
       const request = new Request('http://localhost/', {
@@ -231,7 +251,7 @@ describeOnEachDatabase('POST /files', (server) => {
         headers,
         body: `${filePart('0123456789')}--b--`,
       })
-      return receiveFile(gateway, own.workspace, request, limits).then(
+      return receiveFile(gateway, own.workspace, request).then(
         () => 'stored',
         (error: { code: string }) => error.code,
       )

@@ -1,30 +1,25 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
-import { resolveContentPath, type StoredFile } from '../../account/stored-files.ts'
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import type { StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
+import { currentStore } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import type { Settings } from '../../app/settings.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { type FormPart, readFormParts } from '../../lib/multipart.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
+import { removeContent } from './content.ts'
 import { newFileId, resolvePartialPath } from './disk.ts'
 import { stripAbsolutePath, validateFilename } from './filename.ts'
 import { detectShape, type Purpose, uploadPurposes } from './shapes.ts'
 import { canBeAccepted, headBytes, sniffType } from './sniff.ts'
 import { addFile, storageFullError, sumStoredBytes } from './store.ts'
 
-const mebibyte = 1024 * 1024
+/** For everything in a form other than the file's bytes. */
+const maxFormBytes = 1024 * 1024
 
-export interface UploadLimits {
-  fileBytes: number
-  /** For everything in a form other than the file's bytes. */
-  formBytes: number
-  /** For all files of a workspace together. */
-  quotaBytes: number
-}
-
-export const defaultLimits: UploadLimits = {
-  fileBytes: 100 * mebibyte,
-  formBytes: mebibyte,
-  quotaBytes: 10 * 1024 * mebibyte,
+/** Of the form of an upload. */
+export function maxUploadBytes({ files }: Settings): number {
+  return files.max_bytes + maxFormBytes
 }
 
 const maxFieldBytes = 1024
@@ -48,15 +43,14 @@ export async function receiveFile(
   gateway: Gateway,
   workspace: Workspace,
   request: Request,
-  limits: UploadLimits = defaultLimits,
 ): Promise<{ file: StoredFile; purpose: Purpose | undefined }> {
-  await assertStorageAvailable(gateway, workspace, 1, limits)
+  await assertStorageAvailable(gateway, workspace, 1)
   const id = newFileId()
   const partial = resolvePartialPath(gateway, id)
   try {
-    const { content, purpose } = await readForm(gateway, request, partial, limits)
+    const { content, purpose } = await readForm(gateway, request, partial)
     const upload = { id, content, purpose: purpose ?? 'user_data' }
-    return { file: await storeContent(gateway, workspace, upload, limits), purpose }
+    return { file: await storeContent(gateway, workspace, upload), purpose }
   } finally {
     await rm(partial, { force: true })
   }
@@ -64,22 +58,29 @@ export async function receiveFile(
 
 /** Rejects what cannot be stored before any of it is sent. */
 export async function assertStorageAvailable(
-  { db }: Gateway,
+  { db, settings }: Gateway,
   workspace: Workspace,
   size: number,
-  { fileBytes, quotaBytes }: UploadLimits = defaultLimits,
 ): Promise<void> {
-  if (size > fileBytes) throw fileTooLargeError(fileBytes)
-  if ((await sumStoredBytes(db, workspace.id)) + size > quotaBytes) throw storageFullError(quotaBytes)
+  const { max_bytes, workspace_bytes } = settings.files
+  if (size > max_bytes) throw fileTooLargeError(max_bytes)
+  if ((await sumStoredBytes(db, workspace.id)) + size > workspace_bytes)
+    throw storageFullError(workspace_bytes)
 }
 
-/** Turns the bytes at the partial path into a file. */
+/**
+ * Turns the bytes at the partial path into a file. They are stored before the row, so that every row has its bytes;
+ * bytes whose row was not stored are removed, at the latest by the sweep.
+ */
 export async function storeContent(
   gateway: Gateway,
   workspace: Workspace,
   { id, content, purpose }: { id: string; content: FileContent; purpose: Purpose },
-  { quotaBytes }: UploadLimits = defaultLimits,
 ): Promise<StoredFile> {
+  await assertStorageAvailable(gateway, workspace, content.size)
+  const { files, ceilings } = gateway.settings
+  const { storage, store } = currentStore(gateway)
+  await store.put(id, resolvePartialPath(gateway, id))
   const row = {
     id,
     organization_id: workspace.organization_id,
@@ -88,21 +89,23 @@ export async function storeContent(
     mime_type: content.mimeType,
     size_bytes: content.size,
     purpose,
+    storage,
   }
-  const moveContent = () => rename(resolvePartialPath(gateway, id), resolveContentPath(gateway.config, id))
-  const quota = { quotaBytes, ceilings: gateway.settings.ceilings }
-  return addFile(gateway.db, gateway.clock, row, quota, moveContent)
+  try {
+    const quota = { quotaBytes: files.workspace_bytes, ceilings }
+    return await addFile(gateway.db, gateway.clock, row, quota)
+  } catch (error) {
+    // After any other error the row may exist: a connection can fail after the commit.
+    if (error instanceof GatewayError) await removeContent(gateway, row)
+    throw error
+  }
 }
 
-async function readForm(
-  gateway: Gateway,
-  request: Request,
-  path: string,
-  limits: UploadLimits,
-): Promise<UploadForm> {
+async function readForm(gateway: Gateway, request: Request, path: string): Promise<UploadForm> {
   let content: FileContent | undefined
   const fields = new Map<string, string>()
-  const body = { maxBytes: limits.fileBytes + limits.formBytes, pace: bodyPaceOf(gateway) }
+  const { settings } = gateway
+  const body = { maxBytes: maxUploadBytes(settings), pace: bodyPaceOf(gateway) }
   for await (const part of readFormParts(request, body)) {
     if (part.name !== 'file') {
       if (fields.has(part.name)) throw invalidFieldError(part.name, 'must be sent once')
@@ -111,7 +114,7 @@ async function readForm(
     else {
       const isVendorB = detectShape(request, fields.has('purpose')) === 'vendor_b'
       const filename = isVendorB ? stripAbsolutePath(part.filename) : part.filename
-      content = await saveContent({ ...part, filename }, path, limits.fileBytes)
+      content = await saveContent({ ...part, filename }, path, settings.files.max_bytes)
     }
   }
   if (!content) throw invalidFieldError('file', 'is required')
@@ -150,11 +153,16 @@ async function saveContent(part: FormPart, path: string, maxBytes: number): Prom
 }
 
 /** Bytes that have fully arrived. */
-export async function openContent(path: string, filename: string): Promise<FileContent> {
+export async function openContent(
+  { settings }: Gateway,
+  path: string,
+  filename: string,
+): Promise<FileContent> {
   const file = await open(path, 'r+')
   try {
     const { size } = await file.stat()
-    if (size > defaultLimits.fileBytes) throw fileTooLargeError(defaultLimits.fileBytes)
+    const { max_bytes } = settings.files
+    if (size > max_bytes) throw fileTooLargeError(max_bytes)
     return await describeContent(file, size, filename)
   } finally {
     await file.close()

@@ -1,4 +1,5 @@
-import { findFile, resolveContentPath, type StoredFile, toFileId } from '../../account/stored-files.ts'
+import { findFile, type StoredFile, toFileId } from '../../account/stored-files.ts'
+import { storeOf } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { listOf, readField } from '../../dialects/gemini/field-names.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
@@ -58,18 +59,18 @@ async function readReferences(
     const file = await findFile(gateway.db, caller.key.workspace_id, id)
     if (!file && isOtherHost(uri, httpRequest)) continue
     if (!file) throw invalidFieldError(path, 'the file does not exist')
-    const content = Bun.file(resolveContentPath(gateway.config, file.id))
+    const content = await storeOf(gateway, file).read(file.id)
     // Deleted since the lookup.
-    if (!(await content.exists())) throw invalidFieldError(path, 'the file does not exist')
-    // Counts the actual size on disk, not the one in the row.
-    remainingBytes -= (await content.stat()).size
+    if (!content) throw invalidFieldError(path, 'the file does not exist')
+    const bytes = await new Response(content).bytes()
+    remainingBytes -= bytes.length
     if (remainingBytes < 0) {
       throw gatewayError(
         'body_too_large',
         `${path}: the files of a request can have at most ${maxBytes} bytes in total.`,
       )
     }
-    parts.set(part, await toPart(file, content))
+    parts.set(part, toPart(file, Buffer.from(bytes)))
   }
   return parts
 }
@@ -85,9 +86,9 @@ function isOtherHost(uri: string, request: Request): boolean {
 }
 
 /** Text is sent as text, which every model can read. */
-async function toPart(file: StoredFile, content: Blob): Promise<JsonObject> {
-  if (textTypePattern.test(file.mime_type)) return { text: await content.text() }
-  const data = Buffer.from(await content.arrayBuffer()).toString('base64')
+function toPart(file: StoredFile, bytes: Buffer): JsonObject {
+  if (textTypePattern.test(file.mime_type)) return { text: bytes.toString('utf8') }
+  const data = bytes.toString('base64')
   return { inlineData: { mimeType: file.mime_type, data, displayName: file.filename } }
 }
 

@@ -40,7 +40,7 @@ const createTranscription = defineOperation({
   rawBody: {
     contentType: 'multipart/form-data',
     schema: transcriptionForm.safeExtend({ file }),
-    maxBytes: maxFormBytes,
+    maxBytes: () => maxFormBytes,
   },
   headers: inferenceHeaders,
   errors: inferenceErrors,
@@ -62,7 +62,7 @@ const createTranslation = defineOperation({
   rawBody: {
     contentType: 'multipart/form-data',
     schema: translationForm.safeExtend({ file }),
-    maxBytes: maxFormBytes,
+    maxBytes: () => maxFormBytes,
   },
   headers: inferenceHeaders,
   errors: inferenceErrors,

@@ -1,0 +1,66 @@
+import type { StoredFile } from '../../account/stored-files.ts'
+import { storeOf } from '../../app/file-storage.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { ByteRange } from '../../lib/blob-store.ts'
+import { parseRange } from '../../lib/http-range.ts'
+import { formatContentDisposition } from './filename.ts'
+
+/** The bytes of a file, or the part that the request asks for; null if its bytes are missing. */
+export async function sendContent(
+  gateway: Gateway,
+  file: StoredFile,
+  { headers }: Request,
+): Promise<Response | null> {
+  const range = requestedRange(headers, file)
+  const body = await storeOf(gateway, file).read(file.id, range ?? undefined)
+  if (!body) return null
+  const { start, end } = range ?? { start: 0, end: file.size_bytes }
+  return new Response(body, {
+    status: range ? 206 : 200,
+    headers: {
+      ...contentHeaders(file.filename),
+      'accept-ranges': 'bytes',
+      'content-length': String(end - start),
+      etag: etagOf(file),
+      ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.size_bytes}` }),
+    },
+  })
+}
+
+/** No browser interprets them, whatever they are. */
+export function contentHeaders(filename: string): Record<string, string> {
+  return {
+    'content-type': 'application/octet-stream',
+    'content-disposition': formatContentDisposition(filename),
+    'x-content-type-options': 'nosniff',
+  }
+}
+
+/** The bytes of an id never change. */
+function etagOf({ id }: StoredFile): string {
+  return `"${id}"`
+}
+
+function requestedRange(headers: Headers, file: StoredFile): ByteRange | null {
+  const condition = headers.get('if-range')
+  if (condition !== null && condition !== etagOf(file)) return null
+  const range = parseRange(headers.get('range'), file.size_bytes)
+  if (range !== 'unsatisfiable') return range
+  throw new GatewayError('range_unsatisfiable', {
+    message: `range: the file has ${file.size_bytes} bytes.`,
+    headers: { 'content-range': `bytes */${file.size_bytes}` },
+  })
+}
+
+/** The row is deleted already: bytes that cannot be removed now are left for the sweep. */
+export async function removeContent(
+  gateway: Gateway,
+  file: Pick<StoredFile, 'id' | 'storage'>,
+): Promise<void> {
+  try {
+    await storeOf(gateway, file).delete(file.id)
+  } catch (error) {
+    gateway.log.warn({ file: file.id, err: error }, 'the bytes of a deleted file could not be removed')
+  }
+}

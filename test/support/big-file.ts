@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { formatS3Settings, hasS3, newS3Options } from './s3.ts'
+
+const mebibyte = 1024 * 1024
+const key = 'management-key-of-the-big-files'
+
+export interface Transfer {
+  uploadedBytes: number
+  downloadedBytes: number
+  /** By how much the server's resident memory exceeded its level before the transfer. */
+  growthBytes: number
+}
+
+/** The kinds of storage, and headgate.yaml of a server with files of this size. */
+export function listBigFileSettings(mebibytes: number): [string, string][] {
+  const limits = { max_bytes: mebibytes * mebibyte }
+  const disk: [string, string] = ['disk', `files: ${JSON.stringify(limits)}\n`]
+  return hasS3 ? [disk, ['S3', formatS3Settings(newS3Options(), limits)]] : [disk]
+}
+
+/** Uploads a file to a server in a process of its own, and downloads it again. `settings` is its headgate.yaml. */
+export async function transferFile(mebibytes: number, settings: string): Promise<Transfer> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-big-'))
+  writeFileSync(join(folder, 'headgate.yaml'), settings)
+  const server = Bun.spawn([process.execPath, '--no-env-file', join(process.cwd(), 'src/cli.ts'), 'serve'], {
+    cwd: folder,
+    env: { PORT: '0', LOG_LEVEL: 'silent', HEADGATE_DATA_DIR: folder, HEADGATE_MANAGEMENT_KEY: key },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const url = await readUrl(server.stdout)
+    // Code and buffers of a first request are not part of the growth.
+    await sendThrough(url, 1)
+    const memory = new MemoryWatch(server.pid)
+    const sent = await sendThrough(url, mebibytes)
+    return { ...sent, growthBytes: memory.stop() }
+  } finally {
+    server.kill('SIGKILL')
+    await server.exited
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function readUrl(output: ReadableStream<Uint8Array>): Promise<string> {
+  let text = ''
+  for await (const chunk of output) {
+    text += new TextDecoder().decode(chunk)
+    const url = /Base URL: (\S+)/.exec(text)?.[1]
+    if (url) return url
+  }
+  throw new Error(`the server did not start: ${text}`)
+}
+
+async function sendThrough(url: string, mebibytes: number) {
+  const headers = { authorization: `Bearer ${key}` }
+  const uploaded = await fetch(`${url}/files`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'multipart/form-data; boundary=b' },
+    body: buildForm(mebibytes),
+  })
+  if (uploaded.status !== 200) throw new Error(`the upload failed: ${await uploaded.text()}`)
+  const { id, size_bytes: uploadedBytes } = (await uploaded.json()) as { id: string; size_bytes: number }
+  const downloaded = await fetch(`${url}/files/${id}/content`, { headers })
+  let downloadedBytes = 0
+  for await (const chunk of downloaded.body ?? []) downloadedBytes += chunk.byteLength
+  return { uploadedBytes, downloadedBytes }
+}
+
+/** A form with a text file, made as it is read. */
+function buildForm(mebibytes: number): ReadableStream<Uint8Array> {
+  const chunk = Buffer.alloc(mebibyte, 'a line of text\n')
+  const start = '--b\r\nContent-Disposition: form-data; name="file"; filename="big.txt"\r\n\r\n'
+  let pulled = 0
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const at = pulled++
+      if (at === 0) return controller.enqueue(Buffer.from(start))
+      if (at <= mebibytes) return controller.enqueue(chunk)
+      controller.enqueue(Buffer.from('\r\n--b--\r\n'))
+      controller.close()
+    },
+  })
+}
+
+class MemoryWatch {
+  readonly #pid: number
+  readonly #level: number
+  #peak = 0
+  readonly #timer: ReturnType<typeof setInterval>
+
+  constructor(pid: number) {
+    this.#pid = pid
+    this.#level = this.#measure()
+    this.#timer = setInterval(() => {
+      this.#peak = Math.max(this.#peak, this.#measure())
+    }, 10)
+  }
+
+  stop(): number {
+    clearInterval(this.#timer)
+    return this.#peak - this.#level
+  }
+
+  #measure(): number {
+    const status = readFileSync(`/proc/${this.#pid}/status`, 'utf8')
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) * 1024
+  }
+}
