@@ -15,6 +15,16 @@ export async function findFile(db: Db, workspaceId: string, id: string): Promise
 
 const idPrefix = 'hg_file_'
 
+/** Ids of vendors' files never begin like this. */
+export function hasFileIdPrefix(text: string): boolean {
+  return text.startsWith(idPrefix)
+}
+
+/** Nothing is stored under another form of id. */
+export function isFileId(text: string): boolean {
+  return /^hg_file_[0-9a-f]{24}$/.test(text)
+}
+
 /** The id of a Gemini file name, `files/4f1c...`, whose names have no underscores. */
 export function toFileId(name: string): string {
   return name.startsWith(idPrefix) ? name : idPrefix + name

@@ -43,6 +43,8 @@ export interface FilePart {
   kind: 'file'
   source: MediaSource
   filename?: string
+  /** The name for formats that need one, if the client gave none. */
+  fallbackName?: string
   /** Background about the document that must not be cited. */
   context?: string
   /** The model should cite it. */

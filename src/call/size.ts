@@ -137,12 +137,15 @@ function countPromptCharacters({ messages, tools }: ModelCall): number {
   let length = 0
   for (const { parts } of messages) {
     for (const part of parts) {
-      if ('text' in part) length += part.text.length
-      else if (part.kind === 'tool-call') length += part.arguments.length
-      else if (part.kind === 'tool-result') {
-        for (const inner of part.content) if (inner.kind === 'text') length += inner.text.length
-      }
+      if (part.kind === 'tool-call') length += part.arguments.length
+      else if (part.kind === 'tool-result') for (const inner of part.content) length += countText(inner)
+      else length += countText(part)
     }
   }
   return tools ? length + JSON.stringify(tools).length : length
+}
+
+function countText(part: InputPart | OutputPart): number {
+  if ('text' in part) return part.text.length
+  return part.kind === 'file' && part.source.kind === 'text' ? part.source.text.length : 0
 }

@@ -17,7 +17,6 @@ import { formats } from '../../pipeline/formats.ts'
 import { handleInference } from '../../pipeline/inference.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
-import { inlineFiles } from './inline-files.ts'
 
 const format = formats.gemini
 
@@ -110,17 +109,17 @@ async function handleMethod(gateway: Gateway, name: string, incoming: IncomingRe
   const { caller, region, httpRequest, source } = incoming
   const colon = name.lastIndexOf(':')
   const [model, method] = [name.slice(0, Math.max(0, colon)), name.slice(colon + 1)]
-  const buildRequest = async (stream: boolean) => {
-    const body = await inlineFiles(gateway, incoming)
-    return { caller, region, httpRequest, source, format, body: { ...body, model, stream } }
-  }
-  if (method === 'generateContent') return handleInference(gateway, await buildRequest(false))
+  const buildRequest = (stream: boolean) => ({
+    ...{ caller, region, httpRequest, source, format },
+    body: { ...incoming.body, model, stream },
+  })
+  if (method === 'generateContent') return handleInference(gateway, buildRequest(false))
   if (method === 'countTokens') {
-    return Response.json({ totalTokens: await countTokens(gateway, await buildRequest(false)) })
+    return Response.json({ totalTokens: await countTokens(gateway, buildRequest(false)) })
   }
   if (batchMethods.has(method)) throw gatewayError('not_offered', batchesUnsupported)
   if (method !== 'streamGenerateContent') throw gatewayError('route_unknown')
   if (parseRequestUrl(httpRequest).searchParams.get('alt') !== 'sse')
     throw invalidFieldError('alt', 'must be sse for a stream')
-  return handleInference(gateway, await buildRequest(true))
+  return handleInference(gateway, buildRequest(true))
 }

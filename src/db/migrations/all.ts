@@ -16,8 +16,8 @@ import { authCodeKey } from './014-auth-code-key.ts'
 import { backgroundResponses } from './015-background-responses.ts'
 import { conversationOwners } from './016-conversation-owners.ts'
 import { uncompactedEntries } from './016-uncompacted-entries.ts'
-import { billedUnits } from './018-billed-units.ts'
 import { fileStorage } from './017-file-storage.ts'
+import { billedUnits } from './018-billed-units.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -37,6 +37,6 @@ export const migrations: Record<string, Migration> = {
   '015-background-responses': backgroundResponses,
   '016-conversation-owners': conversationOwners,
   '016-uncompacted-entries': uncompactedEntries,
-  '018-billed-units': billedUnits,
   '017-file-storage': fileStorage,
+  '018-billed-units': billedUnits,
 }

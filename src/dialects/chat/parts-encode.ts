@@ -63,7 +63,12 @@ function encodeFile(part: FilePart, losses: Losses): JsonObject | undefined {
   }
   if (source.kind === 'url' || isVendorFileUri(source)) return losses.add('file')
   if (source.kind === 'file') return { type: 'file', file: { file_id: source.id, ...name } }
-  return { type: 'file', file: { file_data: urlOf(source), ...name } }
+  // Most servers take the file type from the name.
+  const dataName = filename ?? part.fallbackName
+  return {
+    type: 'file',
+    file: { file_data: urlOf(source), ...(dataName !== undefined && { filename: dataName }) },
+  }
 }
 
 function encodeAudio(part: AudioPart, losses: Losses): JsonObject | undefined {

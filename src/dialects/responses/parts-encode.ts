@@ -48,7 +48,8 @@ const encodeImage: PartEncoder<ImagePart> = ({ source, detail }, losses) => {
   return { type: 'input_image', ...location, detail: detail ?? 'auto' }
 }
 
-const encodeFile: PartEncoder<FilePart> = ({ source, filename, context, citationsEnabled }, losses) => {
+const encodeFile: PartEncoder<FilePart> = (part, losses) => {
+  const { source, filename, context, citationsEnabled } = part
   if (isVendorFileUri(source)) return losses.add('file')
   if (citationsEnabled) losses.add('citations')
   if (context !== undefined) losses.add('file_context')
@@ -58,7 +59,7 @@ const encodeFile: PartEncoder<FilePart> = ({ source, filename, context, citation
   if (source.kind === 'file') return { type: 'input_file', file_id: source.id }
   if (source.kind === 'url') return omitUndefined({ type: 'input_file', file_url: source.url, filename })
   // The API requires a filename with data, and takes the file type from it.
-  const name = filename ?? `file.${source.mediaType.split('/')[1] ?? 'bin'}`
+  const name = filename ?? part.fallbackName ?? `file.${source.mediaType.split('/')[1] ?? 'bin'}`
   return { type: 'input_file', filename: name, file_data: urlOf(source) }
 }
 

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import { shouldLogContent } from '../settlement/content-log.ts'
 import { RequestContent } from './content.ts'
 import type { IncomingRequest, InferenceRequest, ModelRequest } from './inference-request.ts'
+import { inlineFiles } from './inline-files.ts'
 import { parseOptions } from './options.ts'
 import { expandPreset } from './preset.ts'
 
@@ -12,7 +13,7 @@ export function newGenerationId(): string {
   return `gen-${newTimeOrderedHex()}`
 }
 
-/** Expands the preset, decodes the body and adds the context of the caller's key. */
+/** Expands the preset, decodes the body, inlines the files it names and adds the context of the caller's key. */
 export async function parseRequest(gateway: Gateway, incoming: IncomingRequest): Promise<InferenceRequest> {
   const { caller, format } = incoming
   const startedAt = performance.now()
@@ -21,11 +22,13 @@ export async function parseRequest(gateway: Gateway, incoming: IncomingRequest):
   const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
   const { body: _body, source, ...rest } = incoming
+  const inlining = inlineFiles(gateway, incoming, RequestContent.parse(format, body, source))
+  const content = inlining instanceof Promise ? await inlining : inlining
   return {
     ...rest,
     ...describeRequest(gateway, incoming, body, keyContext, startedAt),
     presetId,
-    content: RequestContent.parse(format, body, source),
+    content,
     replyTransforms: [],
     replyObservers: [],
   }

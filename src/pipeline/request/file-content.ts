@@ -1,0 +1,73 @@
+import type { StoredFile } from '../../account/stored-files.ts'
+import { storeOf } from '../../app/file-storage.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+
+/** The content of a file in the form that prompts carry: text as it is, everything else in base64. */
+export interface FileContent {
+  file: StoredFile
+  isText: boolean
+  data: string
+  /** The number of bytes. */
+  size: number
+}
+
+/** Null if its bytes are missing, `too-large` if they are more than `maxBytes`, whatever the row says. */
+export async function readFileContent(
+  gateway: Gateway,
+  file: StoredFile,
+  maxBytes: number,
+): Promise<FileContent | null | 'too-large'> {
+  if (file.size_bytes > maxBytes) return 'too-large'
+  const body = await storeOf(gateway, file).read(file.id)
+  if (!body) return null
+  const isText = textTypePattern.test(file.mime_type)
+  const encoder = isText ? new TextEncoding() : new Base64Encoding()
+  let size = 0
+  for await (const chunk of body instanceof Blob ? body.stream() : body) {
+    size += chunk.byteLength
+    if (size > maxBytes) return 'too-large'
+    for (let at = 0; at < chunk.byteLength; at += sliceBytes) {
+      encoder.add(chunk.subarray(at, at + sliceBytes))
+      if (at > 0) await yieldToEventLoop()
+    }
+  }
+  return { file, isText, data: encoder.end(), size }
+}
+
+const textTypePattern = /^text\/|^application\/(?:x-nd)?json$/
+
+/** Takes less than a millisecond to encode. */
+const sliceBytes = 256 * 1024
+
+class TextEncoding {
+  readonly #decoder = new TextDecoder()
+  readonly #texts: string[] = []
+
+  add(bytes: Uint8Array): void {
+    this.#texts.push(this.#decoder.decode(bytes, { stream: true }))
+  }
+
+  end(): string {
+    this.#texts.push(this.#decoder.decode())
+    return this.#texts.join('')
+  }
+}
+
+/** Only groups of three bytes can be encoded separately: the rest waits for the next slice. */
+class Base64Encoding {
+  #rest = Buffer.alloc(0)
+  readonly #texts: string[] = []
+
+  add(bytes: Uint8Array): void {
+    const joined = Buffer.concat([this.#rest, bytes])
+    const end = joined.length - (joined.length % 3)
+    this.#texts.push(joined.toString('base64', 0, end))
+    this.#rest = joined.subarray(end)
+  }
+
+  end(): string {
+    this.#texts.push(this.#rest.toString('base64'))
+    return this.#texts.join('')
+  }
+}
