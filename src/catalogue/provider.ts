@@ -4,7 +4,14 @@ import type { FrameReader } from '../lib/sse.ts'
 import type { SignInOptions } from '../sign-in/all.ts'
 import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
-import type { DataRegion, DialectName, ReasoningField, VendorName, WireCapability } from './vocabulary.ts'
+import type {
+  DataRegion,
+  DialectName,
+  FileFormatName,
+  ReasoningField,
+  VendorName,
+  WireCapability,
+} from './vocabulary.ts'
 
 export interface DataPolicy {
   /** May train on prompts. */
@@ -118,6 +125,8 @@ export interface Provider extends ProviderAddress {
   billsAbandoned?: boolean
   /** What its models that generate speech have in common. */
   speech?: Readonly<SpeechTraits>
+  /** The format of its file storage, for callers with a BYOK key. */
+  fileFormat?: FileFormatName
   /** Models that come with the provider. */
   models?: ModelDeclaration[]
 }

@@ -232,6 +232,10 @@ export type DataRegion = (typeof dataRegions)[number]
 /** Suffixes that change the routing of any model; every other suffix is part of a model's id. */
 export const dynamicVariants: ReadonlySet<string> = new Set(['nitro', 'floor', 'exacto', 'online'])
 
+/** The formats of file storage at vendors, by the vendor that defined them. */
+export const fileFormatNames = ['vendor_a', 'vendor_b'] as const
+export type FileFormatName = (typeof fileFormatNames)[number]
+
 /** The neutral names of the four vendors that policies can refer to. */
 export const vendorNames = ['vendor_a', 'vendor_b', 'vendor_c', 'vendor_d'] as const
 export type VendorName = (typeof vendorNames)[number]

@@ -3,7 +3,7 @@ import { joinBytes } from './join-bytes.ts'
 /** A field of a multipart/form-data body. */
 export type FormField = FormText | FormFile
 
-interface FormText {
+export interface FormText {
   name: string
   value: string
 }
@@ -29,13 +29,69 @@ export async function encodeForm(
   return { contentType: `multipart/form-data; boundary=${boundary}`, body }
 }
 
+/** A file of a form that is read as it is sent. */
+export interface StreamedFormFile extends Omit<FormFile, 'bytes'> {
+  length: number
+  open(): ReadableStream<Uint8Array>
+}
+
+/** As `encodeForm`, for a form whose file is too large for memory. */
+export function encodeStreamedForm(
+  file: StreamedFormFile,
+  texts: readonly FormText[],
+): { contentType: string; length: number; open(): ReadableStream<Uint8Array> } {
+  const boundary = `headgate-${crypto.randomUUID()}`
+  const encodeStart = (head: string) => `--${boundary}\r\n${head}\r\n\r\n`
+  const fields = texts.map((field) => `${encodeStart(encodeHead(field))}${field.value}\r\n`).join('')
+  const start = Buffer.from(fields + encodeStart(encodeFileHead(file)))
+  const end = Buffer.from(`\r\n--${boundary}--\r\n`)
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    length: start.length + file.length + end.length,
+    open: () => streamChunks(joinChunks(start, file, end)),
+  }
+}
+
+async function* joinChunks(
+  start: Uint8Array,
+  file: StreamedFormFile,
+  end: Uint8Array,
+): AsyncGenerator<Uint8Array> {
+  yield start
+  yield* file.open()
+  yield end
+}
+
+/** Reads a chunk only when the next one is needed. */
+function streamChunks(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => {
+        await chunks.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
 const lineEnd = Buffer.from('\r\n')
 
 function encodeHead(field: FormField): string {
-  const disposition = `content-disposition: form-data; name="${escapeQuoted(field.name)}"`
-  if (!('bytes' in field)) return disposition
-  const type = field.contentType.replace(/[\r\n]/g, '')
-  return `${disposition}; filename="${escapeQuoted(field.filename)}"\r\ncontent-type: ${type}`
+  return 'bytes' in field ? encodeFileHead(field) : encodeDisposition(field)
+}
+
+function encodeDisposition({ name }: { name: string }): string {
+  return `content-disposition: form-data; name="${escapeQuoted(name)}"`
+}
+
+function encodeFileHead(file: Omit<FormFile, 'bytes'>): string {
+  const type = file.contentType.replace(/[\r\n]/g, '')
+  return `${encodeDisposition(file)}; filename="${escapeQuoted(file.filename)}"\r\ncontent-type: ${type}`
 }
 
 /** As browsers do it. */

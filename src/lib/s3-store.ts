@@ -14,6 +14,13 @@ export interface S3Options {
 /** The store cannot be reached, or refused the request. The message has nothing of the credentials. */
 export class BlobStoreError extends Error {}
 
+interface S3Request {
+  headers?: Record<string, string>
+  /** The body, for each attempt. */
+  open?: () => ReadableStream<Uint8Array>
+  timeoutMs: number
+}
+
 const pageSize = 1000
 /** Longer than any clock difference or retry, short for a URL that is never shown. */
 const urlSeconds = 3600
@@ -25,8 +32,8 @@ const maxAttempts = 3
 const firstRetryMs = 200
 
 /**
- * Blobs in a bucket of any S3-compatible store. The runtime's client signs and lists; bytes are sent with `fetch`,
- * which streams a file from disk, where the client's own upload holds it in memory.
+ * Blobs in a bucket of any S3-compatible store. The runtime's client signs and lists. Bytes are sent with `fetch` as a
+ * stream of declared length: the client's own upload, and a file as the body of a TLS request, are held in memory.
  */
 export class S3Store implements BlobStore {
   readonly #client: Bun.S3Client
@@ -38,9 +45,11 @@ export class S3Store implements BlobStore {
   }
 
   async put(key: string, path: string): Promise<void> {
-    const body = Bun.file(path)
-    const timeoutMs = answerMs + body.size / minUploadBytesPerMs
-    const response = await this.#send('PUT', key, { body, timeoutMs })
+    const file = Bun.file(path)
+    const { size } = file
+    const timeoutMs = answerMs + size / minUploadBytesPerMs
+    const headers = { 'content-length': String(size) }
+    const response = await this.#send('PUT', key, { open: () => file.stream(), headers, timeoutMs })
     await response.body?.cancel()
     if (!response.ok) throw new BlobStoreError(`The store responded to an upload with ${response.status}.`)
   }
@@ -92,11 +101,7 @@ export class S3Store implements BlobStore {
   }
 
   /** Retries what may be temporary: every request can be repeated without harm. */
-  async #send(
-    method: 'GET' | 'PUT' | 'DELETE',
-    key: string,
-    init: { body?: Blob; headers?: Record<string, string>; timeoutMs: number },
-  ): Promise<Response> {
+  async #send(method: 'GET' | 'PUT' | 'DELETE', key: string, init: S3Request): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt === maxAttempts
       try {
@@ -113,15 +118,16 @@ export class S3Store implements BlobStore {
   async #sendOnce(
     method: 'GET' | 'PUT' | 'DELETE',
     key: string,
-    { timeoutMs, ...init }: { body?: Blob; headers?: Record<string, string>; timeoutMs: number },
+    { timeoutMs, open, headers = {} }: S3Request,
   ): Promise<Response> {
     const url = this.#client.presign(this.#prefix + key, { method, expiresIn: urlSeconds })
     const controller = new AbortController()
     const timer = setTimeout(() => controller.abort(unansweredError()), timeoutMs)
     try {
       return await fetch(url, {
-        ...init,
         method,
+        headers,
+        ...(open && { body: open() }),
         redirect: 'manual',
         timeout: false,
         signal: controller.signal,

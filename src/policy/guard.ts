@@ -61,7 +61,11 @@ function findModelBlock(policy: EffectivePolicy, model: Model): string | undefin
   return ignored_models.some(({ value }) => ruleApplies(value, model)) ? 'ignored_models' : undefined
 }
 
-function findProviderBlock(policy: EffectivePolicy, { provider }: Endpoint): string | undefined {
+/** The guardrail field that blocks a provider; undefined if none does. */
+export function findProviderBlock(
+  policy: EffectivePolicy,
+  { provider }: Pick<Endpoint, 'provider'>,
+): string | undefined {
   const { allowed_providers, ignored_providers } = policy
   if (allowed_providers.values !== null && !allowed_providers.values.includes(provider.slug))
     return 'allowed_providers'

@@ -15,4 +15,5 @@ export const anthropic: Provider = {
   statusPageUrl: 'https://status.anthropic.com',
   author: 'anthropic',
   vendor: 'vendor_a',
+  fileFormat: 'vendor_a',
 }

@@ -15,6 +15,7 @@ export const openai: Provider = {
   statusPageUrl: 'https://status.openai.com',
   author: 'openai',
   vendor: 'vendor_b',
+  fileFormat: 'vendor_b',
   implicitCaching: true,
   capabilities: ['developer_role', 'max_completion_tokens', 'stream_usage'],
   signatures: 'vendor_b-responses-v1',

@@ -2,7 +2,14 @@ import { AwsV4Signer } from 'aws4fetch'
 import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import { credentialField } from './credential-field.ts'
-import type { HeaderMap, SignableRequest, SignInContext, SignInScheme } from './scheme.ts'
+import {
+  type HeaderMap,
+  isStreamed,
+  type SignableRequest,
+  type SignInContext,
+  SignInError,
+  type SignInScheme,
+} from './scheme.ts'
 
 export interface AccessKey {
   kind: 'access-key'
@@ -50,6 +57,7 @@ async function signWithAccessKey(
   { options, settings }: SignInContext<AccessKeyOptions>,
   clock: Clock,
 ): Promise<HeaderMap> {
+  if (isStreamed(body)) throw new SignInError('A request with this credential must be signed as a whole.')
   // A proxy may change it, which would break the signature.
   const { 'accept-encoding': _encoding, ...signable } = headers
   const signer = new AwsV4Signer({

@@ -2,8 +2,18 @@ import type { z } from 'zod'
 import type { ProviderSettings } from '../catalogue/provider-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** JSON or another text, encoded bytes, or nothing. */
-export type UpstreamBody = string | Uint8Array<ArrayBuffer> | null
+/** A body that is too large for memory: it is read as it is sent. */
+export interface StreamedBody {
+  length: number
+  open(): ReadableStream<Uint8Array>
+}
+
+/** JSON or another text, encoded bytes, a stream, or nothing. */
+export type UpstreamBody = string | Uint8Array<ArrayBuffer> | StreamedBody | null
+
+export function isStreamed(body: UpstreamBody): body is StreamedBody {
+  return typeof body === 'object' && body !== null && 'open' in body
+}
 
 /** A request that only lacks its signature. */
 export interface SignableRequest {

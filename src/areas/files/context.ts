@@ -18,13 +18,19 @@ export interface FileContext {
   query: { workspace_id?: string | undefined; provider?: string | undefined }
 }
 
-/** The workspace of the request: an inference key's own; for a management key, any of its organization. */
-export async function authorizeWorkspace({
+/** The workspace of a request, and the policy that applies there. */
+export interface AuthorizedWorkspace {
+  workspace: Workspace
+  policy: EffectivePolicy
+}
+
+/** An inference key's own workspace; for a management key, any of its organization. */
+export async function authorize({
   gateway,
   caller,
   region,
   query,
-}: FileContext): Promise<Workspace> {
+}: FileContext): Promise<AuthorizedWorkspace> {
   if (region !== 'global') throw gatewayError('region_refused')
   const { kind, workspace_id: keyWorkspaceId } = caller.key
   const requestedId = query.workspace_id?.toLowerCase()
@@ -33,9 +39,17 @@ export async function authorizeWorkspace({
   }
   const id = kind === 'inference' ? keyWorkspaceId : requestedId
   const workspace = await resolveWorkspace(gateway.db, caller.organizationId, id)
-  assertRegionAllowed(await loadPolicy(gateway, caller, workspace), region)
-  // Reserved for storage at a vendor, for which no BYOK key can be configured yet.
-  if (query.provider) throw invalidFieldError('provider', 'no BYOK key is configured for this vendor')
+  const policy = await loadPolicy(gateway, caller, workspace)
+  assertRegionAllowed(policy, region)
+  return { workspace, policy }
+}
+
+/** The workspace whose files on this server a request is about. */
+export async function authorizeWorkspace(context: FileContext): Promise<Workspace> {
+  // In the other formats such a request is about the vendor's storage.
+  if (context.query.provider !== undefined)
+    throw invalidFieldError('provider', 'is not supported in the Gemini format')
+  const { workspace } = await authorize(context)
   return workspace
 }
 
@@ -63,6 +77,6 @@ export async function deleteStoredFile(context: FileContext, id: string): Promis
   await removeContent(context.gateway, file)
 }
 
-function fileNotFoundError() {
+export function fileNotFoundError() {
   return gatewayError('not_found', 'The file does not exist.')
 }

@@ -1,70 +1,47 @@
 import { z } from 'zod'
-import { findFile, toFileId } from '../../account/stored-files.ts'
+import { toFileId } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
-import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { queryInteger } from '../../lib/query-params.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { providers } from '../../providers/all.ts'
 import { sendContent } from './content.ts'
-import { authorizeWorkspace, deleteStoredFile, requireFile } from './context.ts'
+import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { geminiFileOperations, geminiPageQuery, readGeminiFile, readGeminiFilePage } from './gemini.ts'
-import { decodeCursor, readPage } from './page.ts'
+import {
+  fileId,
+  isVendorBQuery,
+  type ListQuery,
+  listQuery,
+  rejectUnsupported,
+  resolveStart,
+  scopeQuery,
+  toVendorOptions,
+} from './list-query.ts'
+import { readPage } from './page.ts'
 import {
   detectShape,
   fileDeleteResponse,
   fileListResponse,
   fileResponse,
-  purposes,
+  type RecordPage,
+  type Shape,
   toFileDeleteResponse,
   toFileListResponse,
+  toFileRecord,
   toFileResponse,
   uploadPurposes,
 } from './shapes.ts'
-import { maxUploadBytes, receiveFile } from './upload.ts'
+import { receiveFile, receiveVendorFile } from './upload.ts'
+import { maxUploadBytes } from './upload-form.ts'
+import { deleteVendorFile, downloadVendorFile, getVendorFile, listVendorFiles } from './vendor-requests.ts'
+import { openVendorStore, type VendorStore } from './vendor-store.ts'
 
 const tag = 'Files'
 
-/** Vendors with their own file storage, by neutral name and provider slug. */
-const storageVendors = ['vendor_a', 'vendor_b']
-const storageProviders = providers.filter(({ vendor }) => vendor && storageVendors.includes(vendor))
-
-const scopeQuery = z.object({
-  workspace_id: z
-    .uuid()
-    .optional()
-    .describe('Defaults to the workspace of the key; for a management key, to the default workspace.'),
-  provider: z
-    .enum([...storageVendors, ...storageProviders.map(({ slug }) => slug)])
-    .optional()
-    .describe(
-      'The vendor to store the file at, with your BYOK key. Omit it to store the file on this server.',
-    ),
-})
-
-const fileId = z
-  .string()
-  .min(1)
-  .max(256)
-  .regex(/^[A-Za-z0-9_-]+$/, 'must be letters, digits, underscores and hyphens')
-
 const fileParam = z.object({ file_id: fileId })
-
-const listQuery = scopeQuery.extend({
-  limit: queryInteger({ min: 1, max: 1000, fallback: 100 }),
-  cursor: z.string().min(1).max(1024).optional().describe('The cursor from the previous page.'),
-  after: fileId.optional().describe('The id of the last file on the previous page.'),
-  after_id: fileId.optional().describe('An alias of `after`.'),
-  before_id: fileId.optional().describe('Not supported by the storage of this server.'),
-  order: z
-    .enum(['asc', 'desc'])
-    .optional()
-    .describe('The storage of this server lists in upload order only: asc.'),
-  purpose: z.enum(purposes).optional().describe('Lists only files uploaded for this purpose.'),
-})
 
 const uploadForm = z.strictObject({
   file: z.string().meta({ format: 'binary' }),
@@ -92,17 +69,17 @@ const listAllFiles = defineOperation({
   summary: 'Lists the files of a workspace in upload order.',
   access: 'any',
   query: listQuery,
-  errors: [403, 404],
+  errors: [403, 404, 429, 502, 503],
   response: fileListResponse,
   handle: async (context) => {
-    const { gateway, query, httpRequest } = context
+    const { query, httpRequest } = context
     if (isGeminiClient(httpRequest))
       return Response.json(await readGeminiFilePage(context, httpRequest, parseGeminiPage(httpRequest)))
-    rejectUnsupported(query)
-    const workspace = await authorizeWorkspace(context)
-    const afterSeq = await resolveStart(gateway, workspace, query)
-    const page = await readPage(gateway, workspace, { afterSeq, limit: query.limit, purpose: query.purpose })
-    return toFileListResponse(detectShape(httpRequest, isVendorBQuery(query)), page)
+    const store = await openVendorStore(context)
+    const page = store
+      ? await listVendorFiles(store, toVendorOptions(store, query))
+      : await readOwnPage(context, query)
+    return toFileListResponse(shapeFor(httpRequest, store, isVendorBQuery(query)), page)
   },
 })
 
@@ -121,12 +98,15 @@ const uploadFile = defineOperation({
     schema: uploadForm,
     maxBytes: maxUploadBytes,
   },
-  errors: [403, 409],
+  errors: [403, 409, 429, 502, 503],
   response: fileResponse,
   handle: async (context) => {
-    const workspace = await authorizeWorkspace(context)
-    const { file, purpose } = await receiveFile(context.gateway, workspace, context.httpRequest)
-    return toFileResponse(detectShape(context.httpRequest, purpose !== undefined), file)
+    const { gateway, httpRequest } = context
+    const store = await openVendorStore(context)
+    const { file, purpose } = store
+      ? await receiveVendorFile(store, httpRequest)
+      : await receiveOwnFile(gateway, await authorizeWorkspace(context), httpRequest)
+    return toFileResponse(shapeFor(httpRequest, store, purpose !== undefined), file)
   },
 })
 
@@ -139,13 +119,17 @@ const getFile = defineOperation({
   access: 'any',
   params: fileParam,
   query: scopeQuery,
-  errors: [403, 404],
+  errors: [403, 404, 429, 502, 503],
   response: fileResponse,
   handle: async (context) => {
     const { httpRequest, params } = context
     if (isGeminiClient(httpRequest))
       return Response.json(await readGeminiFile(context, httpRequest, params.file_id))
-    return toFileResponse(detectShape(httpRequest), await requireFile(context, params.file_id))
+    const store = await openVendorStore(context)
+    const file = store
+      ? await getVendorFile(store, params.file_id)
+      : toFileRecord(await requireFile(context, params.file_id))
+    return toFileResponse(shapeFor(httpRequest, store), file)
   },
 })
 
@@ -161,11 +145,14 @@ const downloadFile = defineOperation({
   query: scopeQuery,
   headers: rangeHeaders,
   otherStatuses: [206],
-  errors: [403, 404, 416],
+  errors: [403, 404, 416, 429, 502, 503],
   response: { contentType: 'application/octet-stream' },
   handle: async (context) => {
-    const file = await requireFile(context, context.params.file_id)
-    const response = await sendContent(context.gateway, file, context.httpRequest)
+    const { params, httpRequest } = context
+    const store = await openVendorStore(context)
+    if (store) return downloadVendorFile(store, params.file_id, httpRequest.headers.get('range'))
+    const file = await requireFile(context, params.file_id)
+    const response = await sendContent(context.gateway, file, httpRequest)
     if (response) return response
     // Throws not_found if the file was deleted since the lookup.
     await requireFile(context, file.id)
@@ -182,13 +169,17 @@ const deleteFile = defineOperation({
   access: 'any',
   params: fileParam,
   query: scopeQuery,
-  errors: [403, 404],
+  errors: [403, 404, 429, 502, 503],
   response: fileDeleteResponse,
   handle: async (context) => {
-    const isGemini = isGeminiClient(context.httpRequest)
-    const id = isGemini ? toFileId(context.params.file_id) : context.params.file_id
-    await deleteStoredFile(context, id)
-    return isGemini ? Response.json({}) : toFileDeleteResponse(detectShape(context.httpRequest), id)
+    const { httpRequest, params } = context
+    if (isGeminiClient(httpRequest)) {
+      await deleteStoredFile(context, toFileId(params.file_id))
+      return Response.json({})
+    }
+    const store = await openVendorStore(context)
+    await (store ? deleteVendorFile(store, params.file_id) : deleteStoredFile(context, params.file_id))
+    return toFileDeleteResponse(shapeFor(httpRequest, store), params.file_id)
   },
 })
 
@@ -201,35 +192,27 @@ export const fileOperations = [
   ...geminiFileOperations,
 ]
 
+/** A file at a vendor has the shape of that vendor, unless the client is a library of the other one. */
+function shapeFor(request: Request, store: VendorStore | null, speaksVendorB = false): Shape {
+  const shape = detectShape(request, speaksVendorB)
+  return shape === 'service' && store ? store.format.name : shape
+}
+
+async function readOwnPage(context: FileContext, query: ListQuery): Promise<RecordPage> {
+  rejectUnsupported(query)
+  const { gateway } = context
+  const workspace = await authorizeWorkspace(context)
+  const afterSeq = await resolveStart(gateway, workspace, query)
+  const page = await readPage(gateway, workspace, { afterSeq, limit: query.limit, purpose: query.purpose })
+  return { ...page, files: page.files.map(toFileRecord) }
+}
+
+async function receiveOwnFile(gateway: Gateway, workspace: Workspace, request: Request) {
+  const { file, purpose } = await receiveFile(gateway, workspace, request)
+  return { file: toFileRecord(file), purpose }
+}
+
 /** The parameter names of this vendor, which mean nothing to other clients of the same path. */
 function parseGeminiPage(request: Request) {
   return validateInput(geminiPageQuery, Object.fromEntries(parseRequestUrl(request).searchParams), 'query')
-}
-
-type ListQuery = z.output<typeof listQuery>
-
-/** Parameters that only one vendor's clients send. */
-function isVendorBQuery({ after, purpose }: ListQuery): boolean {
-  return after !== undefined || purpose !== undefined
-}
-
-function rejectUnsupported(query: ListQuery): void {
-  const starts = (['cursor', 'after', 'after_id'] as const).filter((name) => query[name] !== undefined)
-  const [first, second] = starts
-  if (second) throw invalidFieldError(second, `must not be combined with ${first}`)
-  if (query.before_id !== undefined) throw invalidFieldError('before_id', 'is not supported by this storage')
-  if (query.order === 'desc')
-    throw invalidFieldError('order', 'must be asc: this storage lists in upload order')
-}
-
-/** The page starts after this position in upload order. */
-async function resolveStart(gateway: Gateway, workspace: Workspace, query: ListQuery): Promise<number> {
-  if (query.cursor !== undefined)
-    return decodeCursor(gateway, workspace, { field: 'cursor', token: query.cursor })
-  const id = query.after ?? query.after_id
-  if (id === undefined) return 0
-  const file = await findFile(gateway.db, workspace.id, id)
-  if (!file)
-    throw gatewayError('not_found', `${query.after ? 'after' : 'after_id'}: the file does not exist.`)
-  return file.seq
 }

@@ -12,7 +12,8 @@ import { authorizeWorkspace } from './context.ts'
 import { resolvePartialPath } from './disk.ts'
 import { uploadNotFoundError } from './session-file.ts'
 import { abandonedAfterMs } from './sweep.ts'
-import { openContent, storeContent, writeAll } from './upload.ts'
+import { storeContent } from './upload.ts'
+import { openContent, writeAll } from './upload-form.ts'
 
 /** The state of an upload in several requests, sealed into the upload URL. */
 const sessionSchema = z.strictObject({

@@ -1,7 +1,29 @@
 import { z } from 'zod'
 import type { StoredFile } from '../../account/stored-files.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import type { FilePage } from './page.ts'
+
+/** A file on this server or at a vendor. */
+export interface FileRecord {
+  id: string
+  filename: string
+  mime_type: string
+  size_bytes: number
+  purpose: string
+  /** ISO 8601. */
+  created_at: string
+  downloadable: boolean
+}
+
+export function toFileRecord(file: StoredFile): FileRecord {
+  return { ...file, downloadable: true }
+}
+
+/** A page of files. `cursor` is only for the storage of this server. */
+export interface RecordPage {
+  files: FileRecord[]
+  hasMore: boolean
+  cursor: string | null
+}
 
 /** The client library a response is for. They differ in the type of `created_at` and in the response to a deletion. */
 export type Shape = 'service' | 'vendor_a' | 'vendor_b'
@@ -103,11 +125,11 @@ export function detectShape(request: Request, speaksVendorB = false): Shape {
   return isVendorB ? 'vendor_b' : 'service'
 }
 
-export function toFileResponse(shape: Shape, file: StoredFile): z.input<typeof fileResponse> {
+export function toFileResponse(shape: Shape, file: FileRecord): z.input<typeof fileResponse> {
   return shape === 'vendor_b' ? toVendorBFile(file) : toPlainFile(shape, file)
 }
 
-export function toFileListResponse(shape: Shape, page: FilePage): z.input<typeof fileListResponse> {
+export function toFileListResponse(shape: Shape, page: RecordPage): z.input<typeof fileListResponse> {
   const { files, hasMore, cursor } = page
   const ends = {
     object: 'list' as const,
@@ -126,16 +148,16 @@ export function toFileDeleteResponse(shape: Shape, id: string): z.input<typeof f
   return { _shape: shape, id, type: 'file_deleted' }
 }
 
-function toPlainFile<S extends 'service' | 'vendor_a'>(shape: S, file: StoredFile) {
+function toPlainFile<S extends 'service' | 'vendor_a'>(shape: S, file: FileRecord) {
   return { _shape: shape, ...toSharedFields(file), created_at: file.created_at }
 }
 
-function toVendorBFile(file: StoredFile): z.input<typeof vendorBFile> {
+function toVendorBFile(file: FileRecord): z.input<typeof vendorBFile> {
   const created_at = Math.floor(Date.parse(file.created_at) / 1000)
   return { _shape: 'vendor_b', ...toSharedFields(file), created_at }
 }
 
-function toSharedFields(file: StoredFile) {
+function toSharedFields(file: FileRecord) {
   return {
     id: file.id,
     type: 'file' as const,
@@ -146,6 +168,6 @@ function toSharedFields(file: StoredFile) {
     bytes: file.size_bytes,
     purpose: purposes.find((known) => known === file.purpose) ?? 'user_data',
     status: 'processed' as const,
-    downloadable: true,
+    downloadable: file.downloadable,
   }
 }

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { describeOnEachDatabase, type TestResponse } from '../../../test/support/harness.ts'
 import { addFile, sumStoredBytes } from './store.ts'
 import { sweepFiles } from './sweep.ts'
-import { maxUploadBytes, receiveFile } from './upload.ts'
+import { receiveFile } from './upload.ts'
+import { maxUploadBytes } from './upload-form.ts'
 
 const type = 'multipart/form-data; boundary=b'
 const mebibyte = 1024 * 1024

@@ -13,10 +13,9 @@ import type { DataRegion, DialectName } from '../../catalogue/vocabulary.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { SigningCredential } from '../../sign-in/all.ts'
 
-/** The address and the credential of an upstream request. */
-export interface UpstreamAccess {
-  /** As seen with this credential: the model may have another name and fewer dialects. */
-  endpoint: Endpoint
+/** The address of a provider and the credential for it. */
+export interface ProviderAccess {
+  provider: CatalogueProvider
   baseUrl: string
   /** Appended to the path: `?api-version=...`, or empty. */
   query: string
@@ -24,31 +23,60 @@ export interface UpstreamAccess {
   settings: ProviderSettings
   /** A user supplied the address, so it must be public. */
   isUserNamed: boolean
-  /** Why the endpoint cannot be used; null if it can. */
+  /** Why the provider cannot be used; null if it can. */
   problem: string | null
+}
+
+/** The access of a request to a model. */
+export interface UpstreamAccess extends ProviderAccess {
+  /** As seen with this credential: the model may have another name and fewer dialects. */
+  endpoint: Endpoint
 }
 
 /** Decrypts a BYOK key, so it is called right before the request is sent. */
 export function resolveAccess(gateway: Gateway, candidate: Candidate, region: DataRegion): UpstreamAccess {
   const { endpoint, byokKey } = candidate
-  const { provider } = endpoint
   if (!byokKey) return resolveSharedAccess(candidate, region)
+  const opened = openByokKey(gateway, endpoint.provider, byokKey, region)
+  if (typeof opened === 'string') return createUnusableAccess(endpoint, opened)
+  return resolveWithCredential(candidate, opened, region)
+}
+
+/** For a request that is not about a model. Decrypts the key too. */
+export function resolveByokAccess(
+  gateway: Gateway,
+  provider: CatalogueProvider,
+  byokKey: ByokKey,
+  region: DataRegion,
+): ProviderAccess {
+  const opened = openByokKey(gateway, provider, byokKey, region)
+  if (typeof opened === 'string') return { ...noAccess, provider, problem: opened }
+  const { credential, settings } = opened
+  if (credential.kind === 'deployments')
+    return { ...noAccess, provider, problem: 'The credential is for deployments of models only.' }
+  return addressProvider(provider, { credential, settings })
+}
+
+/** The credential and its settings, or why it cannot be used. */
+function openByokKey(
+  gateway: Gateway,
+  provider: CatalogueProvider,
+  byokKey: ByokKey,
+  region: DataRegion,
+): ResolvedCredential | string {
   if (byokKey.origin !== originOf(provider))
-    return createUnusableAccess(
-      endpoint,
-      'The credential was created for another address of the provider; enter it again.',
-    )
+    return 'The credential was created for another address of the provider; enter it again.'
   const credential = openCredential(gateway, provider, byokKey)
-  if (!credential) return createUnusableAccess(endpoint, 'The credential cannot be read.')
+  if (!credential) return 'The credential cannot be read.'
   const settings = {
     ...collectDefaultSettings(provider),
     ...provider.installation.settings,
     ...settingsOf(credential),
   }
   const regional = resolveRegionSettings(provider, settings, region)
-  if (!regional)
-    return createUnusableAccess(endpoint, 'The credential is for another region than the request.')
-  return resolveWithCredential(candidate, { credential, settings: regional }, region)
+  return regional
+    ? { credential, settings: regional }
+    : 'The credential is for another region than the request.'
 }
 
 const sharedAccesses = new WeakMap<Endpoint, Map<DataRegion, UpstreamAccess>>()
@@ -125,27 +153,27 @@ function isDeploymentOf(slug: string, { id, canonical_slug, aliases }: Model): b
   return slug === id || slug === canonical_slug || aliases.includes(slug)
 }
 
-function buildAccess(
-  endpoint: Endpoint,
-  { credential, settings }: { credential: SigningCredential; settings: ProviderSettings },
-  region: DataRegion,
-): UpstreamAccess {
+interface SigningAccess {
+  credential: SigningCredential
+  settings: ProviderSettings
+}
+
+function buildAccess(endpoint: Endpoint, signing: SigningAccess, region: DataRegion): UpstreamAccess {
   const { provider } = endpoint
-  const { url, missing } = resolveAddress(provider, settings)
-  if (url === null) return createUnusableAccess(endpoint, `The credential has no ${missing}.`)
   const upstreamModel =
-    provider.resolveModelName?.(endpoint.upstream_model, settings, region) ?? endpoint.upstream_model
+    provider.resolveModelName?.(endpoint.upstream_model, signing.settings, region) ?? endpoint.upstream_model
   const reached =
     upstreamModel === endpoint.upstream_model ? endpoint : { ...endpoint, upstream_model: upstreamModel }
-  return {
-    endpoint: reached,
-    baseUrl: url,
-    query: '',
-    credential,
-    settings,
-    isUserNamed: false,
-    problem: null,
-  }
+  return { endpoint: reached, ...addressProvider(provider, signing) }
+}
+
+function addressProvider(
+  provider: CatalogueProvider,
+  { credential, settings }: SigningAccess,
+): ProviderAccess {
+  const { url, missing } = resolveAddress(provider, settings)
+  if (url === null) return { ...noAccess, provider, problem: `The credential has no ${missing}.` }
+  return { provider, baseUrl: url, query: '', credential, settings, isUserNamed: false, problem: null }
 }
 
 /** The end of a deployment's path gives its dialect. */
@@ -170,6 +198,7 @@ function buildDeploymentAccess(
   const [ending, dialect] = deploymentPaths.find(([end]) => path.endsWith(end)) ?? defaultDeploymentPath
   return {
     endpoint: { ...endpoint, upstream_model: upstreamModel, dialects: [dialect] },
+    provider: endpoint.provider,
     baseUrl: url.origin + path.slice(0, path.length - ending.length),
     query: url.search,
     credential: { kind: 'token', token },
@@ -180,6 +209,13 @@ function buildDeploymentAccess(
 }
 
 function createUnusableAccess(endpoint: Endpoint, problem: string): UpstreamAccess {
-  const empty = { baseUrl: '', query: '', settings: {}, isUserNamed: false }
-  return { endpoint, ...empty, credential: { kind: 'none' }, problem }
+  return { ...noAccess, endpoint, provider: endpoint.provider, problem }
+}
+
+const noAccess = {
+  baseUrl: '',
+  query: '',
+  credential: { kind: 'none' as const },
+  settings: {},
+  isUserNamed: false,
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
-import type { UpstreamAccess } from './access.ts'
+import type { ProviderAccess } from './access.ts'
 import { collectSecrets, redactSecrets } from './redact-secrets.ts'
 
 const access = {
   credential: { kind: 'token', token: 'sk-vendor-1234567890' },
-  endpoint: { provider: { headers: { 'x-team': 'team-secret-1234567890' } } },
-} as unknown as UpstreamAccess
+  provider: { headers: { 'x-team': 'team-secret-1234567890' } },
+} as unknown as ProviderAccess
 
 test('S12 redacts the credential, what a sign-in scheme sends in any header, and configured headers', () => {
   const secrets = collectSecrets(access, {

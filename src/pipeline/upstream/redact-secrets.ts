@@ -4,14 +4,14 @@ import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
 import type { HeaderMap } from '../../sign-in/scheme.ts'
-import type { UpstreamAccess } from './access.ts'
+import type { ProviderAccess } from './access.ts'
 
 /** Shorter values are protocol constants, or placeholders where no key is needed. */
 const minSecretLength = 16
 
 /** The secrets of a request, plain and JSON-escaped, as a provider might repeat them. */
 export function collectSecrets(
-  { credential, endpoint }: UpstreamAccess,
+  { credential, provider }: ProviderAccess,
   { authorization = '', ...others }: HeaderMap,
 ): string[] {
   const secrets = [
@@ -19,7 +19,7 @@ export function collectSecrets(
     // A token issued for the credential is as secret, whichever header it is sent in.
     ...(authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]),
     ...Object.values(others).filter(isLong),
-    ...Object.values(endpoint.provider.headers ?? {}).filter(isLong),
+    ...Object.values(provider.headers ?? {}).filter(isLong),
   ]
   return [...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))]
 }

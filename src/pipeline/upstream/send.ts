@@ -4,9 +4,15 @@ import { withDeadline } from '../../lib/deadline.ts'
 import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
 import { parseRetryAfter } from '../../lib/retry-after.ts'
 import type { SignInOptions } from '../../sign-in/all.ts'
-import { type HeaderMap, type SignInContext, SignInError, type UpstreamBody } from '../../sign-in/scheme.ts'
+import {
+  type HeaderMap,
+  isStreamed,
+  type SignInContext,
+  SignInError,
+  type UpstreamBody,
+} from '../../sign-in/scheme.ts'
 import { bearerHeader } from '../../sign-in/token.ts'
-import type { UpstreamAccess } from './access.ts'
+import type { ProviderAccess } from './access.ts'
 import { timeoutError, UpstreamError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
@@ -32,7 +38,7 @@ export interface UpstreamCall {
   headers: HeaderMap
   body: UpstreamBody
   upstream: WireFormat
-  access: UpstreamAccess
+  access: ProviderAccess
   /** The provider's wire adapts the request, so the default headers of the dialect do not apply. */
   isAdapted: boolean
 }
@@ -135,8 +141,9 @@ async function requestProvider(
   try {
     return await fetch(url, {
       method,
-      headers,
-      body,
+      ...(isStreamed(body)
+        ? { headers: { ...headers, 'content-length': String(body.length) }, body: body.open() }
+        : { headers, body }),
       signal: exchange.signal,
       // Following a redirect would send the key to another host.
       redirect: 'manual',
@@ -155,9 +162,11 @@ async function requestUserNamed(
   request: HttpRequest,
 ): Promise<Response> {
   const { egress, limits } = gateway.settings
+  const { body } = request
+  if (isStreamed(body)) throw new Error('streams are sent to providers only')
   try {
     return await sendStreaming(
-      { ...request, headers: { ...request.headers } },
+      { ...request, body, headers: { ...request.headers } },
       { allowPrivate: egress.allow_private, connectMs: limits.connect, signal: exchange.signal },
     )
   } catch (error) {
@@ -180,14 +189,14 @@ function buildHeaders(call: UpstreamCall): HeaderMap {
   return isPlain ? defaults : { ...defaults, ...call.headers }
 }
 
-const baseHeaderCache = new WeakMap<UpstreamAccess, WeakMap<WireFormat, HeaderMap>>()
+const baseHeaderCache = new WeakMap<ProviderAccess, WeakMap<WireFormat, HeaderMap>>()
 
 /** Headers that all requests with the same access and dialect share; both are immutable. */
 function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
   const byFormat = baseHeaderCache.get(access) ?? new WeakMap<WireFormat, HeaderMap>()
   const cached = byFormat.get(upstream)
   if (cached) return cached
-  const { provider } = access.endpoint
+  const { provider } = access
   // The operator's headers may hold secrets, so they are sent to the configured address only.
   const isConfiguredAddress = access.baseUrl === provider.installation.address
   const headers = {
@@ -212,10 +221,10 @@ async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpRequest): P
 
 function buildSignInContext(
   gateway: Gateway,
-  { endpoint, settings }: UpstreamAccess,
+  { provider, settings }: ProviderAccess,
   { defaults }: WireFormat,
 ): SignInContext<SignInOptions | undefined> {
-  const { keyHeader, signIn } = endpoint.provider
+  const { keyHeader, signIn } = provider
   return {
     keyHeader: keyHeader ?? defaults.keyHeader ?? bearerHeader,
     ...(defaults.keyScheme && { keyScheme: defaults.keyScheme }),

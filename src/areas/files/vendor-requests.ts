@@ -1,0 +1,160 @@
+import type { FileListOptions } from '../../dialects/files/file-format.ts'
+import { asObjects, type JsonObject } from '../../lib/json-values.ts'
+import { readJsonBody } from '../../pipeline/upstream/decode-reply.ts'
+import { unexpectedReplyError } from '../../pipeline/upstream/errors.ts'
+import { UpstreamExchange } from '../../pipeline/upstream/exchange.ts'
+import { send, type UpstreamCall, type UpstreamResponse } from '../../pipeline/upstream/send.ts'
+import type { UpstreamBody } from '../../sign-in/scheme.ts'
+import { contentHeaders } from './content.ts'
+import type { FileRecord, RecordPage } from './shapes.ts'
+import { toVendorError } from './vendor-errors.ts'
+import type { VendorStore } from './vendor-store.ts'
+
+export async function listVendorFiles(store: VendorStore, options: FileListOptions): Promise<RecordPage> {
+  const path = `/files?${encodeListQuery(store, options)}`
+  return requestJson(store, { method: 'GET', path }, (body) => {
+    const files = asObjects(body.data).map((entry) => decodeRecord(store, entry))
+    return { files, hasMore: body.has_more === true, cursor: null }
+  })
+}
+
+function encodeListQuery({ format }: VendorStore, options: FileListOptions): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(options)) {
+    const parameter = format.listParameters[name as keyof FileListOptions]
+    if (parameter !== undefined && value !== undefined) query.set(parameter, String(value))
+  }
+  return query
+}
+
+export async function getVendorFile(store: VendorStore, id: string): Promise<FileRecord> {
+  return requestJson(store, { method: 'GET', path: `/files/${id}` }, (body) => decodeRecord(store, body))
+}
+
+export async function deleteVendorFile(store: VendorStore, id: string): Promise<void> {
+  await requestJson(store, { method: 'DELETE', path: `/files/${id}` }, (body) => body)
+}
+
+export interface VendorUpload {
+  contentType: string
+  body: Exclude<UpstreamBody, null>
+  size: number
+}
+
+/** A slower upload is given up. */
+const minUploadBytesPerMs = 64
+
+export async function uploadVendorFile(store: VendorStore, upload: VendorUpload): Promise<FileRecord> {
+  const { contentType, body, size } = upload
+  const headers = { 'content-type': contentType }
+  const request = { path: '/files', headers, body, extraMs: size / minUploadBytesPerMs }
+  return requestJson(store, request, (reply) => decodeRecord(store, reply))
+}
+
+/** The type of a file whose vendor does not send it. */
+const unknownType = 'application/octet-stream'
+
+function decodeRecord({ format }: VendorStore, body: JsonObject): FileRecord {
+  const file = format.decodeFile(body)
+  if (!file) throw unexpectedReplyError('The provider sent a reply in another format.')
+  return {
+    id: file.id,
+    filename: file.filename,
+    mime_type: file.mimeType ?? unknownType,
+    size_bytes: file.size,
+    purpose: file.purpose ?? 'user_data',
+    created_at: new Date(file.createdAt).toISOString(),
+    downloadable: file.isDownloadable,
+  }
+}
+
+interface VendorRequest extends Partial<Pick<UpstreamCall, 'method' | 'headers' | 'body'>> {
+  path: string
+  /** Added to the timeout. */
+  extraMs?: number
+}
+
+async function requestJson<T>(
+  store: VendorStore,
+  request: VendorRequest,
+  decode: (body: JsonObject) => T,
+): Promise<T> {
+  const { gateway, signal } = store
+  const exchange = new UpstreamExchange(signal, gateway.exchanges)
+  exchange.setTimeout(gateway.settings.limits.whole_reply + (request.extraMs ?? 0))
+  try {
+    return decode(await readJsonBody(exchange, await sendRequest(store, exchange, request)))
+  } catch (error) {
+    throw toVendorError(error, store.access.provider.name)
+  } finally {
+    exchange.release()
+  }
+}
+
+function sendRequest(
+  { gateway, format, access }: VendorStore,
+  exchange: UpstreamExchange,
+  { method, path, headers = {}, body = null }: VendorRequest,
+): Promise<UpstreamResponse> {
+  const call = { path, headers, body, access, upstream: format, isAdapted: false }
+  return send(gateway, exchange, method ? { ...call, method } : call)
+}
+
+/** The bytes as they arrive: as fast as the client reads them, and never silent for longer than a stream may be. */
+export async function downloadVendorFile(
+  store: VendorStore,
+  id: string,
+  range: string | null,
+): Promise<Response> {
+  const { gateway, signal } = store
+  const { first_byte } = gateway.settings.limits
+  const exchange = new UpstreamExchange(signal, gateway.exchanges)
+  exchange.setTimeout(first_byte)
+  try {
+    const request = {
+      method: 'GET' as const,
+      path: `/files/${id}/content`,
+      ...(range && { headers: { range } }),
+    }
+    const { response } = await sendRequest(store, exchange, request)
+    const headers = new Headers(contentHeaders(id))
+    for (const name of ['content-length', 'content-range', 'accept-ranges', 'etag']) {
+      const value = response.headers.get(name)
+      if (value !== null) headers.set(name, value)
+    }
+    return new Response(relayChunks(store, exchange, response), { status: response.status, headers })
+  } catch (error) {
+    exchange.release()
+    throw toVendorError(error, store.access.provider.name)
+  }
+}
+
+function relayChunks(
+  { gateway }: VendorStore,
+  exchange: UpstreamExchange,
+  { body }: Response,
+): ReadableStream<Uint8Array> | null {
+  if (!body) {
+    exchange.release()
+    return null
+  }
+  const reader = body.getReader()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          exchange.setTimeout(gateway.settings.limits.idle)
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          exchange.release()
+          controller.close()
+        } catch (error) {
+          exchange.abort()
+          controller.error(exchange.toError(error))
+        }
+      },
+      cancel: () => exchange.abort(),
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,71 @@
+import { type ByokKey, listByokKeys } from '../../account/byok-keys.ts'
+import type { Workspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { CatalogueProvider } from '../../catalogue/model.ts'
+import { fileFormats } from '../../dialects/files/all.ts'
+import type { FileFormat } from '../../dialects/files/file-format.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { type ProviderAccess, resolveByokAccess } from '../../pipeline/upstream/access.ts'
+import type { EffectivePolicy } from '../../policy/effective.ts'
+import { findProviderBlock } from '../../policy/guard.ts'
+import { authorize, type FileContext } from './context.ts'
+
+/** The file storage of a vendor, with the caller's key for it. */
+export interface VendorStore {
+  gateway: Gateway
+  format: FileFormat
+  access: ProviderAccess
+  /** Ends when the client disconnects. */
+  signal: AbortSignal
+}
+
+/** Null if the request is about the storage of this server. */
+export async function openVendorStore(
+  context: FileContext & { httpRequest: Request },
+): Promise<VendorStore | null> {
+  const { gateway, caller, region, query, httpRequest } = context
+  if (query.provider === undefined) return null
+  const { workspace, policy } = await authorize(context)
+  const found = findKey(gateway, query.provider, await loadKeys(gateway, caller, workspace))
+  if (!found) throw invalidFieldError('provider', 'no BYOK key is configured for this vendor')
+  const { provider, format, byokKey } = found
+  assertProviderAllowed(policy, provider)
+  const access = resolveByokAccess(gateway, provider, byokKey, region)
+  if (access.problem !== null)
+    throw invalidFieldError('provider', `the BYOK key is unusable. ${access.problem}`)
+  return { gateway, format, access, signal: httpRequest.signal }
+}
+
+async function loadKeys({ accounts, db }: Gateway, { key }: Caller, workspace: Workspace) {
+  if (key.kind === 'inference') return (await accounts.findContext(key)).byokKeys
+  return listByokKeys(db, { ...key, workspace_id: workspace.id })
+}
+
+interface UsableKey {
+  provider: CatalogueProvider
+  format: FileFormat
+  byokKey: ByokKey
+}
+
+/**
+ * The first key in the order of routing, always the same one: each may be of another account, with other files. A key
+ * for certain models is for these only. `name` is a vendor or the slug of a provider.
+ */
+function findKey({ catalogue }: Gateway, name: string, byokKeys: readonly ByokKey[]): UsableKey | undefined {
+  const usable = byokKeys.flatMap((byokKey) => {
+    const provider = catalogue.providers.find(({ slug }) => slug === byokKey.provider)
+    const isNamed = provider && (provider.slug === name || provider.vendor === name)
+    if (!isNamed || !provider.fileFormat || byokKey.allowedModels !== null) return []
+    return [{ provider, format: fileFormats[provider.fileFormat], byokKey }]
+  })
+  return usable.find(({ byokKey }) => !byokKey.isFallback) ?? usable[0]
+}
+
+/** A vendor retains the files it stores, whatever its promise about prompts is. */
+function assertProviderAllowed(policy: EffectivePolicy, provider: CatalogueProvider): void {
+  const isZdrEnforced = provider.vendor !== undefined && policy.enforce_zdr[provider.vendor].value
+  const field = findProviderBlock(policy, { provider }) ?? (isZdrEnforced ? 'enforce_zdr' : undefined)
+  if (field === undefined) return
+  throw gatewayError('guardrail_blocked', `A guardrail (${field}) does not allow files at ${provider.name}.`)
+}
