@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { listBigFileSettings, transferFile } from './support/big-file.ts'
+import { listBigFileSettings, transferFile, transferVendorFile } from './support/big-file.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -13,3 +13,10 @@ test.each(listBigFileSettings(200))(
     expect(growthBytes).toBeLessThan(170 * mebibyte)
   },
 )
+
+test('200 MiB pass to a vendor and back without being held in memory', async () => {
+  const { uploadedBytes, downloadedBytes, growthBytes } = await transferVendorFile(200)
+  expect(uploadedBytes).toBe(200 * mebibyte)
+  expect(downloadedBytes).toBe(200 * mebibyte)
+  expect(growthBytes).toBeLessThan(170 * mebibyte)
+})
