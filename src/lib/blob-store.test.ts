@@ -97,6 +97,30 @@ describe.if(hasS3)('an S3 store that refuses or fails', () => {
     expect(String(error)).toStartWith('Error: The store could not be used')
   })
 
+  test('a list of several pages is read to its end', async () => {
+    const { prefix, ...options } = newS3Options()
+    const keys = ['hg_1', 'hg_2', 'hg_3'].map((key) => prefix + key)
+    /** One object on each page. */
+    const bucket = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: ({ url }) => {
+        const at = keys.indexOf(new URL(url).searchParams.get('start-after') ?? '') + 1
+        const object = `<Contents><Key>${keys[at]}</Key><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>`
+        const isTruncated = `<IsTruncated>${at < keys.length - 1}</IsTruncated>`
+        return new Response(`<ListBucketResult>${isTruncated}${object}</ListBucketResult>`)
+      },
+    })
+    try {
+      const pages = await Array.fromAsync(
+        new S3Store({ ...options, prefix, endpoint: bucket.url.origin }).list(),
+      )
+      expect(pages.map((page) => page.map(({ key }) => key))).toEqual([['hg_1'], ['hg_2'], ['hg_3']])
+    } finally {
+      await bucket.stop(true)
+    }
+  })
+
   test('a temporary error is retried', async () => {
     let requests = 0
     const flaky = Bun.serve({

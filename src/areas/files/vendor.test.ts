@@ -147,6 +147,7 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
     test.each([
       ['a page of HTML', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
       ['another object', () => Response.json({ data: [{ name: 'x' }] })],
+      ['an impossible time', () => Response.json({ data: [{ id: 'x', filename: 'x', created_at: 1e300 }] })],
       ['a redirect', () => new Response(null, { status: 302, headers: { location: 'http://127.0.0.1:1/' } })],
     ])('502 for %s', async (_, build) => {
       vendors.failure = build()

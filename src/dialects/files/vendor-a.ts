@@ -1,4 +1,4 @@
-import { asBoolean, asNumber, asString } from '../../lib/json-values.ts'
+import { asBoolean, asCount, asString } from '../../lib/json-values.ts'
 import { messages } from '../messages/messages.ts'
 import type { FileFormat } from './file-format.ts'
 
@@ -21,7 +21,7 @@ export const vendorAFiles: FileFormat = {
       id,
       filename,
       mimeType: asString(body.mime_type) ?? null,
-      size: asNumber(body.size_bytes) ?? 0,
+      size: asCount(body.size_bytes),
       createdAt,
       purpose: null,
       isDownloadable: asBoolean(body.downloadable) ?? false,

@@ -1,4 +1,4 @@
-import { asNumber, asString } from '../../lib/json-values.ts'
+import { asCount, asNumber, asString } from '../../lib/json-values.ts'
 import { responses } from '../responses/responses.ts'
 import type { FileFormat } from './file-format.ts'
 
@@ -14,15 +14,16 @@ export const vendorBFiles: FileFormat = {
   uploadFields: ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'],
   uploadDefaults: { purpose: 'user_data' },
   decodeFile: (body) => {
-    const [id, filename, seconds] = [asString(body.id), asString(body.filename), asNumber(body.created_at)]
-    if (id === undefined || filename === undefined || seconds === undefined) return null
+    const [id, filename] = [asString(body.id), asString(body.filename)]
+    const createdAt = new Date((asNumber(body.created_at) ?? Number.NaN) * 1000).getTime()
+    if (id === undefined || filename === undefined || Number.isNaN(createdAt)) return null
     const purpose = asString(body.purpose) ?? null
     return {
       id,
       filename,
       mimeType: null,
-      size: asNumber(body.bytes) ?? 0,
-      createdAt: seconds * 1000,
+      size: asCount(body.bytes),
+      createdAt,
       purpose,
       isDownloadable: purpose !== null && !uploadOnlyPurposes.has(purpose),
     }

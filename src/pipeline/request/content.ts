@@ -65,9 +65,14 @@ export class RequestContent {
   }
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */
-  rewrite({ dialect }: ClientFormat, call: ModelCall): RequestContent {
+  rewrite(
+    { dialect }: ClientFormat,
+    call: ModelCall,
+    { isLarge }: Pick<ReceivedFacts, 'isLarge'> = this.received,
+  ): RequestContent {
     const encoded = encodePrompt(dialect ?? chat, call)
-    return new RequestContent(call, { ...omit(this.body, promptFields), ...encoded }, null, this.received)
+    const body = { ...omit(this.body, promptFields), ...encoded }
+    return new RequestContent(call, body, null, { ...this.received, isLarge })
   }
 }
 
@@ -76,7 +81,7 @@ export function isLarge({ text, values }: Pick<RequestSource, 'text' | 'values'>
 }
 
 const largeValueCount = 5000
-const largeTextLength = 1024 * 1024
+export const largeTextLength = 1024 * 1024
 
 /** The fields of all formats that hold the prompt. */
 const promptFields: ReadonlySet<string> = new Set([

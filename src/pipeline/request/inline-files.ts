@@ -5,7 +5,7 @@ import type { FilePart, ImagePart, MediaSource, ToolResultPart, VideoPart } from
 import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { findStringPath } from '../../lib/json-path.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import type { RequestContent } from './content.ts'
+import { largeTextLength, type RequestContent } from './content.ts'
 import { type FileContent, readFileContent } from './file-content.ts'
 import type { IncomingRequest } from './inference-request.ts'
 import { toInlinePart } from './inline-part.ts'
@@ -94,7 +94,9 @@ async function replaceReferences(
   }
   if (replacements.size === 0) return content
   const messages = call.messages.map((message) => replaceParts(message, replacements))
-  return content.rewrite(incoming.format, { ...call, messages })
+  const addedBytes = maxInlineBytesOf(gateway) - remainingBytes
+  const isLarge = content.received.isLarge || addedBytes > largeTextLength
+  return content.rewrite(incoming.format, { ...call, messages }, { isLarge })
 }
 
 /** `elsewhere`: the URL only looks like one of this server's. */
