@@ -15,11 +15,6 @@ export interface VendorFile {
   isDownloadable: boolean
 }
 
-export interface VendorFilePage {
-  files: VendorFile[]
-  hasMore: boolean
-}
-
 /** What a client may ask of a list. */
 export interface FileListOptions {
   limit: number
