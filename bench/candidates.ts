@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { portkeyCommand } from './portkey.ts'
 import { type Child, startProcess } from './processes.ts'
-import { buildBody, encodeRequest, type RequestSpec } from './requests.ts'
+import { buildBody, encodeRequest, pathOf, type RequestSpec } from './requests.ts'
 
 export const candidateNames = ['direct', 'relay', 'headgate', 'many-keys', 'no-ledger', 'portkey'] as const
 export type CandidateName = (typeof candidateNames)[number]
 
-/** A server of chat requests: a gateway in front of the mock, or the mock itself. */
+/** A server of requests to models: a gateway in front of the mock, or the mock itself. */
 export interface Candidate {
   name: CandidateName
   /** Null for `direct`, where there is no gateway. */
@@ -33,7 +33,6 @@ export interface BenchEnvironment {
 const outboundEnvironment = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535' }
 const bun = process.execPath
 const listeningPattern = /listening on (\d+)/
-const path = '/v1/chat/completions'
 
 export async function startMock(): Promise<{ port: number; stop: () => Promise<void> }> {
   const child = await startChild('mock.ts')
@@ -117,13 +116,14 @@ function buildSettings(mockPort: number, models: string[]) {
         name: 'Mock',
         base_url: `http://127.0.0.1:${mockPort}/v1`,
         api_key: 'bench',
-        dialects: ['chat'],
+        dialects: ['chat', 'embeddings'],
       },
     ],
     models: models.map((model) => ({
       id: `bench/${model}`,
       name: model,
       context_length: 1_000_000,
+      output_modalities: [model.startsWith('embedding') ? 'embeddings' : 'text'],
       endpoints: [
         {
           provider: 'mock',
@@ -165,9 +165,9 @@ function toCandidate(
     name,
     pid: child?.pid ?? null,
     port,
-    encodeRequests: (spec) => identities.map((headers) => encodeRequest(path, headers, body(spec))),
+    encodeRequests: (spec) => identities.map((headers) => encodeRequest(pathOf(spec), headers, body(spec))),
     send: (spec) =>
-      fetch(`http://127.0.0.1:${port}${path}`, {
+      fetch(`http://127.0.0.1:${port}${pathOf(spec)}`, {
         method: 'POST',
         headers: { ...identities[0], 'content-type': 'application/json' },
         body: body(spec),

@@ -7,6 +7,12 @@ export interface RequestSpec {
   model: string
   promptBytes: number
   streamed: boolean
+  /** A request for an embedding, in this encoding. */
+  embedding?: 'float' | 'base64'
+}
+
+export function pathOf({ embedding }: RequestSpec): string {
+  return embedding ? '/v1/embeddings' : '/v1/chat/completions'
 }
 
 /** The messages of a conversation of about this many bytes. */
@@ -22,6 +28,10 @@ function roleOf(turn: number, turns: number): string {
 }
 
 export function buildBody(spec: RequestSpec, modelName: string): string {
+  if (spec.embedding) {
+    const input = sentence.repeat(Math.ceil(spec.promptBytes / sentence.length)).slice(0, spec.promptBytes)
+    return JSON.stringify({ model: modelName, input, encoding_format: spec.embedding })
+  }
   return JSON.stringify({
     model: modelName,
     messages: buildMessages(spec.promptBytes),

@@ -64,6 +64,15 @@ const steadyLoad = { connections: 32, pauseMs: 30 }
 
 export function buildScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
   const whole = { model: 'whole', promptBytes: smallPromptBytes, streamed: false }
+  const embedding = (encoding: 'float' | 'base64') => ({
+    id: `embedding-${encoding}`,
+    title: `1 KB text, an embedding of 1,536 numbers as ${encoding}, ${connections} connections`,
+    spec: { ...whole, model: `embedding-${encoding}`, embedding: encoding },
+    connections,
+    durationMs: blockMs / 2,
+    pauseMs: 0,
+    units: 1,
+  })
   const stream = (model: string) => ({ model, promptBytes: smallPromptBytes, streamed: true })
   return [
     {
@@ -93,6 +102,8 @@ export function buildScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
       pauseMs: 0,
       units: 1,
     },
+    embedding('float'),
+    embedding('base64'),
     {
       id: 'light',
       title: '1 KB request and reply, light load',
@@ -124,7 +135,14 @@ export function listModels(scenarios: Scenario[]): string[] {
   return [...new Set([...scenarios.map((scenario) => scenario.spec.model), 'hold'])]
 }
 
-const warmUpShares: Record<string, number> = { whole: 0.7, prompt: 0.2, light: 0.05, first: 0.05 }
+const warmUpShares: Record<string, number> = {
+  whole: 0.5,
+  prompt: 0.2,
+  'embedding-float': 0.1,
+  'embedding-base64': 0.1,
+  light: 0.05,
+  first: 0.05,
+}
 
 /** Long enough for the runtime to compile hot code: a gateway runs for weeks, not for seconds. */
 export async function warmUp(candidate: Candidate, scenarios: Scenario[], warmMs: number): Promise<void> {

@@ -119,6 +119,8 @@ export function buildTargets(measured: Measurements): Target[] {
       1.05,
       oneKey && manyKeys ? oneKey / manyKeys : null,
     ),
+    target('CPU of an embedding as float', 'x relay', 2, of('embedding-float')?.timesRelay),
+    target('CPU of an embedding as base64', 'x relay', 2, of('embedding-base64')?.timesRelay),
     target('CPU of a 300 KB prompt', 'ms', 1.5, promptMicros === null ? null : promptMicros / 1000),
   ]
 }

@@ -13,12 +13,29 @@ const tokens = 370
 export async function verifyCandidate(candidate: Candidate, scenario: Scenario): Promise<void> {
   const response = await candidate.send(scenario.spec)
   const text = await response.text()
+  const { embedding } = scenario.spec
   const events = Number(/^stream-(\d+)/.exec(scenario.spec.model)?.[1] ?? 0)
   const isExpected =
-    response.status === 200 && (events > 0 ? isExpectedStream(text, events) : isWholeReply(text))
+    response.status === 200 &&
+    (embedding
+      ? isEmbedding(text, embedding)
+      : events > 0
+        ? isExpectedStream(text, events)
+        : isWholeReply(text))
   if (isExpected) return
   const about = `${candidate.name}, ${scenario.id}: an unexpected response, ${response.status}`
   throw new Error(`${about} ${text.slice(0, 500)}`)
+}
+
+function isEmbedding(text: string, encoding: 'float' | 'base64'): boolean {
+  const reply = JSON.parse(text) as Chunk & { data: { embedding: number[] | string }[] }
+  const vector = reply.data[0]?.embedding
+  const isVector = encoding === 'float' ? Array.isArray(vector) : typeof vector === 'string'
+  return (
+    isVector &&
+    vector?.length === (encoding === 'float' ? 1536 : 8192) &&
+    reply.usage?.total_tokens === tokens
+  )
 }
 
 function isWholeReply(text: string): boolean {

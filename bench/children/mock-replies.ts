@@ -4,6 +4,7 @@ const usage = '"usage":{"prompt_tokens":210,"completion_tokens":160,"total_token
 const words = 'The quick brown fox jumps over the lazy dog and runs into the forest. '
 
 export const wholeReply = buildWholeReply()
+export const embeddingReplies = buildEmbeddingReplies()
 export const streamHead = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n',
 )
@@ -21,9 +22,25 @@ export const streamEnd = Buffer.concat([
 function buildWholeReply(): Buffer {
   const content = words.repeat(10).slice(0, 690)
   const body = `{"id":"chatcmpl-mock","object":"chat.completion",${common},"choices":[{"index":0,"message":{"role":"assistant","content":"${content}","refusal":null},"logprobs":null,"finish_reason":"stop"}],${usage}}`
+  return encodeWhole(body)
+}
+
+function encodeWhole(body: string): Buffer {
   return Buffer.from(
     `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   )
+}
+
+/** A vector of 1,536 numbers, with the digits that vendors send. */
+function buildEmbeddingReplies() {
+  const numbers = Array.from({ length: 1536 }, (_, index) => Math.sin(index + 1) / 20)
+  const float = `[${numbers.map((number) => number.toPrecision(8)).join(',')}]`
+  const base64 = `"${Buffer.from(Float32Array.from(numbers).buffer).toString('base64')}"`
+  const encode = (vector: string) =>
+    encodeWhole(
+      `{"object":"list","data":[{"object":"embedding","index":0,"embedding":${vector}}],"model":"mock","usage":{"prompt_tokens":370,"total_tokens":370}}`,
+    )
+  return { 'embedding-float': encode(float), 'embedding-base64': encode(base64) }
 }
 
 function encodeDelta(change: string, finish: string): string {

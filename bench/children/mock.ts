@@ -1,7 +1,7 @@
 // The mock upstream: a raw socket and prepared bytes, so that it uses little CPU.
-// The model selects its behaviour: `whole`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
+// The model selects its behaviour: `whole`, `embedding-<encoding>`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
 import type { Socket } from 'bun'
-import { streamEnd, streamEvent, streamHead, wholeReply } from './mock-replies.ts'
+import { embeddingReplies, streamEnd, streamEvent, streamHead, wholeReply } from './mock-replies.ts'
 
 interface Peer {
   received: Buffer[]
@@ -70,6 +70,7 @@ function respond(socket: Socket<Peer>, request: Buffer): void {
   const at = request.indexOf(modelField) + modelField.length
   const model = request.toString('latin1', at, request.indexOf('"', at))
   if (model === 'whole') send(socket, wholeReply)
+  else if (model === 'embedding-float' || model === 'embedding-base64') send(socket, embeddingReplies[model])
   else startStream(socket, model)
 }
 

@@ -1,5 +1,5 @@
 // The lower bound of a gateway on this runtime: it parses the request and reads the usage of the reply.
-const upstream = `http://127.0.0.1:${process.argv[2]}/v1/chat/completions`
+const upstream = `http://127.0.0.1:${process.argv[2]}`
 
 interface Usage {
   total_tokens: number
@@ -12,16 +12,17 @@ const server = Bun.serve({
   port: 0,
   idleTimeout: 0,
   routes: {
-    '/v1/chat/completions': { POST: relay },
+    '/v1/chat/completions': { POST: (request) => relay(request, '/v1/chat/completions') },
+    '/v1/embeddings': { POST: (request) => relay(request, '/v1/embeddings') },
     '/tokens': () => new Response(String(tokens)),
   },
 })
 process.stdout.write(`listening on ${server.port}\n`)
 
-async function relay(request: Bun.BunRequest): Promise<Response> {
+async function relay(request: Bun.BunRequest, path: string): Promise<Response> {
   const text = await request.text()
   const requestBody = JSON.parse(text) as { stream?: boolean }
-  const reply = await fetch(upstream, {
+  const reply = await fetch(upstream + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
     body: text,
