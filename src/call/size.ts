@@ -133,6 +133,11 @@ export function estimatePromptTokens(call: ModelCall): number {
   return estimate
 }
 
+/** For a prompt whose tokens are known, although it has no text. */
+export function setPromptEstimate(call: ModelCall, tokens: number): void {
+  promptEstimates.set(call, tokens)
+}
+
 function countPromptCharacters({ messages, tools }: ModelCall): number {
   let length = 0
   for (const { parts } of messages) {

@@ -11,6 +11,10 @@ import { formats } from '../../pipeline/formats.ts'
 import { ownerOf } from '../../pipeline/request/authenticate.ts'
 import { resolveConversation } from '../../pipeline/request/conversation.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
+import { parseRequest } from '../../pipeline/request/parse.ts'
+import { encodeFor } from '../../pipeline/upstream/translate.ts'
+import { mediaFormats } from './media.ts'
+import type { QuotedRequest } from './quote.ts'
 
 const formatSchemas = {
   chat: chatRequest,
@@ -22,15 +26,44 @@ const formatSchemas = {
 
 type FormatName = keyof typeof formatSchemas
 
-export const formatName = z.enum(['chat', 'completions', 'messages', 'responses', 'gemini'])
+type MediaFormatName = keyof typeof mediaFormats
+
+export const formatName = z.enum([
+  'chat',
+  'completions',
+  'messages',
+  'responses',
+  'gemini',
+  'embeddings',
+  'rerank',
+] satisfies (FormatName | MediaFormatName)[])
 
 /** Parses a body of any format as the operation of that format would. */
-export async function resolveIncoming(
+export async function resolveQuoted(
   gateway: Gateway,
   input: Omit<IncomingRequest, 'format'>,
-  requestedFormat: FormatName | undefined,
-): Promise<IncomingRequest> {
+  requestedFormat: FormatName | MediaFormatName | undefined,
+): Promise<QuotedRequest> {
   const name = requestedFormat ?? detectFormat(input.body, input.httpRequest.headers)
+  if (isMediaFormat(name)) return mediaFormats[name](gateway, input)
+  const request = await parseRequest(gateway, await resolveText(gateway, input, name))
+  return {
+    request,
+    excludeUnfit: (plan) => plan,
+    translate: ({ model, endpoint }) => encodeFor(request, model, endpoint),
+    encodeError: request.format.replyCodec.encodeError,
+  }
+}
+
+function isMediaFormat(name: FormatName | MediaFormatName): name is MediaFormatName {
+  return Object.hasOwn(mediaFormats, name)
+}
+
+async function resolveText(
+  gateway: Gateway,
+  input: Omit<IncomingRequest, 'format'>,
+  name: FormatName,
+): Promise<IncomingRequest> {
   const body = validateInput(formatSchemas[name] as z.ZodType<JsonObject>, input.body, 'body')
   const incoming = { ...input, body, source: { ...input.source, body }, format: formats[name] }
   if (name === 'gemini') return { ...incoming, body: { ...body, stream: false } }
@@ -40,7 +73,8 @@ export async function resolveIncoming(
 }
 
 /** Detects the format by fields only it has; Messages bodies differ from chat only in their client's header. */
-function detectFormat(body: JsonObject, headers: Headers): FormatName {
+function detectFormat(body: JsonObject, headers: Headers): FormatName | MediaFormatName {
+  if (body.documents !== undefined && body.query !== undefined) return 'rerank'
   if (body.input !== undefined) return 'responses'
   if (body.contents !== undefined) return 'gemini'
   if (body.messages === undefined && body.prompt !== undefined) return 'completions'

@@ -4,7 +4,7 @@ import { chat } from '../../dialects/chat/chat.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { layerNames } from '../../policy/effective.ts'
-import { formatName, resolveIncoming } from './incoming.ts'
+import { formatName, resolveQuoted } from './incoming.ts'
 import { defaultCompletionTokens } from './price.ts'
 import { buildQuote } from './quote.ts'
 
@@ -115,7 +115,7 @@ const quoteRequest = defineOperation({
   tag: 'Quote',
   summary: 'Quotes where a request would be routed and what it would cost, without sending it.',
   description:
-    'Accepts the body of any request to a model. Without `format` the format is detected from the body: `input` is Responses, `contents` is Gemini (with an additional `model`), `prompt` is the legacy text format, `messages` is chat, or Messages if the header `anthropic-version` is sent. Nothing is sent, held or recorded.',
+    'Accepts the body of any request to a model. Without `format` the format is detected from the body: `input` is Responses, `contents` is Gemini (with an additional `model`), `prompt` is the legacy text format, `query` with `documents` is a rerank request, `messages` is chat, or Messages if the header `anthropic-version` is sent. A request for embeddings needs `format=embeddings`. Nothing is sent, held or recorded.',
   access: 'inference',
   inference: { encodeError: chat.client.encodeError },
   query: z.strictObject({ format: formatName.optional() }),
@@ -124,7 +124,7 @@ const quoteRequest = defineOperation({
   response: z.strictObject({ data: quote }),
   handle: async ({ gateway, caller, region, httpRequest, query, body, source }) => {
     const input = { caller, region, httpRequest, source, body: body as JsonObject }
-    return { data: await buildQuote(gateway, await resolveIncoming(gateway, input, query.format)) }
+    return { data: await buildQuote(gateway, await resolveQuoted(gateway, input, query.format)) }
   },
 })
 

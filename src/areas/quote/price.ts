@@ -4,7 +4,7 @@ import { zeroUsage } from '../../call/usage.ts'
 import { computeFee } from '../../ledger/charge.ts'
 import { computeCost } from '../../ledger/cost.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import type { InferenceRequest } from '../../pipeline/request/inference-request.ts'
+import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
 import { worstCaseAt } from '../../pipeline/settlement/admit.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 
@@ -20,7 +20,7 @@ export interface Price {
 /** The price of a request at an endpoint, in USD. */
 export function estimatePrice(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   size: RequestSize,
   candidate: Candidate,
 ): Price {
@@ -36,19 +36,20 @@ export function estimatePrice(
 /** Assumes no cache hit, no reasoning and `estimateCompletionTokens` tokens of output. */
 function computeExpectedCost(
   gateway: Gateway,
-  { content, at }: InferenceRequest,
+  { content, at }: ModelRequest,
   size: RequestSize,
   { endpoint, byokKey }: Candidate,
 ): bigint | null {
   if (!endpoint.pricing) return null
-  const output = estimateCompletionTokens(content.call.maxTokens) * Math.max(1, size.choices)
+  const output = estimateCompletionTokens(size) * Math.max(1, size.choices)
   const usage = { ...zeroUsage, input: estimatePromptTokens(content.call), output }
   const { total } = computeCost(usage, endpoint.pricing, at, size)
   return byokKey ? computeFee(total, gateway.settings.billing.byok_fee) : total
 }
 
-export function estimateCompletionTokens(maxTokens: number | undefined): number {
-  return Math.min(maxTokens ?? defaultCompletionTokens, defaultCompletionTokens)
+/** Tasks other than text may have no output in tokens. */
+export function estimateCompletionTokens({ outputTokens }: RequestSize): number {
+  return Math.min(outputTokens ?? defaultCompletionTokens, defaultCompletionTokens)
 }
 
 /** The expected price at the first endpoint, or the average weighted by share if the endpoint is drawn. */

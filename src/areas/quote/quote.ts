@@ -1,12 +1,12 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { estimatePromptTokens, type RequestSize } from '../../call/size.ts'
+import type { ClientCodec } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { HoldRequest } from '../../ledger/ledger-state.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { type AdmissionPreview, previewAdmission } from '../../ledger/preview.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
-import type { IncomingRequest, InferenceRequest } from '../../pipeline/request/inference-request.ts'
-import { parseRequest } from '../../pipeline/request/parse.ts'
+import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
 import { describeDecision } from '../../pipeline/routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from '../../pipeline/routing/plan.ts'
 import {
@@ -16,27 +16,38 @@ import {
   limitError,
   worstCaseAt,
 } from '../../pipeline/settlement/admit.ts'
-import { encodeFor } from '../../pipeline/upstream/translate.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
+import type { Candidate } from '../../routing/candidate.ts'
 import { explainDecision } from '../../routing/explain.ts'
 import { describeRules } from './guardrails.ts'
 import { toLimitPreviews } from './limits.ts'
 import { computeExpectedPrice, estimateCompletionTokens, estimatePrice } from './price.ts'
 
+/** A request of any task, and how it would be sent. */
+export interface QuotedRequest {
+  request: ModelRequest
+  /** Excludes endpoints that cannot serve the request; throws if there is no other. */
+  excludeUnfit: (plan: RoutingPlan) => RoutingPlan
+  /** Throws if the client requires every field and the endpoint would drop one. */
+  translate: (candidate: Candidate) => unknown
+  encodeError: ClientCodec['encodeError']
+}
+
 /** A dry run of a request: routed and priced as if it were sent. */
-export async function buildQuote(gateway: Gateway, incoming: IncomingRequest) {
-  const parsed = await parseRequest(gateway, incoming)
-  const request: InferenceRequest = { ...parsed, options: { ...parsed.options, wantsMetadata: true } }
+export async function buildQuote(gateway: Gateway, received: QuotedRequest) {
+  const options = { ...received.request.options, wantsMetadata: true }
+  const quoted = { ...received, request: { ...received.request, options } }
+  const { request } = quoted
   enforceRateLimit(gateway, request)
   // Without a random draw: the quote reports each endpoint's share instead.
   const routed = buildPlan(gateway, request, null)
-  const { plan, hold, preview, error } = await dryRunRequest(gateway, request, routed)
+  const { plan, hold, preview, error } = await dryRunRequest(gateway, quoted, routed)
   return {
     ...explainPrices(gateway, request, plan, hold),
     limits: preview && hold ? toLimitPreviews(hold, preview) : [],
     guardrails: describeRules(request.keyContext.policy, plan.exclusions),
     would: error ? ('be_refused' as const) : ('be_sent' as const),
-    refusal: error && encodeError(request, error),
+    refusal: error && encodeError(quoted, error),
   }
 }
 
@@ -49,31 +60,26 @@ interface DryRun {
 }
 
 /** Runs the checks of a real request and reports the error it would get first. */
-async function dryRunRequest(
-  gateway: Gateway,
-  request: InferenceRequest,
-  routed: RoutingPlan,
-): Promise<DryRun> {
+async function dryRunRequest(gateway: Gateway, quoted: QuotedRequest, routed: RoutingPlan): Promise<DryRun> {
+  const { request } = quoted
   const earlyError = captureError(() => {
     assertRegionAllowed(request.keyContext.policy, request.region)
     assertRoutable(gateway, request, routed)
   })
   const nothing = { plan: routed, hold: null, preview: null }
   if (routed.candidates.length === 0) return { ...nothing, error: earlyError }
-  const prepared = catchGatewayError(() => estimateHold(gateway, request, routed))
+  const prepared = catchGatewayError(() => estimateHold(gateway, request, quoted.excludeUnfit(routed)))
   if (prepared instanceof GatewayError) return { ...nothing, error: earlyError ?? prepared }
   const { plan } = prepared
   const hold = buildHoldRequest(request, prepared.estimate)
   const preview = await previewAdmission(gateway.db, hold)
   const rejectionError = preview.rejection && limitError(request, preview.rejection)
-  return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(request, plan) }
+  return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(quoted, plan) }
 }
 
 /** The error if every endpoint would drop a field and the client requires all of them. */
-function findLossError(request: InferenceRequest, { candidates }: RoutingPlan): GatewayError | null {
-  const losses = candidates.map(({ model, endpoint }) =>
-    captureError(() => encodeFor(request, model, endpoint)),
-  )
+function findLossError({ translate }: QuotedRequest, { candidates }: RoutingPlan): GatewayError | null {
+  const losses = candidates.map((candidate) => captureError(() => translate(candidate)))
   return losses.every((loss) => loss !== null) ? (losses[0] ?? null) : null
 }
 
@@ -92,15 +98,15 @@ function catchGatewayError<T>(work: () => T): T | GatewayError {
 }
 
 /** Encodes the error in the client's format. */
-function encodeError(request: InferenceRequest, error: GatewayError) {
+function encodeError({ request, encodeError }: QuotedRequest, error: GatewayError) {
   error.userId = request.caller.userId
-  return request.format.replyCodec.encodeError(error, resolveRequestId(request.httpRequest))
+  return encodeError(error, resolveRequestId(request.httpRequest))
 }
 
 /** The worst case if every endpoint is called with a BYOK key. */
 function computeWorstCaseAtProvider(
   gateway: Gateway,
-  request: InferenceRequest,
+  request: ModelRequest,
   size: RequestSize,
   { candidates }: RoutingPlan,
 ): bigint {
@@ -108,12 +114,7 @@ function computeWorstCaseAtProvider(
   return amounts.reduce((max, amount) => (amount > max ? amount : max), 0n)
 }
 
-function explainPrices(
-  gateway: Gateway,
-  request: InferenceRequest,
-  plan: RoutingPlan,
-  hold: HoldRequest | null,
-) {
+function explainPrices(gateway: Gateway, request: ModelRequest, plan: RoutingPlan, hold: HoldRequest | null) {
   const { endpoints, ...explanation } = explainDecision(describeDecision(request, plan), null)
   const size = request.content.measure()
   const prices = plan.candidates.map((candidate) => estimatePrice(gateway, request, size, candidate))
@@ -132,7 +133,7 @@ function explainPrices(
       expected: computeExpectedPrice(plan.candidates, prices),
       assumed: {
         prompt_tokens: estimatePromptTokens(request.content.call),
-        completion_tokens: estimateCompletionTokens(request.content.call.maxTokens),
+        completion_tokens: estimateCompletionTokens(size),
       },
     },
   }

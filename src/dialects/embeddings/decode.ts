@@ -5,7 +5,7 @@ import {
   type EmbeddingsCall,
   partsOf,
 } from '../../call/embeddings.ts'
-import { computeRequestSize, type RequestSize } from '../../call/size.ts'
+import { computeRequestSize, type RequestSize, setPromptEstimate } from '../../call/size.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeSource } from '../chat/parts-decode.ts'
 import { pickUnknown } from '../fields.ts'
@@ -78,13 +78,16 @@ function decodeMedia(data: string, format: string | undefined): { data: string; 
   return source.kind === 'data' ? { data: source.data, format: format ?? source.mediaType } : { data, format }
 }
 
-/** A message for each input. Tokens have no text: providers that accept them count them. */
+/** A message for each input. Tokens have no text, but need no estimate either. */
 function toPrompt({ inputs }: EmbeddingsCall): ModelCall {
-  return {
+  const prompt: ModelCall = {
     messages: inputs.map((input) => ({ role: 'user', parts: partsOf(input) })),
     stream: false,
     unknown: [],
   }
+  const tokens = inputs.reduce((sum, input) => sum + (input.kind === 'tokens' ? input.tokens.length : 0), 0)
+  if (tokens > 0) setPromptEstimate(prompt, tokens)
+  return prompt
 }
 
 function measure({ inputs }: EmbeddingsCall, prompt: ModelCall): RequestSize {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { EmbeddingsCall } from '../../call/embeddings.ts'
+import { estimatePromptTokens } from '../../call/size.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { NumberList, parseWithNumberLists } from '../../lib/number-lists.ts'
@@ -84,9 +85,10 @@ describe('the OpenAI format', () => {
     expect(receive('embeddings', { data: [], usage })?.usage).toEqual({ ...zeroUsage, input: 7 })
   })
 
-  test('tokens are counted even if the vendor does not', () => {
-    const call = decode({ input: [[1, 2], [3]] })
-    expect(receive('embeddings', { data: [] }, call)?.usage).toEqual({ ...zeroUsage, input: 3 })
+  test('tokens need no estimate', () => {
+    const { prompt, size } = decodeEmbeddings({ model: 'a/b', input: [[1, 2], [3]] })
+    expect(estimatePromptTokens(prompt)).toBe(3)
+    expect(size.prompts).toBe(2)
   })
 
   test('anything else is not a reply', () => {

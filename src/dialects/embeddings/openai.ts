@@ -1,4 +1,4 @@
-import type { EmbeddingInput, EmbeddingPart, EmbeddingsCall } from '../../call/embeddings.ts'
+import type { EmbeddingInput, EmbeddingPart } from '../../call/embeddings.ts'
 import type { MediaSource } from '../../call/part.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { asNumber, asObject, asObjects, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
@@ -69,7 +69,7 @@ function encodeMedia(source: MediaSource): JsonObject {
 }
 
 /** `{data: [{index, embedding}], usage}`, in the order of the indexes. */
-export function decodeListReply(body: JsonObject, call: EmbeddingsCall): DecodedEmbeddings | null {
+export function decodeListReply(body: JsonObject): DecodedEmbeddings | null {
   if (!Array.isArray(body.data)) return null
   const items = asObjects(body.data)
   const ordered: unknown[] = new Array(items.length).fill(undefined)
@@ -78,16 +78,14 @@ export function decodeListReply(body: JsonObject, call: EmbeddingsCall): Decoded
     if (at in ordered) ordered[at] = embedding
   }
   const vectors = collectVectors(ordered)
-  return vectors && { vectors, usage: decodeListUsage(body, call), units: [] }
+  return vectors && { vectors, usage: decodeListUsage(body), units: [] }
 }
 
-/** Some vendors report the total only, which is the prompt. Tokens need no report to be counted. */
-function decodeListUsage(body: JsonObject, { inputs }: EmbeddingsCall): Usage | null {
+/** Some vendors report the total only, which is the prompt. */
+function decodeListUsage(body: JsonObject): Usage | null {
   const counted = findUsage(body)
   // There is no output, whatever is counted as such.
   if (counted) return { ...decodeUsage({ ...counted, completion_tokens: 0 }), output: 0, reasoning: 0 }
   const total = asNumber(asObject(body.usage)?.total_tokens)
-  if (total !== undefined) return { ...zeroUsage, input: total }
-  const tokens = inputs.reduce((sum, input) => sum + (input.kind === 'tokens' ? input.tokens.length : 0), 0)
-  return inputs.every(({ kind }) => kind === 'tokens') ? { ...zeroUsage, input: tokens } : null
+  return total === undefined ? null : { ...zeroUsage, input: total }
 }
