@@ -17,6 +17,7 @@ import { imageOperations } from './images/operations.ts'
 import { keyOperations } from './keys/operations.ts'
 import { messageOperations } from './messages/operations.ts'
 import { modelOperations } from './models/operations.ts'
+import { moderationOperations } from './moderations/operations.ts'
 import { consentPages } from './oauth/consent.ts'
 import { oauthOperations } from './oauth/operations.ts'
 import { signinPages } from './oauth/signin.ts'
@@ -68,6 +69,7 @@ export const operations: Operation[] = [
   ...rerankOperations,
   ...speechOperations,
   ...transcriptionOperations,
+  ...moderationOperations,
   ...videoOperations,
 ]
 

@@ -34,6 +34,7 @@ export const tasks = {
     apiType: 'embeddings',
   },
   rerank: { outputs: ['rerank'], dialects: ['rerank', 'voyage-rerank'], apiType: 'rerank' },
+  moderations: { outputs: ['text'], dialects: ['moderations'], apiType: 'moderations' },
   images: {
     outputs: ['image'],
     dialects: ['images', 'pixel-images', 'gemini-images', 'imagen'],

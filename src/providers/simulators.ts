@@ -1,7 +1,9 @@
 import type { EmbeddingsCall, EmbeddingsReply } from '../call/embeddings.ts'
+import type { ModerationsCall, ModerationsReply } from '../call/moderations.ts'
 import type { RerankCall, RerankReply } from '../call/rerank.ts'
 import { simulateEmbeddings } from './sandbox/embeddings.ts'
 import { simulateImages } from './sandbox/images.ts'
+import { simulateModerations } from './sandbox/moderations.ts'
 import { simulateRerank } from './sandbox/rerank.ts'
 import { simulate } from './sandbox/simulate.ts'
 import { simulateSpeech } from './sandbox/speech.ts'
@@ -19,6 +21,7 @@ interface TaskSimulators {
   text: Simulator
   embeddings: MediaSimulator<EmbeddingsCall, EmbeddingsReply>
   rerank: MediaSimulator<RerankCall, RerankReply>
+  moderations: MediaSimulator<ModerationsCall, ModerationsReply>
   images: ImageSimulator
   speech: SpeechSimulator
   transcriptions: TranscriptionSimulator
@@ -32,6 +35,7 @@ export const simulators: ReadonlyMap<string, TaskSimulators> = new Map([
       text: simulate,
       embeddings: simulateEmbeddings,
       rerank: simulateRerank,
+      moderations: simulateModerations,
       images: simulateImages,
       speech: simulateSpeech,
       transcriptions: simulateTranscription,

@@ -44,6 +44,15 @@ describe('embeddings of the OpenAI SDK', () => {
   })
 })
 
+test('moderations of the OpenAI SDK', async () => {
+  const { results } = await openaiClient(lab()).moderations.create({
+    model: 'sandbox/moderator',
+    input: ['Hello', 'A film with violence'],
+  })
+  expect(results.map(({ flagged }) => flagged)).toEqual([false, true])
+  expect(results[1]?.categories.violence).toBe(true)
+})
+
 describe('embeddings of the AI SDK', () => {
   const access = () => ({ baseURL: `${lab().url}/v1`, apiKey: lab().key })
   const models = {

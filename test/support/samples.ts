@@ -203,6 +203,7 @@ export const samples: Record<string, SampleFactory> = {
     query: 'Hello',
     documents: ['Hello there', 'Goodbye'],
   }),
+  createModeration: fixedSample('/moderations', { model: 'sandbox/moderator', input: 'Hello' }),
   createResponse: fixedSample('/responses', { model: 'sandbox/echo', input: 'Hello' }),
   countResponseTokens: fixedSample('/responses/input_tokens', { model: 'sandbox/echo', input: 'Hello' }),
   compactResponse: fixedSample('/responses/compact', { model: 'sandbox/echo', input: 'Hello' }),

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { chat } from '../../dialects/chat/chat.ts'
+import { decodeModerations } from '../../dialects/moderations/decode.ts'
+import { encodeModerations } from '../../dialects/moderations/openai.ts'
+import { moderationsRequest } from '../../dialects/moderations/schema.ts'
+import { defineOperation } from '../../http/operation.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
+import { handleCacheable } from '../../pipeline/media/cacheable.ts'
+import { moderationsTask, withModerationModel } from '../../pipeline/media/moderations.ts'
+
+const createModeration = defineOperation({
+  id: 'createModeration',
+  method: 'POST',
+  path: '/moderations',
+  tag: 'Moderations',
+  summary: 'Classifies content by the categories of a moderation model, in the OpenAI format.',
+  description:
+    'Needs a model with an endpoint of the dialect `moderations`; without `model` and without one it is 404 `not_offered`.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError },
+  body: moderationsRequest,
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+  response: z
+    .looseObject({
+      id: z.string(),
+      model: z.string(),
+      results: z.array(z.looseObject({ flagged: z.boolean() })),
+    })
+    .meta({ id: 'Moderations' }),
+  handle: async ({ gateway, caller, region, httpRequest, body }) => {
+    const decoded = decodeModerations(withModerationModel(gateway, body as JsonObject))
+    const incoming = { caller, region, httpRequest, ...decoded }
+    return handleCacheable(gateway, incoming, moderationsTask, encodeModerations)
+  },
+})
+
+export const moderationOperations = [createModeration]

@@ -1,0 +1,35 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ModerationsCall, ModerationsReply } from '../../call/moderations.ts'
+import type { JsonMediaDialect } from '../../dialects/media.ts'
+import { openaiModerations } from '../../dialects/moderations/openai.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { simulators } from '../../providers/simulators.ts'
+import { receiveJson } from './receive.ts'
+import { simulateMedia } from './simulation.ts'
+import type { MediaTask } from './task.ts'
+
+export const moderationsTask: MediaTask<
+  ModerationsCall,
+  JsonMediaDialect<ModerationsCall, ModerationsReply>,
+  ModerationsReply
+> = {
+  name: 'moderations',
+  dialects: { moderations: openaiModerations },
+  receive: receiveJson,
+  simulate: (gateway, exchange, call, endpoint) =>
+    simulateMedia(simulators.get(endpoint.provider.slug)?.moderations, gateway, exchange, call, endpoint),
+}
+
+/** Clients may leave the model out: then it is the first of a real provider, never a simulated one. */
+export function withModerationModel({ catalogue }: Gateway, body: JsonObject): JsonObject {
+  if (body.model !== undefined) return body
+  const model = catalogue.models.find(({ callable }) =>
+    callable.some(({ dialects, provider }) => dialects.includes('moderations') && !provider.inProcess),
+  )
+  if (model) return { ...body, model: model.id }
+  throw gatewayError(
+    'not_offered',
+    'No moderation model is configured. Declare a model in headgate.yaml with an endpoint that has `dialects: [moderations]`.',
+  )
+}
