@@ -12,6 +12,7 @@ import type { Settlement } from '../../ledger/engine.ts'
 import { buildSettlement } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import { estimateJsonLength } from '../../lib/long-json.ts'
 import { Transcript } from '../reply/transcript.ts'
 import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
@@ -134,8 +135,11 @@ function writeEntry(
   { hash, ttlSeconds }: CacheKey,
   entry: CacheEntry<unknown> | null,
 ): void {
+  const { entry_bytes } = settings.response_cache
+  // Estimated first: encoding a reply of many megabytes takes long.
+  if (!entry || estimateJsonLength(entry.reply) > entry_bytes) return
   const bytes = Buffer.from(JSON.stringify(entry))
-  if (!entry || bytes.length > settings.response_cache.entry_bytes) return
+  if (bytes.length > entry_bytes) return
   const at = clock.now()
   responseCache.set(hash, { bytes, at, until: at + ttlSeconds * 1000 }, settings.response_cache.bytes)
 }
