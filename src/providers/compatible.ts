@@ -1,4 +1,9 @@
-import { type Provider, type ReasoningHistory, unknownDataPolicy } from '../catalogue/provider.ts'
+import {
+  type Provider,
+  type ReasoningHistory,
+  unknownDataPolicy,
+  type WireAdapter,
+} from '../catalogue/provider.ts'
 import {
   cohereNative,
   floatOnly,
@@ -34,6 +39,18 @@ const reasoningHistory: ReasoningHistory = { field: 'reasoning' }
 const requiredHistory: ReasoningHistory = { field: 'reasoning_content', required: true }
 const noHistory: ReasoningHistory = { field: 'none' }
 
+/** Its image API writes `1k` and `2k`. */
+const lowerCaseResolution: WireAdapter = {
+  adaptRequest: ({ path, headers, body }) => {
+    const { resolution } = body
+    return {
+      path,
+      headers,
+      body: typeof resolution === 'string' ? { ...body, resolution: resolution.toLowerCase() } : body,
+    }
+  },
+}
+
 /** The providers that need data only. */
 export const compatibleProviders: Provider[] = [
   defineCompatible({
@@ -41,7 +58,8 @@ export const compatibleProviders: Provider[] = [
     name: 'xAI',
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
-    dialects: ['chat', 'responses'],
+    dialects: ['chat', 'responses', 'images'],
+    wire: { images: lowerCaseResolution },
     dataPolicy: noTraining,
     headquarters: 'US',
     privacyPolicyUrl: 'https://x.ai/legal/privacy-policy',
@@ -230,7 +248,7 @@ export const compatibleProviders: Provider[] = [
     name: 'Together',
     baseUrl: 'https://api.together.xyz/v1',
     keyVariable: 'TOGETHER_API_KEY',
-    dialects: ['chat', 'embeddings', 'rerank', 'images', 'speech', 'transcriptions'],
+    dialects: ['chat', 'embeddings', 'rerank', 'speech', 'transcriptions', 'pixel-images'],
     dataPolicy: noTraining,
     headquarters: 'US',
     privacyPolicyUrl: 'https://www.together.ai/privacy',
@@ -268,7 +286,7 @@ export const compatibleProviders: Provider[] = [
     name: 'DeepInfra',
     baseUrl: 'https://api.deepinfra.com/v1/openai',
     keyVariable: 'DEEPINFRA_API_KEY',
-    dialects: ['chat', 'embeddings', 'speech', 'transcriptions'],
+    dialects: ['chat', 'embeddings', 'speech', 'transcriptions', 'images'],
     dataPolicy: noRetention,
     headquarters: 'US',
     privacyPolicyUrl: 'https://deepinfra.com/privacy',

@@ -15,6 +15,10 @@ const generateContent: WireAdapter = {
   },
 }
 
+const publisherPath: WireAdapter = {
+  adaptRequest: ({ path, headers, body }) => ({ path: `/publishers/google${path}`, headers, body }),
+}
+
 /** Vertex selects the service tier in a header; provisioned throughput is used first. */
 function addTierHeader(headers: WireRequest['headers'], tier: unknown): WireRequest['headers'] {
   return typeof tier === 'string' ? { ...headers, 'x-vertex-ai-llm-shared-request-type': tier } : headers
@@ -81,8 +85,14 @@ export const vertex: Provider = {
   keyFile: true,
   keyHeader: 'x-goog-api-key',
   signIn: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
-  dialects: ['gemini', 'messages', 'chat'],
-  wire: { gemini: generateContent, messages: rawPredict, chat: openaiPath },
+  dialects: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen'],
+  wire: {
+    gemini: generateContent,
+    messages: rawPredict,
+    chat: openaiPath,
+    'gemini-images': publisherPath,
+    imagen: publisherPath,
+  },
   dataResidency: {
     europe: { regionPattern: /^(eu$|europe-)/ },
     us: { regionPattern: /^(us$|us-)/ },

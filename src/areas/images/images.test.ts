@@ -73,8 +73,8 @@ describeOnEachDatabase(
         const { endpoints } = await get('/images/models/sandbox/painter/endpoints')
         expect(endpoints[0].supported_parameters).toMatchObject({
           seed: { type: 'boolean' },
-          output_format: { type: 'enum', values: ['png'] },
-          n: { type: 'range', min: 1, max: 4 },
+          output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] },
+          output_compression: { type: 'range', min: 0, max: 100 },
         })
         expect(endpoints[0]).toMatchObject({ provider_slug: 'sandbox', supports_streaming: true })
       })

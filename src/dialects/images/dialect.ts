@@ -4,8 +4,8 @@ import type { MediaDialect } from '../media.ts'
 
 /** A wire format of upstreams for images. */
 export interface ImageDialect extends MediaDialect<ImagesCall> {
-  /** It can send images with the prompt. */
-  takesReferences: boolean
+  /** Images that it can send with the prompt. */
+  maxReferences: number
   takesMask: boolean
   /** The events of a whole reply; none if the body is in another format. */
   decodeReply(body: JsonObject): ImageEvent[]

@@ -13,12 +13,13 @@ import { decodeError, decodeFailure } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import type { ImageDialect } from './dialect.ts'
 import { fitGeometry, formatSize } from './geometry.ts'
+import { maxReferences } from './schema.ts'
 
 /** The Images API of OpenAI: generations as JSON, edits of references as a form. */
 export const images: ImageDialect = {
   name: 'images',
   defaults: { headers: {} },
-  takesReferences: true,
+  maxReferences,
   takesMask: true,
   encodeRequest,
   decodeReply,

@@ -72,8 +72,9 @@ function findProblem(call: ImagesCall, { image, dialects }: Endpoint): FieldProb
   if (problem) return problem
   const dialect = dialects.map((name) => imageDialects[name]).find((known) => known !== undefined)
   if (call.mask && !dialect?.takesMask) return { field: 'mask', problem: 'is not supported by this model' }
-  if (call.references.length > 0 && !dialect?.takesReferences)
-    return { field: 'input_references', problem: 'is not supported by this model' }
+  const maxReferences = dialect?.maxReferences ?? 0
+  if (call.references.length > maxReferences)
+    return { field: 'input_references', problem: `must have at most ${maxReferences} entries for this model` }
   return null
 }
 

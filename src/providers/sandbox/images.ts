@@ -8,6 +8,7 @@ import { buildFailure, type Directives, readDirectives } from './directives.ts'
 import { countTextTokens, imageTokens } from './tokens.ts'
 
 const defaultPreviews = 2
+const formats = ['png', 'jpeg', 'webp'] as const
 
 /** Paints the words of the prompt; a preview has only the first of them. The same call always gets the same images. */
 export async function* simulateImages(
@@ -39,7 +40,7 @@ export async function* simulateImages(
 }
 
 async function paintImage(
-  { background, seed = 0 }: ImagesCall,
+  { background, outputFormat, outputCompression, seed = 0 }: ImagesCall,
   text: string,
   size: PixelSize,
   index: number,
@@ -49,6 +50,8 @@ async function paintImage(
     ...size,
     background: background === 'transparent' ? 'transparent' : 'opaque',
     seed: seed + index,
+    format: formats.find((format) => format === outputFormat) ?? 'png',
+    ...(outputCompression !== undefined && { quality: outputCompression }),
   })
   return Buffer.from(picture.buffer, picture.byteOffset, picture.byteLength).toString('base64')
 }

@@ -1,0 +1,83 @@
+import type { UpstreamFailure } from '../../call/failure.ts'
+import type { ImageEvent, ImageSource, ImagesCall } from '../../call/images.ts'
+import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { decodeError } from '../gemini/error.ts'
+import { decodeUsage } from '../gemini/usage.ts'
+import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
+import type { ImageDialect } from './dialect.ts'
+import { fitGeometry } from './geometry.ts'
+import { maxReferences } from './schema.ts'
+
+/** generateContent of Gemini with an image as its only output. */
+export const geminiImages: ImageDialect = {
+  name: 'gemini-images',
+  defaults: { headers: {}, keyHeader: 'x-goog-api-key' },
+  maxReferences,
+  takesMask: false,
+  encodeRequest,
+  decodeReply,
+  decodeError,
+}
+
+function encodeRequest(call: ImagesCall, { model, options, image }: MediaTarget): MediaUpstreamRequest {
+  const geometry = fitGeometry(call, image?.supported_parameters ?? {})
+  const { resolution, aspectRatio } = 'field' in geometry ? call : geometry
+  const imageConfig = omitUndefined({ aspectRatio, imageSize: resolution })
+  const body = {
+    contents: [{ role: 'user', parts: [{ text: call.prompt }, ...call.references.map(toPart)] }],
+    generationConfig: omitUndefined({
+      responseModalities: ['IMAGE'],
+      imageConfig: Object.keys(imageConfig).length > 0 ? imageConfig : undefined,
+      candidateCount: call.n > 1 ? call.n : undefined,
+      seed: call.seed,
+    }),
+    ...options,
+  }
+  return { path: `/models/${model}:generateContent`, headers: {}, body, dropped: listDropped(call) }
+}
+
+function toPart(source: ImageSource): JsonObject {
+  return source.kind === 'url'
+    ? { fileData: { fileUri: source.url } }
+    : { inlineData: { mimeType: source.mediaType, data: source.data } }
+}
+
+/** The model chooses the type of the file; its API has no field for it, nor for the others. */
+function listDropped(call: ImagesCall): string[] {
+  const { quality, background, outputFormat, outputCompression, user, native, unknown } = call
+  const fields = {
+    quality,
+    background,
+    output_format: outputFormat,
+    output_compression: outputCompression,
+    user,
+    ...native,
+  }
+  return [...Object.keys(omitUndefined(fields)), ...unknown]
+}
+
+/** Images among the thoughts are drafts. */
+function decodeReply(body: JsonObject): ImageEvent[] {
+  const candidates = asObjects(body.candidates)
+  const images = candidates.flatMap((candidate) =>
+    asObjects(asObject(candidate.content)?.parts).flatMap((part): ImageEvent[] => {
+      const data = asString(asObject(part.inlineData)?.data)
+      const isImage = data !== undefined && part.thought !== true
+      return isImage ? [{ type: 'image', image: { source: { kind: 'data', data } } }] : []
+    }),
+  )
+  const refusal = images.length === 0 ? findRefusal(body, candidates) : undefined
+  if (refusal) return [{ type: 'error', failure: refusal }]
+  const usage = decodeUsage(asObject(body.usageMetadata) ?? {}, 0)
+  return [...images, ...(usage ? [{ type: 'usage' as const, usage }] : [])]
+}
+
+const policyReasons = /SAFETY|PROHIBITED|BLOCKLIST|RECITATION|SPII/
+
+function findRefusal(body: JsonObject, candidates: JsonObject[]): UpstreamFailure | undefined {
+  const blocked = asString(asObject(body.promptFeedback)?.blockReason)
+  const code = blocked ?? candidates.map(({ finishReason }) => asString(finishReason)).find(Boolean)
+  if (code === undefined || (blocked === undefined && !policyReasons.test(code))) return undefined
+  const message = `The provider refused to generate the image (${code}).`
+  return { kind: 'content_policy_violation', status: null, message, code }
+}
