@@ -61,11 +61,11 @@ function takeShare(text: string, share: number): string {
   return words.slice(0, Math.ceil(words.length * share)).join(' ')
 }
 
-function countUsage({ prompt, references, mask, n }: ImagesCall) {
+/** References are billed by number. */
+function countUsage({ prompt, n }: ImagesCall) {
   return {
     ...zeroUsage,
     input: countTextTokens(prompt),
-    inputImage: imageTokens * (references.length + (mask ? 1 : 0)),
     outputImage: imageTokens * n,
   }
 }
