@@ -41,6 +41,7 @@ describe('the summary of a benchmark', () => {
       'not measured',
       'not measured',
       'not measured',
+      'not measured',
     ])
   })
 })

@@ -2,6 +2,7 @@ import type { Candidate } from './candidates.ts'
 import type { Scenario } from './scenarios.ts'
 
 interface Chunk {
+  data?: { b64_json?: string }[]
   choices?: { delta?: { content?: string }; message?: { content?: string } }[]
   usage?: { total_tokens?: number } | null
 }
@@ -40,7 +41,8 @@ function isEmbedding(text: string, encoding: 'float' | 'base64'): boolean {
 
 function isWholeReply(text: string): boolean {
   const reply = JSON.parse(text) as Chunk
-  return reply.usage?.total_tokens === tokens && (reply.choices?.[0]?.message?.content ?? '').length > 600
+  const content = reply.choices?.[0]?.message?.content ?? reply.data?.[0]?.b64_json ?? ''
+  return reply.usage?.total_tokens === tokens && content.length > 600
 }
 
 function isExpectedStream(text: string, events: number): boolean {

@@ -40,3 +40,14 @@ describe('JSON with long strings', () => {
     expect(estimateJsonLength(value)).toBeWithin(1000, 1200)
   })
 })
+
+test('a long text is rewritten as a whole when the rest of it shows the need', () => {
+  const long = 'a'.repeat(200_000)
+  const rewrite = {
+    isNeeded: (text: string) => text.includes('"error"'),
+    apply: (text: string) => text.replaceAll('key', '***'),
+  }
+  const parse = (value: object) => parseLongJson(JSON.stringify(value), 100, rewrite)
+  expect(parse({ error: { message: `${long} key` } })).toEqual({ error: { message: `${long} ***` } })
+  expect(parse({ data: `${long} key` })).toEqual({ data: `${long} key` })
+})

@@ -10,14 +10,29 @@ const minLongStringLength = 64 * 1024
  * As `parseLenientJson`, for a text that may be very long. Long strings become slices of the text: they are neither
  * copied nor scanned by the checks of the rest.
  */
-export function parseLongJson(text: string, maxContainers: number): unknown {
-  if (text.length < 2 * minLongStringLength) return parseLenientJson(text, maxContainers)
+export function parseLongJson(
+  text: string,
+  maxContainers: number,
+  rewrite: TextRewrite = noRewrite,
+): unknown {
+  if (text.length < 2 * minLongStringLength) {
+    return parseLenientJson(rewrite.isNeeded(text) ? rewrite.apply(text) : text, maxContainers)
+  }
   // Placeholder for a long string; random, so that no received text can contain it.
   const marker = `\0${randomUUID()}:`
   const { skeleton, strings } = extractLongStrings(text, marker)
+  if (rewrite.isNeeded(skeleton)) return parseLongJson(rewrite.apply(text), maxContainers)
   const value = parseLenientJson(skeleton, maxContainers)
   return strings.length === 0 ? value : restoreLongStrings(value, { strings, marker })
 }
+
+/** A change before parsing, where the text without its long strings shows that it is needed. */
+export interface TextRewrite {
+  isNeeded(skeleton: string): boolean
+  apply(text: string): string
+}
+
+export const noRewrite: TextRewrite = { isNeeded: () => false, apply: (text) => text }
 
 interface LongStrings {
   strings: readonly string[]

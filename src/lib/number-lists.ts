@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { parseLenientJson } from './json.ts'
 import { findStringEnd } from './json-string.ts'
+import { noRewrite, type TextRewrite } from './long-json.ts'
 
 /** A list of numbers as JSON text. */
 export class NumberList {
@@ -15,10 +16,15 @@ export class NumberList {
  * As `parseLenientJson`, but lists of numbers become `NumberList`s: they are neither parsed nor copied, which takes
  * most of the time of a reply that consists of numbers.
  */
-export function parseWithNumberLists(text: string, maxContainers: number): unknown {
+export function parseWithNumberLists(
+  text: string,
+  maxContainers: number,
+  rewrite: TextRewrite = noRewrite,
+): unknown {
   // Stands for a list; random, so that no received text can contain it.
   const marker = `\0${randomUUID()}:`
   const { skeleton, lists } = extractLists(text, marker)
+  if (rewrite.isNeeded(skeleton)) return parseWithNumberLists(rewrite.apply(text), maxContainers)
   const value = parseLenientJson(skeleton, maxContainers)
   return lists.length === 0 ? value : restoreLists(value, lists, marker)
 }

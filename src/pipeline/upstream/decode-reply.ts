@@ -11,7 +11,7 @@ import type { ReplyPipeline } from '../reply/transforms.ts'
 import { UpstreamError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
-import { redactReply } from './redact-secrets.ts'
+import { redactWhileParsing } from './redact-secrets.ts'
 import type { UpstreamResponse } from './send.ts'
 import type { Translation } from './translate.ts'
 
@@ -82,7 +82,7 @@ export async function readJsonBody(
 ): Promise<JsonObject> {
   const text = await readBounded(response, maxBytes, exchange)
   try {
-    const body = asObject(parse(redactReply(text, secrets), maxContainers))
+    const body = asObject(parse(text, maxContainers, redactWhileParsing(secrets)))
     if (body) return body
   } catch (error) {
     if (!(error instanceof JsonError)) throw error

@@ -11,16 +11,16 @@ export async function readBounded(
   const declared = Number(response.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBytes) throw tooLargeError()
   // The declared length of a compressed body is not that of its text.
-  const isShort = declared <= shortReplyBytes && !response.headers.has('content-encoding')
+  const isKnown = declared <= maxTextBytes && !response.headers.has('content-encoding')
   try {
-    return isShort ? await response.text() : await readChunks(response, maxBytes)
+    return isKnown ? await response.text() : await readChunks(response, maxBytes)
   } catch (error) {
     throw exchange.toError(error)
   }
 }
 
-/** Shorter bodies are read at once. */
-const shortReplyBytes = 256 * 1024
+/** Bodies of a known length up to this are read at once: the runtime decodes them far faster, in a few milliseconds. */
+const maxTextBytes = 32 * 1024 * 1024
 
 /** Decodes chunks as they arrive: the bytes are not held in addition to the text. */
 async function readChunks(response: Response, maxBytes: number): Promise<string> {

@@ -2,6 +2,7 @@ import { listSecrets } from '../../catalogue/credential.ts'
 import { assertContainerLimit } from '../../lib/json.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import type { TextRewrite } from '../../lib/long-json.ts'
 import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
 import type { HeaderMap } from '../../sign-in/scheme.ts'
 import type { ProviderAccess } from './access.ts'
@@ -46,9 +47,17 @@ export type SecretSource = () => readonly string[]
 
 /** An error in a reply may quote the key. */
 export function redactReply(text: string, secrets: SecretSource): string {
-  // Runs for every event of every stream, and a substring search is cheaper than a pattern.
-  if (!text.includes('"error"') || !errorField.test(text)) return text
-  return redactLongSecrets(text, secrets())
+  return hasError(text) ? redactLongSecrets(text, secrets()) : text
+}
+
+/** The same for a whole reply as it is parsed: megabytes of base64 are not searched. */
+export function redactWhileParsing(secrets: SecretSource): TextRewrite {
+  return { isNeeded: hasError, apply: (text) => redactLongSecrets(text, secrets()) }
+}
+
+/** Runs for every event of every stream, and a substring search is cheaper than a pattern. */
+function hasError(text: string): boolean {
+  return text.includes('"error"') && errorField.test(text)
 }
 
 /** Shorter events hold too few objects and lists to matter. */
