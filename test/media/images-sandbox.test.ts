@@ -29,5 +29,36 @@ describeOnEachDatabase('images of the sandbox', (server) => {
         output_tokens: 512,
       })
     })
+
+    test.each([
+      ['png', 'transparent'],
+      ['jpeg', 'opaque'],
+      ['webp', 'transparent'],
+    ])('draws a %s with a background that is %s', async (output_format, background) => {
+      const { status, body } = await post({ output_format, background, output_compression: 60, seed: 7 })
+      expect([status, body.data?.[0]?.media_type]).toEqual([200, `image/${output_format}`])
+      const again = await post({ output_format, background, output_compression: 60, seed: 7 })
+      expect(again.body.data[0].b64_json === body.data[0].b64_json).toBe(true)
+    })
+
+    test.each([
+      ['sandbox:error=429', 429],
+      ['sandbox:error=500', 502],
+      ['sandbox:empty', 502],
+      ['sandbox:refuse', 400],
+    ])('%s is %i and free', async (directive, status) => {
+      const before = await server().call('GET', '/key', { key: server().own.inferenceKey })
+      const response = await post({ prompt: `${directive} A red kite` })
+      expect(response.status).toBe(status)
+      const after = await server().call('GET', '/key', { key: server().own.inferenceKey })
+      expect(after.body.data.usage).toBe(before.body.data.usage)
+    })
+
+    test('the generation has its kind and cost', async () => {
+      const { headers } = await post({})
+      const id = headers.get('x-generation-id')
+      const { body } = await server().call('GET', `/generation?id=${id}`)
+      expect(body.data).toMatchObject({ api_type: 'image', total_cost: 0.020003 })
+    })
   })
 })
