@@ -9,8 +9,8 @@ import { formatSize } from './geometry.ts'
 /** The names of the events: those of a generation, or of an edit. */
 export type EventPrefix = 'image_generation' | 'image_edit'
 
-/** The images are base64, so the JSON is written around them instead of encoding megabytes again. */
-export function encodeReply({ images }: ImagesReply, context: MediaReplyContext): string {
+/** The parts of the JSON. The images are base64, so that it is written around them instead of encoding them again. */
+export function encodeReply({ images }: ImagesReply, context: MediaReplyContext): string[] {
   const { id, created, model, provider, metadata } = context
   const rest = {
     ...describeOutput(images),
@@ -20,16 +20,16 @@ export function encodeReply({ images }: ImagesReply, context: MediaReplyContext)
     provider,
     ...(metadata && { service_metadata: metadata }),
   }
-  const data = images.map(encodeImage).join(',')
-  return `{"created":${created},"data":[${data}],${JSON.stringify(rest).slice(1)}`
+  const data = images.flatMap((image, index) => [index === 0 ? '' : ',', ...encodeImage(image)])
+  return [`{"created":${created},"data":[`, ...data, `],${JSON.stringify(rest).slice(1)}`]
 }
 
-function encodeImage({ data, mediaType, revisedPrompt }: GeneratedImage): string {
+function encodeImage({ data, mediaType, revisedPrompt }: GeneratedImage): string[] {
   const rest = {
     media_type: mediaType,
     ...(revisedPrompt !== undefined && { revised_prompt: revisedPrompt }),
   }
-  return `{"b64_json":"${data}",${JSON.stringify(rest).slice(1)}`
+  return ['{"b64_json":"', data, `",${JSON.stringify(rest).slice(1)}`]
 }
 
 /** What clients of the OpenAI format read of all images. */

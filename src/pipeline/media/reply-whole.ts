@@ -22,9 +22,9 @@ import type { MediaRequest, MediaTask } from './task.ts'
 /** The body of a reply: JSON, or a text of any content type, in pieces if it may be long. */
 export type EncodedReply = JsonObject | EncodedText
 
-interface EncodedText {
+export interface EncodedText {
   contentType: string
-  text: string | string[]
+  text: string | readonly string[]
 }
 
 /** Responds with a whole reply, after its charge is durable. */

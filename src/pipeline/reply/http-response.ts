@@ -22,13 +22,21 @@ export function toJsonResponse(
 /** The pieces of a long text are sent one by one. */
 export function toTextResponse(
   { timeSlicer }: Gateway,
-  text: string | string[],
+  text: string | readonly string[],
   headers: Record<string, string>,
 ): Response {
   if (typeof text === 'string') return new Response(text, { headers })
   const length = text.reduce((sum, piece) => sum + piece.length, 0)
   const isLong = length > chunkedReplyLength
-  return new Response(isLong ? timeSlicer.iterate(text.values()) : text.join(''), { headers })
+  return new Response(isLong ? timeSlicer.iterate(slicePieces(text)) : text.join(''), { headers })
+}
+
+const sliceLength = 256 * 1024
+
+/** Joining megabytes would block the event loop. Pieces are ASCII where they are long. */
+function* slicePieces(pieces: readonly string[]): Generator<string> {
+  for (const piece of pieces)
+    for (let at = 0; at < piece.length; at += sliceLength) yield piece.slice(at, at + sliceLength)
 }
 
 export function buildStreamHeaders({ replyCodec }: ClientFormat): Record<string, string> {
