@@ -61,6 +61,51 @@ export interface WireAdapter {
   createFrameReader?: () => FrameReader
 }
 
+/**
+ * The names that a provider's video API uses. Paths in bodies are written `video.url`; an id in a URL is `{id}`.
+ */
+export interface VideoJobFormat {
+  /** Where a job is submitted, and where its state is read. */
+  submit: string
+  poll: string
+  /** The id of a job in the reply to its submission. */
+  id: string
+  /** Where the fields of a request go; what is absent here is dropped and reported. */
+  fields: Readonly<
+    Partial<
+      Record<
+        | 'prompt'
+        | 'duration'
+        | 'resolution'
+        | 'aspectRatio'
+        | 'size'
+        | 'audio'
+        | 'seed'
+        | 'creativity'
+        | 'upscaleFactor'
+        | 'firstFrame'
+        | 'lastFrame'
+        | 'references',
+        string
+      >
+    >
+  >
+  /** Where a job is submitted that continues another, and the field for the URL of that video. */
+  continuation?: { path: string; field: string }
+  /** The state of a job, and what its values mean. */
+  state: string
+  states: Readonly<
+    Record<string, 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'expired'>
+  >
+  percent?: string
+  /** Of the finished video. */
+  url: string
+  seconds?: string
+  tokens?: string
+  /** Why a job failed. */
+  error: string
+}
+
 /** Which of a provider's regions are within a data region. */
 export interface DataResidency {
   regionPattern: RegExp
@@ -110,6 +155,8 @@ export interface Provider extends ProviderAddress {
   headers?: Readonly<Record<string, string>>
   /** Deviations from the formats it supports. */
   wire?: Readonly<Partial<Record<DialectName, WireAdapter>>>
+  /** The names of its video API, for the dialect `video-jobs`. */
+  videoJobs?: VideoJobFormat
   /** The provider's name of a model, if it depends on the settings or the data region. */
   resolveModelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
   dataResidency?: Readonly<Partial<Record<DataRegion, DataResidency>>>

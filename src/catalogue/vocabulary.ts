@@ -16,13 +16,15 @@ export type OutputModality = (typeof outputModalities)[number]
 export const generateDialects = ['chat', 'messages', 'responses', 'gemini'] as const
 export type GenerateDialect = (typeof generateDialects)[number]
 
-interface TaskTraits {
+export interface TaskTraits {
   /** A model serves the task if it has one of these outputs. */
   outputs: readonly OutputModality[]
   /** The wire formats of the task. */
   dialects: readonly string[]
   /** The name in records of generations. */
   apiType: string
+  /** Its requests are retained at every provider, whatever the policy of the endpoint. */
+  retains?: true
 }
 
 /** What a request asks a model to do. */
@@ -55,7 +57,13 @@ export const tasks = {
     ],
     apiType: 'stt',
   },
-  video: { outputs: ['video'], dialects: ['video', 'gemini-video', 'video-jobs'], apiType: 'video' },
+  video: {
+    outputs: ['video'],
+    dialects: ['video', 'gemini-video', 'video-jobs'],
+    apiType: 'video',
+    // A job is stored until it has ended, and its video for longer.
+    retains: true,
+  },
 } as const satisfies Record<string, TaskTraits>
 export type TaskName = keyof typeof tasks
 export type ApiType = (typeof tasks)[TaskName]['apiType']

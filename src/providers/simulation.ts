@@ -4,6 +4,8 @@ import type { UpstreamFailure } from '../call/failure.ts'
 import type { ImageEvent, ImagesCall } from '../call/images.ts'
 import type { SpeechCall, SpeechEvent } from '../call/speech.ts'
 import type { TranscriptEvent, TranscriptionCall } from '../call/transcription.ts'
+import type { VideoCall, VideoProgress } from '../call/video.ts'
+import type { JsonObject } from '../lib/json-values.ts'
 
 /** The environment of a simulation: time, cancellation and a size limit. */
 export interface SimulateOptions {
@@ -35,3 +37,15 @@ export type TranscriptionSimulator = (
   call: TranscriptionCall,
   options: SimulateOptions,
 ) => AsyncGenerator<TranscriptEvent>
+
+/** Video jobs of a provider inside this process. Everything about a job is in its id, so that it survives a restart. */
+export interface VideoSimulator {
+  /** The id of the new job, or how the submission fails. */
+  submit(
+    call: VideoCall,
+    options: JsonObject,
+    context: { now: number } & Pick<SimulateOptions, 'sleep'>,
+  ): Promise<{ id: string } | { failure: UpstreamFailure }>
+  poll(id: string, now: number): VideoProgress
+  render(call: VideoCall): AsyncIterable<Uint8Array>
+}

@@ -8,12 +8,14 @@ import { simulateRerank } from './sandbox/rerank.ts'
 import { simulate } from './sandbox/simulate.ts'
 import { simulateSpeech } from './sandbox/speech.ts'
 import { simulateTranscription } from './sandbox/transcriptions.ts'
+import { filmmaker } from './sandbox/video.ts'
 import type {
   ImageSimulator,
   MediaSimulator,
   Simulator,
   SpeechSimulator,
   TranscriptionSimulator,
+  VideoSimulator,
 } from './simulation.ts'
 
 /** How a provider inside this process serves each task. */
@@ -25,6 +27,7 @@ interface TaskSimulators {
   images: ImageSimulator
   speech: SpeechSimulator
   transcriptions: TranscriptionSimulator
+  video: VideoSimulator
 }
 
 /** By provider slug, for the providers whose `inProcess` is set. */
@@ -39,6 +42,7 @@ export const simulators: ReadonlyMap<string, TaskSimulators> = new Map([
       images: simulateImages,
       speech: simulateSpeech,
       transcriptions: simulateTranscription,
+      video: filmmaker,
     },
   ],
 ])

@@ -2,7 +2,7 @@ import type { ByokKey } from '../account/byok-keys.ts'
 import type { ModelCall } from '../call/call.ts'
 import { type Endpoint, isKeyless, type Model } from '../catalogue/model.ts'
 import { ruleApplies } from '../catalogue/model-rule.ts'
-import { parameterNames, taskDialects } from '../catalogue/vocabulary.ts'
+import { parameterNames, type TaskTraits, taskDialects, tasks } from '../catalogue/vocabulary.ts'
 import { fieldNames } from '../dialects/fields.ts'
 import { findEndpointBlock, isZdrEnforced } from '../policy/guard.ts'
 import type { RoutingQuery, TierAccess } from './query.ts'
@@ -114,7 +114,8 @@ function findRetentionExclusion(
   endpoint: Endpoint,
   retains: boolean,
 ): ExclusionReason | undefined {
-  if (!retains) return undefined
+  const task: TaskTraits = tasks[query.task]
+  if (!retains && !task.retains) return undefined
   if (hasGuardrails && isZdrEnforced(query.policy, model, endpoint)) return 'guardrail:enforce_zdr'
   return noRetention ? 'data_policy:zdr' : undefined
 }

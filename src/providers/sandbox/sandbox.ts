@@ -177,15 +177,16 @@ export const sandbox: Provider = {
     {
       id: 'sandbox/filmmaker',
       name: 'Filmmaker (simulated)',
-      description: 'Simulated: a video job that passes through its states and ends with a tiny file.',
-      input_modalities: ['text', 'image'],
+      description:
+        'Simulated: a video job that passes through its states and ends with a film of its prompt.',
+      input_modalities: ['text'],
       output_modalities: ['video'],
       tokenizer: 'Media',
       supported_parameters: [],
       video: {
         supported_aspect_ratios: ['16:9', '9:16', '1:1'],
         supported_durations: [4, 8],
-        supported_frame_images: ['first_frame', 'last_frame'],
+        supported_frame_images: [],
         supported_resolutions: ['720p', '1080p'],
         supported_sizes: ['1280x720', '720x1280', '1920x1080'],
         generate_audio: true,
