@@ -1,4 +1,6 @@
+import type { Selectable } from 'kysely'
 import type { Db } from '../db/db.ts'
+import type { ByokKeyTable } from '../db/schema.ts'
 import { booleanOf, decodeList } from '../db/values.ts'
 import type { ApiKey } from './keys.ts'
 
@@ -38,23 +40,31 @@ export async function listByokKeys(db: Db, key: ApiKey): Promise<ByokKey[]> {
     const isUsable =
       isAllowed(row.allowed_api_key_hashes, key.hash) && isAllowed(row.allowed_user_ids, key.creator_user_id)
     if (!isUsable || row.sealed_key === null) return []
-    return [
-      {
-        id: row.id,
-        provider: row.provider,
-        sealed: row.sealed_key,
-        origin: row.origin,
-        isFallback: row.is_fallback === 1,
-        isRequired: row.is_required === 1,
-        isByokOnly: row.is_byok_only === 1,
-        declaredZdr: booleanOf(row.declared_zdr),
-        allowedModels: decodeList(row.allowed_models),
-      },
-    ]
+    return [toByokKey(row, row.sealed_key)]
   })
+}
+
+function toByokKey(row: Selectable<ByokKeyTable>, sealed: string): ByokKey {
+  return {
+    id: row.id,
+    provider: row.provider,
+    sealed,
+    origin: row.origin,
+    isFallback: row.is_fallback === 1,
+    isRequired: row.is_required === 1,
+    isByokOnly: row.is_byok_only === 1,
+    declaredZdr: booleanOf(row.declared_zdr),
+    allowedModels: decodeList(row.allowed_models),
+  }
 }
 
 function isAllowed(list: string | null, value: string | null): boolean {
   const allowed = decodeList(list)
   return allowed === null || (value !== null && allowed.includes(value))
+}
+
+/** A key by its id, for a job that was created with it; undefined once it is deleted. */
+export async function findByokKey(db: Db, id: string): Promise<ByokKey | undefined> {
+  const row = await db.selectFrom('byok_keys').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && row.sealed_key !== null ? toByokKey(row, row.sealed_key) : undefined
 }

@@ -38,6 +38,8 @@ export async function createWorkspace(
         data_discount_logging_enabled: 0,
         broadcast_enabled: 0,
         disabled_server_tools: null,
+        video_callback_url: null,
+        sealed_video_secret: null,
         ...input,
         id: newUuid(),
         organization_id: owner.organizationId,

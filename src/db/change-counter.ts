@@ -8,6 +8,7 @@ const uncachedTables = new Set([
   'stored_item_ids',
   'conversations',
   'conversation_items',
+  'video_jobs',
   'generation_contents',
   'generation_feedback',
 ])

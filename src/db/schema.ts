@@ -50,6 +50,7 @@ export interface Schema {
   conversations: ConversationTable
   conversation_items: ConversationItemTable
   background_responses: BackgroundResponseTable
+  video_jobs: VideoJobTable
   catalogue_edits: CatalogueEditTable
 }
 
@@ -102,6 +103,9 @@ export interface WorkspaceTable {
   broadcast_enabled: Flag
   /** JSON array of tool names. */
   disabled_server_tools: string | null
+  /** Where the end of a video job is reported, unless the request names another URL. */
+  video_callback_url: string | null
+  sealed_video_secret: string | null
   created_by: string | null
   created_at: string
   updated_at: string | null
@@ -606,6 +610,48 @@ export interface BackgroundResponseTable {
   /** Sealed JSON of the response object, without output. */
   body: string
   created_at: string
+}
+
+export interface VideoJobTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  key_id: number
+  /** Of its generation and its hold. */
+  generation_id: string
+  status: 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'expired'
+  /** Whether a provider knows of it: `sending` if that is unknown after a crash. */
+  step: 'created' | 'sending' | 'sent'
+  model: string
+  /** Where it was sent last, and the BYOK key that pays for it; null: the installation's credential. */
+  endpoint_id: string
+  byok_key_id: string | null
+  region: string
+  /** Sealed JSON: the call, and what a webhook needs. */
+  request: string
+  /** JSON: what its settlement needs of the endpoint and of the attempts before it. */
+  sent: string | null
+  /** The provider's id of the job. */
+  upstream_id: string | null
+  /** Percent. */
+  progress: number
+  /** Sealed JSON: where the provider has the videos. */
+  contents: string | null
+  error: string | null
+  created_at: string
+  ended_at: string | null
+  /** After which it expires. */
+  deadline_at: string
+  /** After which its videos are deleted. */
+  content_expires_at: string | null
+  /** When it is polled next; null once it has ended. */
+  due_at: string | null
+  polls: number
+  /** The node that works on it, and until when no other may. */
+  lease_owner: string | null
+  lease_until: string | null
+  webhook_due_at: string | null
+  webhook_attempts: number
 }
 
 /** Consecutive items, sealed together: a row for each would be many times their size. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, isPostgres, runInSnapshot } from '../db/db.ts'
 import type { MeterTable } from '../db/schema.ts'
+import { jobOwner } from './engine.ts'
 import { addToCounter, type Meter, newMeter, type Window, windowNames } from './meter.ts'
 
 /** An invariant, how many rows were checked, and which violate it. */
@@ -61,6 +62,15 @@ const checks: InvariantCheck[] = [
     rows: sql`select holds.id as subject, 0 as left_nanos,
         case when generations.id is null then 0 else 1 end as right_nanos
       from holds left join generations on generations.id = holds.id`,
+  }),
+  createComparison({
+    invariant: 'I2',
+    statement: 'every hold of a job belongs to a job that has not ended',
+    rows: sql`select holds.id as subject, 0 as left_nanos,
+        case when video_jobs.id is null then 1 else 0 end as right_nanos
+      from holds left join video_jobs on video_jobs.generation_id = holds.id
+        and video_jobs.status in ('pending', 'in_progress')
+      where holds.owner = ${sql.lit(jobOwner)}`,
   }),
   createComparison({
     invariant: 'I3',

@@ -2,11 +2,18 @@ import type { Statement } from '../db/batch.ts'
 import type { EncodedDraft } from './draft.ts'
 import type { Amounts, Hold, HoldRequest, LedgerState, Rejection } from './ledger-state.ts'
 
+/**
+ * The owner of the holds of jobs. A job outlives every node, so its hold is never an orphan and never expires: the job
+ * settles it.
+ */
+export const jobOwner = 'jobs'
+
 /** Requests a hold. */
 export interface AdmitOperation {
   op: 'admit'
   request: HoldRequest
   organizationId: string
+  /** The node that settles it, or `jobOwner`. */
   owner: string
   expiresAt: string
   /** What is known of the generation at admission. */

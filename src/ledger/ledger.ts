@@ -5,6 +5,7 @@ import { type Clock, isoNow } from '../lib/clock.ts'
 import { type CheckpointSource, CheckpointTracker } from './checkpoint-tracker.ts'
 import {
   type AdmitOperation,
+  jobOwner,
   type LedgerEngine,
   type LedgerOperation,
   type OperationResult,
@@ -104,7 +105,8 @@ export class Ledger {
   /** Resolves with null when the hold is committed, or with the limit that it exceeds. */
   async admit(op: AdmitOperation): Promise<Rejection | null> {
     if (this.waiting > maxQueueLength || this.#engine.fullSince !== null) throw unavailableError()
-    this.#inFlight.add(op.request.id)
+    // A stop does not wait for jobs: they continue after the next start.
+    if (op.owner !== jobOwner) this.#inFlight.add(op.request.id)
     const result = await this.#enqueue(op, admitTimeoutMs)
     return typeof result === 'string' ? null : result
   }

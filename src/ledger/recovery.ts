@@ -3,7 +3,7 @@ import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
 import { priceReply, zeroCharge } from './charge.ts'
 import { decodeCheckpoint, decodeDraft, NewerFormatError } from './draft.ts'
-import type { Settlement } from './engine.ts'
+import { jobOwner, type Settlement } from './engine.ts'
 import type { Ledger } from './ledger.ts'
 import { buildSettlement, createRelease } from './settlement.ts'
 
@@ -110,11 +110,16 @@ export class ClusterNode {
   }
 }
 
-/** Every owner of a hold, and every registered node. */
+/** Every node that owns a hold, and every registered node. */
 async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
   const nodes = await db.selectFrom('nodes').select(['id', 'seen_at']).execute()
   const lastSeen = new Map<string, string | null>(nodes.map(({ id, seen_at }) => [id, seen_at]))
-  const holders = await db.selectFrom('holds').select('owner').distinct().execute()
+  const holders = await db
+    .selectFrom('holds')
+    .select('owner')
+    .distinct()
+    .where('owner', '<>', jobOwner)
+    .execute()
   for (const { owner } of holders) if (!lastSeen.has(owner)) lastSeen.set(owner, null)
   return [...lastSeen].map(([owner, seen_at]) => ({ owner, seen_at }))
 }

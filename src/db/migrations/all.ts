@@ -18,6 +18,7 @@ import { conversationOwners } from './016-conversation-owners.ts'
 import { uncompactedEntries } from './016-uncompacted-entries.ts'
 import { fileStorage } from './017-file-storage.ts'
 import { billedUnits } from './018-billed-units.ts'
+import { videoJobs } from './019-video-jobs.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -39,4 +40,5 @@ export const migrations: Record<string, Migration> = {
   '016-uncompacted-entries': uncompactedEntries,
   '017-file-storage': fileStorage,
   '018-billed-units': billedUnits,
+  '019-video-jobs': videoJobs,
 }
