@@ -42,6 +42,7 @@ import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Vault } from './lib/crypto.ts'
 import { OriginReachability } from './lib/origin-reachability.ts'
 import { MinuteRateLimiter } from './lib/rate-limiter.ts'
+import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
@@ -49,6 +50,7 @@ import { RequestSigner } from './sign-in/request-signer.ts'
 /** Time for aborted replies to be settled and sent. */
 const abortGraceMs = 5000
 const maxDrains = 100
+const maxVideoTasks = 16
 
 /** The composition root: the only module that knows every component. */
 export async function openGateway(
@@ -96,6 +98,7 @@ export async function openGateway(
     exchanges: new Set(),
     responseCache,
     backgroundRuns: new BackgroundRuns(),
+    videoTasks: new TaskPool(maxVideoTasks),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     settings,
     ...catalogueState,
@@ -244,7 +247,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
     for (const exchange of gateway.exchanges) exchange.stop()
   }, drain)
   const deadline = setTimeout(() => void server.stop(true), drain + abortGraceMs)
-  await Promise.all([server.stop(), gateway.backgroundRuns.drain(drain)])
+  await Promise.all([server.stop(), gateway.backgroundRuns.drain(drain), gateway.videoTasks.close()])
   clearTimeout(abortTimer)
   clearTimeout(deadline)
   await gateway.ledger.close()

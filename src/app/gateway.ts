@@ -15,6 +15,7 @@ import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Vault } from '../lib/crypto.ts'
 import type { OriginReachability } from '../lib/origin-reachability.ts'
 import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
+import type { TaskPool } from '../lib/task-pool.ts'
 import type { TimeSlicer } from '../lib/time-slicer.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { RequestSigner } from '../sign-in/request-signer.ts'
@@ -53,6 +54,8 @@ export interface Gateway {
   readonly responseCache: ByteCache
   /** Background responses in progress. */
   readonly backgroundRuns: BackgroundRuns
+  /** Polls and downloads of video jobs, and their webhooks. */
+  readonly videoTasks: TaskPool
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   settings: Settings

@@ -6,6 +6,8 @@ import { readDatabaseTime } from '../db/db.ts'
 import { liveness } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
 import { maintainBackgroundResponses } from '../pipeline/reply/background.ts'
+import { sweepVideos } from '../pipeline/video/content.ts'
+import { runVideoJobs } from '../pipeline/video/worker.ts'
 import type { Gateway } from './gateway.ts'
 import { pollOverrides } from './reload.ts'
 
@@ -22,6 +24,8 @@ const rollUpMs = 5000
 const smallRollUpMs = 15 * minuteMs
 /** A catalogue override is in effect on every node within two seconds. */
 const catalogueSyncMs = 1000
+/** A video job is polled within about this time after it is due. */
+const videoSyncMs = 1000
 /** A response is cancelled by any node within about this time. */
 const backgroundSyncMs = 1000
 
@@ -30,12 +34,14 @@ const jobs: Job[] = [
   { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat },
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
   { name: 'background responses', everyMs: backgroundSyncMs, run: maintainBackgroundResponses },
+  { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs },
   { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
+  { name: 'videos', everyMs: hourMs, run: sweepVideos },
   { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },

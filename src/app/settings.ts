@@ -163,6 +163,22 @@ export const settingsFields = z.strictObject({
         .default(4 * 1024 ** 3),
     })
     .prefault({}),
+  /** Video jobs. */
+  videos: z
+    .strictObject({
+      /** Jobs of one workspace in progress at the same time. */
+      active: z.int().min(0).max(10_000).default(100),
+      /** A job that has not ended after this time expires. In seconds. */
+      timeout: secondsField(6 * 3600),
+      /** How long finished videos are stored. */
+      content_hours: z.int().min(1).max(8760).default(72),
+      /** Of one video. */
+      max_bytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(1024 ** 3),
+    })
+    .prefault({}),
   /** Replies cached in memory, on this node, for identical requests. */
   response_cache: z
     .strictObject({

@@ -95,6 +95,7 @@ export const errorTable = {
     'invalid_request_error',
     'The maximum number of records of this kind is reached. Delete some, or ask the operator to raise it.',
   ),
+  gone: row(410, 'not_found', 'not_found_error', 'The content is no longer stored.'),
   body_too_large: row(413, 'payload_too_large', 'invalid_request_error', 'The request body is too large.'),
   model_unknown: row(
     400,

@@ -1,4 +1,6 @@
+import { postFunding } from '../../src/ledger/entries.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
+import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
@@ -58,6 +60,29 @@ function buildImageEdit(): FormData {
 
 async function createFileId(call: TenantCall): Promise<string> {
   return (await call('POST', '/files', { body: buildUpload() })).body.id
+}
+
+/** Of a job that has ended. */
+async function createVideoId(
+  tenant: Tenant,
+  call: TenantCall,
+  { gateway, clock }: TestServer,
+): Promise<string> {
+  await postFunding(gateway.db, {
+    transactionId: uniqueName('funding'),
+    organizationId: tenant.organization.id,
+    kind: 'grant',
+    note: null,
+    amount: 1_000_000_000n,
+    at: new Date(clock.now()).toISOString(),
+  })
+  const body = { model: 'sandbox/filmmaker', prompt: 'sandbox:slow=0 A fox', size: '1280x720' }
+  const { id } = (await call('POST', '/videos', { key: tenant.inferenceKey, body })).body
+  const due_at = new Date(clock.now()).toISOString()
+  await gateway.db.updateTable('video_jobs').set({ due_at }).where('id', '=', id).execute()
+  await runVideoJobs(gateway)
+  await gateway.videoTasks.idle()
+  return id
 }
 
 /** In a separate workspace, because of its quotas; the address is rejected before anything is sent. */
@@ -455,6 +480,14 @@ export const samples: Record<string, SampleFactory> = {
   listImageEndpoints: fixedSample('/images/models/sandbox/painter/endpoints'),
   listEmbeddingModels: fixedSample('/embeddings/models'),
   listVideoModels: fixedSample('/videos/models'),
+  createVideo: fixedSample('/videos', { model: 'sandbox/filmmaker', prompt: 'A fox' }),
+  listVideos: fixedSample('/videos'),
+  getVideo: async (tenant, call, server) =>
+    ownedSample(`/videos/${await createVideoId(tenant, call, server)}`),
+  getVideoContent: async (tenant, call, server) =>
+    ownedSample(`/videos/${await createVideoId(tenant, call, server)}/content`),
+  deleteVideo: async (tenant, call, server) =>
+    ownedSample(`/videos/${await createVideoId(tenant, call, server)}`),
 }
 
 export async function makeSample(server: TestServer, operationId: string, tenant: Tenant): Promise<Sample> {

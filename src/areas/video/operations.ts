@@ -1,8 +1,31 @@
 import { z } from 'zod'
+import {
+  deleteVideoJob,
+  findVideoJob,
+  isActive,
+  listVideoJobs,
+  type VideoJob,
+  type VideoJobScope,
+} from '../../account/video-jobs.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import { videoFields } from '../../catalogue/declared-model.ts'
 import type { Model } from '../../catalogue/model.ts'
+import { chat } from '../../dialects/chat/chat.ts'
+import { type VideoRequestBody, videoRequest } from '../../dialects/video/schema.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { queryInteger } from '../../lib/query-params.ts'
+import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
+import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
+import { readVideo, removeVideos } from '../../pipeline/video/content.ts'
+import { createVideoJob } from '../../pipeline/video/create.ts'
+import { findJobUsage } from '../../pipeline/video/record.ts'
+import { readVideoForm } from './form.ts'
+import { isOpenAiClient, type SettledJob, toJobRecord, toOpenAiVideo, videoJobResponse } from './shapes.ts'
+
+const tag = 'Video Generation'
 
 const videoModel = z
   .strictObject({
@@ -25,7 +48,7 @@ const listVideoModels = defineOperation({
   id: 'listVideoModels',
   method: 'GET',
   path: '/videos/models',
-  tag: 'Video Generation',
+  tag,
   summary: 'Lists the models that generate videos.',
   access: 'any',
   query: z.object(availabilityQuery),
@@ -37,7 +60,159 @@ const listVideoModels = defineOperation({
   }),
 })
 
-export const videoOperations = [listVideoModels]
+const jobParam = z.object({ jobId: z.string().min(1).max(64).describe('The id of the job.') })
+
+const createVideo = defineOperation({
+  id: 'createVideo',
+  method: 'POST',
+  path: '/videos',
+  tag,
+  summary: 'Creates a video job.',
+  description:
+    'The job is stored and its maximum cost is held before a provider is called. Poll it, or receive a webhook when it ends. The form of the OpenAI SDKs is accepted too.',
+  access: 'inference',
+  inference: { encodeError: chat.client.encodeError },
+  headers: inferenceHeaders,
+  body: videoRequest,
+  rawBody: { contentType: 'multipart/form-data', schema: videoRequest },
+  status: 202,
+  errors: inferenceErrors,
+  response: videoJobResponse,
+  handle: async (context) => {
+    const { gateway, httpRequest } = context
+    const body: VideoRequestBody = context.body ?? (await readVideoForm(gateway, httpRequest))
+    return createVideoJob(gateway, { ...context, body }, (job) => toShape(context, { job, usage: null }))
+  },
+})
+
+const listVideos = defineOperation({
+  id: 'listVideos',
+  method: 'GET',
+  path: '/videos',
+  tag,
+  summary: 'Lists video jobs, newest first.',
+  access: 'any',
+  query: z.object({
+    after: z.string().min(1).max(64).optional().describe('The id of the last job on the previous page.'),
+    limit: queryInteger({ min: 1, max: 100, fallback: 20 }),
+    order: z.enum(['asc', 'desc']).optional(),
+  }),
+  response: z.strictObject({
+    object: z.literal('list'),
+    data: z.array(videoJobResponse),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  }),
+  handle: async (context) => {
+    const { gateway, caller, query } = context
+    const { after, limit, order = 'desc' } = query
+    const rows = await listVideoJobs(gateway.db, scopeOf(caller), { after, limit: limit + 1, order })
+    const page = rows.slice(0, limit)
+    const data = await Promise.all(page.map((job) => loadShape(context, job)))
+    return {
+      object: 'list' as const,
+      data,
+      first_id: page[0]?.id ?? null,
+      last_id: page.at(-1)?.id ?? null,
+      has_more: rows.length > limit,
+    }
+  },
+})
+
+const getVideo = defineOperation({
+  id: 'getVideo',
+  method: 'GET',
+  path: '/videos/{jobId}',
+  tag,
+  summary: 'Retrieves a video job.',
+  access: 'any',
+  params: jobParam,
+  errors: [404],
+  response: videoJobResponse,
+  handle: async (context) => loadShape(context, await requireJob(context)),
+})
+
+const getVideoContent = defineOperation({
+  id: 'getVideoContent',
+  method: 'GET',
+  path: '/videos/{jobId}/content',
+  tag,
+  summary: 'Downloads a video of a completed job.',
+  description:
+    'Supports requests for one range of bytes. Videos are deleted some time after the job has ended.',
+  access: 'any',
+  params: jobParam,
+  query: z.object({
+    index: queryInteger({ min: 0, max: 1000, fallback: 0 }),
+    variant: z.literal('video').optional().describe('Only the video itself is stored.'),
+  }),
+  errors: [404, 409, 410, 416, 502],
+  response: { contentType: 'video/mp4' },
+  handle: async (context) =>
+    readVideo(context.gateway, await requireJob(context), context.query.index, context.httpRequest),
+})
+
+const deleteVideo = defineOperation({
+  id: 'deleteVideo',
+  method: 'DELETE',
+  path: '/videos/{jobId}',
+  tag,
+  summary: 'Deletes a video job that has ended, and its videos.',
+  access: 'any',
+  params: jobParam,
+  errors: [404, 409],
+  response: z.strictObject({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) }),
+  handle: async (context) => {
+    const { gateway } = context
+    const job = await requireJob(context)
+    if (isActive(job))
+      throw gatewayError('conflict', `The job is ${job.status}. A provider bills it, so wait until it ends.`)
+    await deleteVideoJob(gateway.db, job.id)
+    await removeVideos(gateway, job)
+    return { id: job.id, object: 'video.deleted' as const, deleted: true as const }
+  },
+})
+
+export const videoOperations = [
+  listVideoModels,
+  createVideo,
+  listVideos,
+  getVideo,
+  getVideoContent,
+  deleteVideo,
+]
+
+interface JobContext {
+  gateway: Gateway
+  caller: Caller
+  httpRequest: Request
+}
+
+/** An inference key reads the jobs of its workspace; a management key, those of its organization. */
+function scopeOf({ key, organizationId }: Caller): VideoJobScope {
+  return { organizationId, workspaceId: key.kind === 'inference' ? key.workspace_id : null }
+}
+
+async function requireJob({
+  gateway,
+  caller,
+  params,
+}: JobContext & { params: { jobId: string } }): Promise<VideoJob> {
+  const job = await findVideoJob(gateway.db, scopeOf(caller), params.jobId)
+  if (!job) throw gatewayError('not_found', 'The video job does not exist.')
+  return job
+}
+
+async function loadShape(context: JobContext, job: VideoJob) {
+  return toShape(context, { job, usage: await findJobUsage(context.gateway.db, job) })
+}
+
+function toShape({ gateway, httpRequest }: JobContext, settled: SettledJob) {
+  return isOpenAiClient(httpRequest)
+    ? toOpenAiVideo(gateway, settled)
+    : toJobRecord(gateway, settled, resolvePublicOrigin(gateway, httpRequest))
+}
 
 function toVideoModel(model: Model): z.input<typeof videoModel> {
   const { video } = model

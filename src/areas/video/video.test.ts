@@ -20,7 +20,7 @@ describeOnEachDatabase(
       expect((await list()).find((model) => model.id === 'sandbox/filmmaker')).toMatchObject({
         canonical_slug: 'sandbox/filmmaker',
         supported_durations: [4, 8],
-        supported_frame_images: ['first_frame', 'last_frame'],
+        supported_frame_images: [],
         generate_audio: true,
         creativity: null,
         pricing_skus: { per_second_720p: '0.05', per_second_1080p: '0.1' },

@@ -42,7 +42,8 @@ export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
   })
 }
 
-async function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
+/** Sends a request, to a provider on the network or in this process. */
+export async function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
   gateway: Gateway,
   exchange: UpstreamExchange,
   call: Call,

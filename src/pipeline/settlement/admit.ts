@@ -29,12 +29,17 @@ export interface Admission {
 
 /**
  * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
- * against all limits at once before any provider is called.
+ * against all limits at once before any provider is called. `owner` settles it: this node, or a job.
  */
-export async function admit(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): Promise<Admission> {
+export async function admit(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  owner: string = gateway.node.id,
+): Promise<Admission> {
   enforceRateLimit(gateway, request)
   const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
-  return placeHold(gateway, request, pricedPlan, size, estimate)
+  return placeHold(gateway, request, pricedPlan, size, estimate, owner)
 }
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
@@ -55,7 +60,7 @@ export function estimateHold(
 export function admitFree(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): Promise<Admission> {
   enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
-  return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null })
+  return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, gateway.node.id)
 }
 
 async function placeHold(
@@ -64,6 +69,7 @@ async function placeHold(
   plan: RoutingPlan,
   size: RequestSize,
   estimate: HoldEstimate,
+  owner: string,
 ): Promise<Admission> {
   const draft = buildDraft(gateway, request, plan, size)
   const holdRequest = buildHoldRequest(request, estimate)
@@ -71,7 +77,7 @@ async function placeHold(
     op: 'admit',
     request: holdRequest,
     organizationId: request.caller.organizationId,
-    owner: gateway.node.id,
+    owner,
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
     draft: encodeDraft(draft),
   })

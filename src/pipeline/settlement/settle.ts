@@ -190,7 +190,7 @@ export function encodeDropped(dropped: string[]): string | null {
   return dropped.length === 0 ? null : JSON.stringify(dropped)
 }
 
-function encodeAttempts(attempts: FailedAttempt[]): string {
+export function encodeAttempts(attempts: FailedAttempt[]): string {
   return attempts.length === 0 ? '[]' : JSON.stringify(attempts.map(toAttemptRecord))
 }
 

@@ -39,6 +39,8 @@ export interface UpstreamCall {
   body: UpstreamBody
   upstream: WireFormat
   access: ProviderAccess
+  /** A redirect is a response: the caller follows it without the credential. */
+  acceptsRedirect?: true
   /** The provider's wire adapts the request, so the default headers of the dialect do not apply. */
   isAdapted: boolean
 }
@@ -62,7 +64,7 @@ export async function send(
   const { access, upstream } = call
   const received = await sendSigned(gateway, exchange, call)
   const { response, secrets } = received
-  if (response.ok) return received
+  if (response.ok || (call.acceptsRedirect && response.status < 400)) return received
   if (response.status < 400)
     throw unexpectedReplyError(`The provider responded with status ${response.status}.`)
   const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
@@ -98,8 +100,7 @@ async function sendSigned(
   const { access, path, method = 'POST', body } = call
   if (access.problem !== null) throw signInError(new SignInError(access.problem))
   const { baseUrl } = access
-  const isReached = access.isUserNamed || gateway.origins.isRecentlyReached(baseUrl)
-  if (!isReached) await connect(gateway, exchange, baseUrl)
+  await ensureReachable(gateway, exchange, access)
   const url = baseUrl + path + access.query
   const unsigned: HttpRequest = { method, url, headers: buildHeaders(call), body }
   const signature = await sign(gateway, call, unsigned)
@@ -118,7 +119,13 @@ async function sendSigned(
   }
 }
 
-async function connect(gateway: Gateway, exchange: UpstreamExchange, baseUrl: string): Promise<void> {
+/** Throws if the server cannot be connected to, before anything is sent. */
+export async function ensureReachable(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  { baseUrl, isUserNamed }: ProviderAccess,
+): Promise<void> {
+  if (isUserNamed || gateway.origins.isRecentlyReached(baseUrl)) return
   try {
     const work = gateway.origins.probe(baseUrl)
     await withDeadline(gateway.settings.limits.connect, work, timeoutError)

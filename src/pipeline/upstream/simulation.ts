@@ -23,7 +23,7 @@ export function buildSimulateOptions({ settings }: Gateway, { signal }: Upstream
 }
 
 /** Rejects when the signal aborts first, and leaves no listener on it. */
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)

@@ -1,0 +1,22 @@
+import { findJobCosts, openContents, type VideoJob } from '../../account/video-jobs.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { Db } from '../../db/db.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+
+export interface VideoUsage {
+  cost: number
+  is_byok: boolean
+}
+
+/** What the ledger has charged for a job; null until it is settled, or if nothing reached a provider. */
+export async function findJobUsage(db: Db, job: VideoJob): Promise<VideoUsage | null> {
+  const cost = (await findJobCosts(db, [job.generation_id])).get(job.generation_id)
+  return cost ? { cost: usdFromNanos(cost.cost_nanos), is_byok: cost.is_byok === 1 } : null
+}
+
+/** URLs of this API: they need the key, and so does everything else about the job. */
+export function listContentUrls({ vault }: Gateway, job: VideoJob, origin: string): string[] {
+  return openContents(vault, job).map(
+    (_, index) => `${origin}/api/v1/videos/${job.id}/content?index=${index}`,
+  )
+}
