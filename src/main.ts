@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from './account/bootstrap.ts'
 import { ResponseQuota } from './account/response-quota.ts'
+import { releaseLeases } from './account/video-jobs.ts'
 import { AccountCache } from './app/account-cache.ts'
 import {
   findExposedSecretFile,
@@ -185,6 +186,7 @@ export async function serve(config: Config): Promise<void> {
   await sendHeartbeat(gateway)
   await settleOrphanedHolds(gateway)
   assertNoNewerHolds(gateway)
+  if (!isPostgresUrl(config.databaseUrl)) await releaseLeases(gateway.db)
   // Before the startup message: a supervisor may send a signal as soon as it reads it.
   const stopped = waitForStopSignal()
   process.on('SIGHUP', () => reloadGateway(gateway))

@@ -153,6 +153,15 @@ export async function claimDueJobs(
   return claimed
 }
 
+/** For a process that has just started, where no other can be running: the leases of earlier ones mean nothing. */
+export async function releaseLeases(db: Db): Promise<void> {
+  await db
+    .updateTable('video_jobs')
+    .set({ lease_owner: null, lease_until: null })
+    .where('lease_owner', 'is not', null)
+    .execute()
+}
+
 /** False if another node has taken the job over. */
 export async function updateHeldJob(
   db: Db,

@@ -23,12 +23,15 @@ export class FaultScenario {
   readonly #settings: string
   readonly #running = new Set<GatewayProcess>()
 
+  /** After which the jobs of a node are taken over; null for the default. */
+  leaseMs: number | null = null
+
   /** Without a URL, on SQLite. */
-  constructor(databaseUrl?: string) {
+  constructor(databaseUrl?: string, settings?: string) {
     this.#settings = join(this.#folder, 'headgate.yaml')
     this.killFile = join(this.#folder, 'kill')
     this.databaseUrl = databaseUrl ?? join(this.#folder, 'headgate.sqlite')
-    writeFileSync(this.#settings, buildSettings(this.vendor))
+    writeFileSync(this.#settings, settings ?? buildSettings(this.vendor))
     writeFileSync(this.killFile, '')
   }
 
@@ -48,6 +51,7 @@ export class FaultScenario {
       HEADGATE_CONFIG: this.#settings,
       HEADGATE_KILL_FILE: this.killFile,
       ...(this.silentMs !== null && { HEADGATE_SILENT_MS: String(this.silentMs) }),
+      ...(this.leaseMs !== null && { HEADGATE_LEASE_MS: String(this.leaseMs) }),
       DATABASE_URL: isFile ? `sqlite:${this.databaseUrl}` : this.databaseUrl,
     })
     this.#running.add(gateway)
@@ -186,9 +190,10 @@ const openScenarios: { close: () => Promise<void> }[] = []
 export async function createScenario(
   kind: DatabaseKind,
   serverUrl = process.env.TEST_DATABASE_URL ?? '',
+  settings?: string,
 ): Promise<FaultScenario> {
   const database = kind === 'postgres' ? await createDatabase(serverUrl) : null
-  const scenario = new FaultScenario(database?.url)
+  const scenario = new FaultScenario(database?.url, settings)
   openScenarios.push({
     close: async () => {
       await scenario.close()

@@ -44,4 +44,18 @@ export const replayPoints = [
   'after a settlement is committed',
 ] as const
 
-export type KillPoint = (typeof postgresPoints)[number] | (typeof sqlitePoints)[number]
+/** Points of a video job, in the order it passes them. */
+export const videoPoints = [
+  'after a video job is stored',
+  'after a video job is marked as being sent',
+  'after a provider accepted a video job',
+  'after a video job is marked as sent',
+  'after a video job is polled',
+  'after a video is downloaded',
+  'after a webhook is delivered',
+] as const
+
+export type KillPoint =
+  | (typeof videoPoints)[number]
+  | (typeof postgresPoints)[number]
+  | (typeof sqlitePoints)[number]

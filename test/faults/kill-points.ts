@@ -46,6 +46,7 @@ if (isMainThread) {
   await watchJournal()
   await watchStreams()
   await watchPostgres()
+  await watchVideoJobs()
   watchThreads()
 } else watchSqlite()
 
@@ -144,6 +145,36 @@ function runOneByOne(batch: Batch, transaction: Transaction): Batch {
       }
     },
   }
+}
+
+/** By the statements on jobs, and by the requests to the provider. */
+async function watchVideoJobs(): Promise<void> {
+  const { leaseTimes } = await import('../../src/pipeline/video/lease.ts')
+  const leaseMs = Number(process.env.HEADGATE_LEASE_MS)
+  if (leaseMs) Object.assign(leaseTimes, { leaseMs, renewMs: leaseMs / 4 })
+  const { DefaultQueryExecutor } = await import('kysely')
+  const { executeQuery } = DefaultQueryExecutor.prototype
+  DefaultQueryExecutor.prototype.executeQuery = async function (query) {
+    const result = await executeQuery.call(this, query)
+    if (!/^(?:insert into|update) "video_jobs"/.test(query.sql)) return result as never
+    if (query.sql.startsWith('insert')) {
+      killIfArmed('after a video job is stored')
+      return result as never
+    }
+    if (query.parameters.includes('sending')) killIfArmed('after a video job is marked as being sent')
+    if (query.parameters.includes('sent')) killIfArmed('after a video job is marked as sent')
+    if (query.sql.includes('"polls"')) killIfArmed('after a video job is polled')
+    if (query.sql.includes('"webhook_attempts"')) killIfArmed('after a webhook is delivered')
+    return result as never
+  }
+  const plainFetch = globalThis.fetch
+  globalThis.fetch = Object.assign(async (...args: Parameters<typeof fetch>) => {
+    const response = await plainFetch(...args)
+    if (args[1]?.method === 'POST' && String(args[0]).endsWith('/videos'))
+      killIfArmed('after a provider accepted a video job')
+    if (String(args[0]).endsWith('/content')) killIfArmed('after a video is downloaded')
+    return response
+  }, plainFetch)
 }
 
 /** Threads load this too. */

@@ -3,11 +3,13 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { countActiveKeys, disableKeys } from '../../account/keys.ts'
 import { addWorkspace, lockOrganization } from '../../account/organizations.ts'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
+import { assertCallbackAllowed, videoSecretContext } from '../../pipeline/video/webhook.ts'
 import { budgetOperations } from './budgets.ts'
 import { memberOperations } from './members.ts'
 import { createBody, toSettingColumns, toWorkspaceRecord, updateBody, workspaceRecord } from './record.ts'
@@ -83,13 +85,15 @@ const updateWorkspaceOperation = defineOperation({
   body: updateBody,
   errors: [404, 409],
   response: workspaceResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: ({ gateway, caller, params, body }) => {
+    assertCallbackAllowed(gateway, body.video_callback_url, 'video_callback_url')
+    return gateway.db.transaction().execute(async (tx) => {
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      const changes = toSettingColumns(body)
+      const changes = { ...toSettingColumns(body), ...sealVideoSecret(gateway, workspace, body) }
       if (Object.keys(changes).length === 0) return { data: toWorkspaceRecord(workspace) }
       return { data: toWorkspaceRecord(await updateWorkspace(tx, gateway.clock, workspace.id, changes)) }
-    }),
+    })
+  },
 })
 
 const deleteWorkspaceOperation = defineOperation({
@@ -127,6 +131,15 @@ export const workspaceOperations = [
   ...memberOperations,
   ...budgetOperations,
 ]
+
+function sealVideoSecret(
+  { vault }: Gateway,
+  { id }: Workspace,
+  { video_callback_secret: secret }: { video_callback_secret?: string | null | undefined },
+): Pick<Partial<Workspace>, 'sealed_video_secret'> {
+  if (secret === undefined) return {}
+  return { sealed_video_secret: secret === null ? null : vault.seal(secret, videoSecretContext(id)) }
+}
 
 async function rejectActiveKeys(tx: Db, clock: Clock, workspace: Workspace): Promise<void> {
   const active = await countActiveKeys(tx, clock, { workspaceId: workspace.id })

@@ -41,6 +41,8 @@ export const workspaceRecord = z
     is_data_discount_logging_enabled: z.boolean(),
     is_observability_broadcast_enabled: z.boolean(),
     disabled_server_tools: z.array(z.string()).nullable(),
+    video_callback_url: z.string().nullable(),
+    has_video_callback_secret: z.boolean(),
     created_by: z.string().nullable(),
     created_at: z.string(),
     updated_at: z.string().nullable(),
@@ -79,10 +81,27 @@ const settingFields = {
 }
 
 export const createBody = z.strictObject({ name, slug, ...settingFields })
-export const updateBody = z.strictObject({ name: name.optional(), slug: slug.optional(), ...settingFields })
+export const updateBody = z.strictObject({
+  name: name.optional(),
+  slug: slug.optional(),
+  ...settingFields,
+  video_callback_url: z
+    .url({ protocol: /^https?$/ })
+    .max(2048)
+    .nullish()
+    .describe('The https URL that receives webhooks of video jobs whose request names no other.'),
+  video_callback_secret: z
+    .string()
+    .min(16)
+    .max(256)
+    .nullish()
+    .describe('Signs the webhooks of video jobs. It is never returned.'),
+})
 
 /** Converts only the fields that were sent. */
-export function toSettingColumns(body: z.output<typeof updateBody>): Partial<WorkspaceSettings> {
+export function toSettingColumns(
+  body: Omit<z.output<typeof updateBody>, 'video_callback_secret'>,
+): Partial<WorkspaceSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.slug !== undefined && { slug: body.slug }),
@@ -105,6 +124,7 @@ export function toSettingColumns(body: z.output<typeof updateBody>): Partial<Wor
     ...(body.is_observability_broadcast_enabled !== undefined && {
       broadcast_enabled: toFlag(body.is_observability_broadcast_enabled),
     }),
+    ...(body.video_callback_url !== undefined && { video_callback_url: body.video_callback_url }),
     ...(body.disabled_server_tools !== undefined && {
       disabled_server_tools: body.disabled_server_tools?.length
         ? encodeList(body.disabled_server_tools)
@@ -130,6 +150,8 @@ export function toWorkspaceRecord(workspace: Workspace): z.input<typeof workspac
     is_data_discount_logging_enabled: workspace.data_discount_logging_enabled === 1,
     is_observability_broadcast_enabled: workspace.broadcast_enabled === 1,
     disabled_server_tools: decodeList(workspace.disabled_server_tools),
+    video_callback_url: workspace.video_callback_url,
+    has_video_callback_secret: workspace.sealed_video_secret !== null,
     created_by: workspace.created_by,
     created_at: workspace.created_at,
     updated_at: workspace.updated_at,

@@ -62,10 +62,10 @@ export const videoRequest = z
       .optional()
       .describe('A completed job of the same model to continue or edit, at the same endpoint.'),
     callback_url: z
-      .url({ protocol: /^https$/ })
+      .url({ protocol: /^https?$/ })
       .max(2048)
       .optional()
-      .describe('Receives a webhook when the job ends, instead of the default of the workspace.'),
+      .describe('An https URL that receives a webhook when the job ends, instead of the workspace default.'),
     provider: providerPreferences
       .extend({
         options: z

@@ -36,6 +36,7 @@ import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace, type RequestTrace } from '../settlement/trace.ts'
 import { buildLease, withLease } from './lease.ts'
 import { type AcceptedVideo, submitVideo, videoTask } from './submit.ts'
+import { assertCallbackAllowed } from './webhook.ts'
 
 type IncomingVideo = Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest'> & { body: VideoRequestBody }
 
@@ -53,6 +54,7 @@ export async function createVideoJob(
   encodeJob: (job: VideoJob) => JsonObject,
 ): Promise<Response> {
   const { body, caller } = incoming
+  assertCallbackAllowed(gateway, body.callback_url, 'callback_url')
   const previous = await findPrevious(gateway, incoming)
   const call: VideoCall = { ...decodeVideoRequest(body), previous: previous?.reference ?? null }
   const request = await parseMediaRequest(
@@ -136,8 +138,7 @@ async function storeJob(
   const { db, vault, clock, settings } = gateway
   const id = `video_${newTimeOrderedHex()}`
   const workspaceId = caller.key.workspace_id
-  const callbackUrl =
-    body.callback_url ?? (await findVideoCallback(db, workspaceId))?.video_callback_url ?? null
+  const workspace = await findVideoCallback(db, workspaceId)
   const lease = buildLease(gateway)
   const job: VideoJob = {
     id,
@@ -153,7 +154,7 @@ async function storeJob(
     region,
     request: sealJson(vault, id, {
       call: media,
-      callbackUrl,
+      callbackUrl: body.callback_url ?? workspace?.video_callback_url ?? null,
       origin: resolvePublicOrigin(gateway, httpRequest),
     }),
     sent: null,

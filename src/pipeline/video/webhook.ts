@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { findVideoCallback, openJobRequest, updateHeldJob, type VideoJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
+import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { findJobUsage, listContentUrls } from './record.ts'
 
 const minuteMs = 60_000
@@ -9,6 +11,16 @@ const minuteMs = 60_000
 const retryDelaysMs = [0.5, 2, 10, 60, 360].map((minutes) => minutes * minuteMs)
 const timeoutMs = 15_000
 const maxResponseBytes = 64 * 1024
+
+/** Only https, unless the operator allows the address. */
+export function assertCallbackAllowed(
+  { settings }: Gateway,
+  url: string | null | undefined,
+  field: string,
+): void {
+  const problem = url ? findUrlProblem(URL.parse(url), settings.egress.allow_private) : null
+  if (problem !== null) throw invalidFieldError(field, problem)
+}
 
 /** Never throws. A webhook may be sent twice, with the same idempotency key. */
 export async function deliverWebhook(gateway: Gateway, job: VideoJob): Promise<void> {
