@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test'
+import { toFile } from 'openai'
+import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
+import { rejection, useLab } from './lab.ts'
+import { openaiClient, openRouterClient } from './sdks.ts'
+
+const lab = useLab()
+const model = 'sandbox/filmmaker'
+
+/** Does what is due minutes later: then the job is over. */
+async function finishJobs(): Promise<void> {
+  const { gateway, clock } = lab().server
+  for (let round = 0; round < 3; round++) {
+    clock.advance(60_000)
+    await runVideoJobs(gateway)
+    await gateway.videoTasks.idle()
+  }
+  clock.release()
+}
+
+test('openai: videos.create, retrieve, downloadContent, list and delete', async () => {
+  const { videos } = openaiClient(lab())
+  const created = await videos.create({ model, prompt: 'A fox', seconds: '4', size: '1280x720' })
+  expect(created).toMatchObject({
+    object: 'video',
+    status: 'queued',
+    model,
+    seconds: '4',
+    size: '1280x720',
+    prompt: 'A fox',
+    progress: 0,
+    error: null,
+  })
+  await finishJobs()
+  const done = await videos.retrieve(created.id)
+  expect(done).toMatchObject({ id: created.id, status: 'completed', progress: 100 })
+  expect(done.completed_at).toBeGreaterThanOrEqual(created.created_at)
+  const content = Buffer.from(await (await videos.downloadContent(created.id)).arrayBuffer())
+  expect(content.toString('latin1', 4, 8)).toBe('ftyp')
+  const ids: string[] = []
+  for await (const video of videos.list({ limit: 1 })) ids.push(video.id)
+  expect(ids).toContain(created.id)
+  expect(await videos.delete(created.id)).toEqual({ id: created.id, object: 'video.deleted', deleted: true })
+  expect(await rejection(videos.retrieve(created.id))).toMatchObject({ status: 404 })
+})
+
+test('openai: a failed job, and a picture as a file, which this model does not take', async () => {
+  const { videos } = openaiClient(lab())
+  const { id } = await videos.create({ model, prompt: 'sandbox:fail=1 A fox' })
+  await finishJobs()
+  expect(await videos.retrieve(id)).toMatchObject({
+    status: 'failed',
+    error: { code: 'video_failed', message: expect.stringContaining('directed') },
+  })
+  const input_reference = await toFile(Buffer.from(greyPixelPng, 'base64'), 'grey.png', { type: 'image/png' })
+  expect(await rejection(videos.create({ model, prompt: 'A fox', input_reference }))).toMatchObject({
+    status: 400,
+    message: expect.stringContaining('frame_images'),
+  })
+})
+
+test('@openrouter/sdk: generate, getGeneration, getVideoContent and listVideosModels, with strict validation', async () => {
+  const { videoGeneration } = openRouterClient(lab())
+  const request = { model, prompt: 'A fox', duration: 4, resolution: '720p' as const, aspectRatio: '16:9' as const }
+  const created = await videoGeneration.generate({ videoGenerationRequest: request })
+  expect(created.status).toBe('pending')
+  await finishJobs()
+  const done = await videoGeneration.getGeneration({ jobId: created.id })
+  expect(done).toMatchObject({ status: 'completed', usage: { cost: 0.2, isByok: false } })
+  expect(done.unsignedUrls).toHaveLength(1)
+  const stream = await videoGeneration.getVideoContent({ jobId: created.id })
+  const content = Buffer.concat(await Array.fromAsync(stream))
+  expect(content.toString('latin1', 4, 8)).toBe('ftyp')
+  const { data } = await videoGeneration.listVideosModels()
+  expect(data.map(({ id }) => id)).toContain(model)
+})
