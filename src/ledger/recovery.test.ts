@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
+import { jobOwner } from './engine.ts'
 import { ClusterNode } from './recovery.ts'
 
 describeOnEachDatabase('a node of a cluster', (server) => {
@@ -50,6 +51,19 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     expect(await look(watching, 0)).toBe(0)
     expect(await look(watching, 300_000)).toBe(0)
     expect(await look(watching, 30_000)).toBe(0)
+  })
+
+  test('R39 the hold of a job is no orphan, whichever node ended', async () => {
+    const { db } = server().gateway
+    await leaveHold(jobOwner)
+    const id = `gen-of-${jobOwner}`
+    await db.updateTable('holds').set({ expires_at: '2000-01-01' }).where('id', '=', id).execute()
+    await new ClusterNode(true).settleOrphans(db, server().gateway.ledger, now)
+    const watching = newNode()
+    for (let looked = 0; looked < 5; looked++) await look(watching, 50_000)
+    const left = () => db.selectFrom('holds').select('id').where('id', '=', id).execute()
+    expect(await left()).toEqual([{ id }])
+    await db.deleteFrom('holds').where('id', '=', id).execute()
   })
 
   test('R7 leaves the hold of a newer version to that version, and settles the others', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { toFile } from 'openai'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
+import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { rejection, useLab } from './lab.ts'
 import { openaiClient, openRouterClient } from './sdks.ts'
 
@@ -62,7 +62,13 @@ test('openai: a failed job, and a picture as a file, which this model does not t
 
 test('@openrouter/sdk: generate, getGeneration, getVideoContent and listVideosModels, with strict validation', async () => {
   const { videoGeneration } = openRouterClient(lab())
-  const request = { model, prompt: 'A fox', duration: 4, resolution: '720p' as const, aspectRatio: '16:9' as const }
+  const request = {
+    model,
+    prompt: 'A fox',
+    duration: 4,
+    resolution: '720p' as const,
+    aspectRatio: '16:9' as const,
+  }
   const created = await videoGeneration.generate({ videoGenerationRequest: request })
   expect(created.status).toBe('pending')
   await finishJobs()

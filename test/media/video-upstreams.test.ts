@@ -10,7 +10,8 @@ const png = 'data:image/png;base64,iVBORw0KGgo='
 
 function buildSettings(first: string, second: string): string {
   const skus = 'pricing_skus: { per_second_720p: "0.1", per_second_1080p: "0.3" }'
-  const sizes = 'supported_durations: [4, 8], supported_resolutions: [720p, 1080p], supported_aspect_ratios: ["16:9", "9:16"]'
+  const sizes =
+    'supported_durations: [4, 8], supported_resolutions: [720p, 1080p], supported_aspect_ratios: ["16:9", "9:16"]'
   const model = (id: string, endpoints: string[], extra = '') => `
   - id: test/${id}
     name: ${id}
@@ -61,7 +62,12 @@ describeWithUpstreams(
       expect(created.headers.get('x-headgate-dropped')).toBe('seed')
       const ended = await runToEnd(server(), created.body.id)
       expect(ended).toMatchObject({ status: 'completed', usage: { cost: 2.4, is_byok: false } })
-      expect(calls(first)).toEqual(['POST /v1/videos', 'GET /v1/videos/v-1', 'GET /v1/videos/v-1', 'GET /v1/videos/v-1/content'])
+      expect(calls(first)).toEqual([
+        'POST /v1/videos',
+        'GET /v1/videos/v-1',
+        'GET /v1/videos/v-1',
+        'GET /v1/videos/v-1/content',
+      ])
       expect(first.requests[0]?.json).toEqual({
         model: 'film-1',
         prompt: 'A fox',
@@ -100,7 +106,10 @@ describeWithUpstreams(
             {
               prompt: 'A fox',
               referenceImages: [
-                { image: { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' }, referenceType: 'asset' },
+                {
+                  image: { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' },
+                  referenceType: 'asset',
+                },
               ],
             },
           ],
@@ -112,18 +121,28 @@ describeWithUpstreams(
         `GET /v1beta/${name}`,
         'GET /v1beta/files/f1:download',
       ])
-      expect(first.requests.at(-1)).toMatchObject({ query: 'alt=media', headers: { 'x-goog-api-key': 'vendor-secret' } })
+      expect(first.requests.at(-1)).toMatchObject({
+        query: 'alt=media',
+        headers: { 'x-goog-api-key': 'vendor-secret' },
+      })
       expect(JSON.stringify(second.requests[0]?.headers)).not.toContain('vendor-secret')
     })
 
     test('Google: images must be data URLs, and a filtered video has failed', async () => {
       const { first } = bench()
-      const frame = { type: 'image_url', image_url: { url: 'https://example.com/a.png' }, frame_type: 'first_frame' }
+      const frame = {
+        type: 'image_url',
+        image_url: { url: 'https://example.com/a.png' },
+        frame_type: 'first_frame',
+      }
       const rejected = await createVideo(server(), { model: 'test/veo', frame_images: [frame] })
       expect(rejected.body.error.message).toStartWith('frame_images: must be images as data URLs')
       const name = 'models/film-1/operations/op2'
       const filtered = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['A person is shown.'] }
-      first.enqueue({ json: { name } }, { json: { name, done: true, response: { generateVideoResponse: filtered } } })
+      first.enqueue(
+        { json: { name } },
+        { json: { name, done: true, response: { generateVideoResponse: filtered } } },
+      )
       const created = await createVideo(server(), { model: 'test/veo' })
       const ended = await runToEnd(server(), created.body.id)
       expect(ended).toMatchObject({ status: 'failed', error: 'A person is shown.' })
@@ -144,7 +163,11 @@ describeWithUpstreams(
       const ended = await runToEnd(server(), created.body.id)
       // The provider made less than was requested.
       expect(ended).toMatchObject({ status: 'completed', usage: { cost: 0.6 } })
-      expect(calls(first)).toEqual(['POST /v1/videos/generations', 'GET /v1/videos/r-1', 'GET /v1/videos/r-1'])
+      expect(calls(first)).toEqual([
+        'POST /v1/videos/generations',
+        'GET /v1/videos/r-1',
+        'GET /v1/videos/r-1',
+      ])
       expect(first.requests[0]?.json).toEqual({
         model: 'film-1',
         prompt: 'A fox',
@@ -153,14 +176,20 @@ describeWithUpstreams(
         aspect_ratio: '16:9',
       })
       expect(second.requests[0]?.headers).not.toHaveProperty('authorization')
-      first.enqueue({ json: { request_id: 'r-2' } }, { json: { status: 'failed', error: { message: 'Not today.' } } })
+      first.enqueue(
+        { json: { request_id: 'r-2' } },
+        { json: { status: 'failed', error: { message: 'Not today.' } } },
+      )
       const failed = await runToEnd(server(), (await createVideo(server(), { model: 'test/jobs' })).body.id)
       expect(failed).toMatchObject({ status: 'failed', error: 'Not today.' })
     })
 
     test('previous_job_id is sent to the endpoint that made the video', async () => {
       const { first, second } = bench()
-      first.enqueue({ json: { request_id: 'r-1' } }, { json: { status: 'done', video: { url: `${second.url}/1.mp4` } } })
+      first.enqueue(
+        { json: { request_id: 'r-1' } },
+        { json: { status: 'done', video: { url: `${second.url}/1.mp4` } } },
+      )
       second.enqueue({ text: mp4 })
       const previous = await runToEnd(server(), (await createVideo(server(), { model: 'test/jobs' })).body.id)
       first.enqueue({ json: { request_id: 'r-2' } }, { json: { status: 'expired' } })
@@ -223,7 +252,10 @@ describeWithUpstreams(
         const abort = new AbortController()
         const creating = fetch(`${server().url}/api/v1/videos`, {
           method: 'POST',
-          headers: { authorization: `Bearer ${server().own.inferenceKey}`, 'content-type': 'application/json' },
+          headers: {
+            authorization: `Bearer ${server().own.inferenceKey}`,
+            'content-type': 'application/json',
+          },
           body: JSON.stringify({ model: 'test/one', prompt: 'A fox' }),
           signal: abort.signal,
         }).catch(() => null)
@@ -278,12 +310,15 @@ describeWithUpstreams(
 
     test('R39 R15 a job uses the BYOK key it was created with, for a fee; if that is deleted, it fails', async () => {
       const { first } = bench()
-      const made = await server().call('POST', '/byok', { body: { provider: 'one', key: 'own-secret-0123456789' } })
+      const made = await server().call('POST', '/byok', {
+        body: { provider: 'one', key: 'own-secret-0123456789' },
+      })
       first.enqueue({ json: { id: 'v-1' } }, { json: { id: 'v-1', status: 'completed' } }, { text: mp4 })
       const created = await createVideo(server(), { model: 'test/one' })
       const ended = await runToEnd(server(), created.body.id)
       expect(ended.usage).toEqual({ cost: 0.02, is_byok: true })
-      for (const { headers } of first.requests) expect(headers.authorization).toBe('Bearer own-secret-0123456789')
+      for (const { headers } of first.requests)
+        expect(headers.authorization).toBe('Bearer own-secret-0123456789')
       first.enqueue({ json: { id: 'v-2' } })
       const second = await createVideo(server(), { model: 'test/one' })
       await server().call('DELETE', `/byok/${made.body.data.id}`)
