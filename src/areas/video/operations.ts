@@ -21,6 +21,7 @@ import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 import { readVideo, removeVideos } from '../../pipeline/video/content.ts'
 import { createVideoJob } from '../../pipeline/video/create.ts'
+import { findVideoDialect } from '../../pipeline/video/problems.ts'
 import { findJobUsage } from '../../pipeline/video/record.ts'
 import { readVideoForm } from './form.ts'
 import { isOpenAiClient, type SettledJob, toJobRecord, toOpenAiVideo, videoJobResponse } from './shapes.ts'
@@ -55,7 +56,7 @@ const listVideoModels = defineOperation({
   response: z.strictObject({ data: z.array(videoModel) }),
   handle: async (context) => ({
     data: (await listReachableModels(context, context.query))
-      .filter((model) => model.output_modalities.includes('video'))
+      .filter(canMakeVideos)
       .map((model) => toVideoModel(model)),
   }),
 })
@@ -214,8 +215,13 @@ function toShape({ gateway, httpRequest }: JobContext, settled: SettledJob) {
     : toJobRecord(gateway, settled, resolvePublicOrigin(gateway, httpRequest))
 }
 
+/** Some endpoint speaks a format of video jobs. */
+function canMakeVideos({ output_modalities, endpoints }: Model): boolean {
+  return output_modalities.includes('video') && endpoints.some((endpoint) => findVideoDialect(endpoint))
+}
+
 function toVideoModel(model: Model): z.input<typeof videoModel> {
-  const { video } = model
+  const { video } = model.top_endpoint
   return {
     id: model.id,
     canonical_slug: model.canonical_slug,

@@ -49,8 +49,8 @@ export const geminiVideo: VideoDialect = {
   },
 }
 
-/** It is part of a path. */
-const namePattern = /^(?:[\w.-]+\/){1,9}[\w.-]+$/
+/** It is part of a path, which it must not leave. */
+const namePattern = /^(?:\w[\w.-]*\/){1,9}\w[\w.-]*$/
 
 function encodeInstance({ prompt, firstFrame, lastFrame, references, previous }: VideoCall): JsonObject {
   const images = references.map(({ url }) => ({ image: encodeImage(url), referenceType: 'asset' }))

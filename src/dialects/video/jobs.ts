@@ -34,7 +34,9 @@ export function createJobsDialect(format: VideoJobFormat): VideoDialect {
       }
     },
 
-    findProblem({ previous }) {
+    findProblem({ previous, references }) {
+      if (references.some(({ kind }) => kind !== 'image'))
+        return { field: 'input_references', problem: 'must be images for the provider of this model' }
       if (previous === null || format.continuation) return null
       return { field: 'previous_job_id', problem: 'is not supported by the provider of this model' }
     },
@@ -48,7 +50,8 @@ export function createJobsDialect(format: VideoJobFormat): VideoDialect {
     },
 
     decodeProgress(body) {
-      const status = format.states[asString(getPath(body, format.state)) ?? '']
+      const state = asString(getPath(body, format.state)) ?? ''
+      const status = Object.hasOwn(format.states, state) ? format.states[state] : undefined
       if (status === undefined) return null
       if (status === 'completed') return decodeCompleted(body, format)
       if (status === 'pending' || status === 'in_progress')

@@ -30,11 +30,19 @@ export const videoTask: MediaTask<VideoCall, VideoDialect, string> = {
   listAllowedOptions: ({ video }) => video?.allowed_passthrough_parameters ?? [],
   receive: async (exchange, upstream, { dialect }) => {
     const id = dialect.decodeSubmission(await readJsonBody(exchange, upstream))
-    if (id === null) throw unexpectedReplyError('The provider sent a reply without the id of the job.')
+    if (id === null || !isPlausibleId(id))
+      throw unexpectedReplyError('The provider sent a reply without the id of the job.')
     exchange.release()
     return id
   },
   simulate: () => undefined,
+}
+
+const maxIdLength = 512
+
+/** It is stored, and a text in PostgreSQL has no NUL. */
+function isPlausibleId(id: string): boolean {
+  return id.length <= maxIdLength && !id.includes('\0')
 }
 
 /** Where a job was accepted. */
