@@ -1,4 +1,4 @@
-import type { Insertable, Selectable, Updateable } from 'kysely'
+import { CompiledQuery, type Insertable, type Selectable, type Updateable } from 'kysely'
 import type { VideoCall, VideoEnd } from '../call/video.ts'
 import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
@@ -192,6 +192,11 @@ export interface EndedJob {
 export function buildJobEnd(db: Db, id: string, ended: EndedJob): Statement {
   const { sql, parameters } = updateActiveJob(db, id, ended).compile()
   return { sql, values: parameters }
+}
+
+/** What is logged of a job's request, in workspaces that log content. */
+export async function runJobStatements(db: Db, statements: readonly Statement[]): Promise<void> {
+  for (const { sql, values } of statements) await db.executeQuery(CompiledQuery.raw(sql, [...values]))
 }
 
 /** For a job without a hold, whose settlement has no effect. */

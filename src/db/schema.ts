@@ -627,7 +627,7 @@ export interface VideoJobTable {
   endpoint_id: string
   byok_key_id: string | null
   region: string
-  /** Sealed JSON: the call, and what a webhook needs. */
+  /** Sealed JSON: the call without its pictures, and what a webhook needs. */
   request: string
   /** JSON: what its settlement needs of the endpoint and of the attempts before it. */
   sent: string | null

@@ -246,6 +246,19 @@ describeWithUpstreams(
         expect([await holds(), await isSound()]).toEqual([[], true])
       })
 
+      test('R39 that fails while the ledger is unavailable keeps its job, which is ended later', async () => {
+        bench().first.enqueue({ status: 400, json: { error: { message: 'No foxes.' } } })
+        const ledger = server().gateway.ledger as { settle: unknown }
+        ledger.settle = () => Promise.reject(new Error('unavailable'))
+        expect((await createVideo(server(), { model: 'test/one' })).status).toBe(400)
+        Reflect.deleteProperty(ledger, 'settle')
+        expect(await holds()).toHaveLength(1)
+        const [job] = (await server().call('GET', '/videos?limit=1')).body.data
+        expect(job.status).toBe('pending')
+        expect(await runToEnd(server(), job.id, 70_000)).toMatchObject({ status: 'failed' })
+        expect([await holds(), await isSound()]).toEqual([[], true])
+      })
+
       test('continues when its client disconnects', async () => {
         const { first } = bench()
         first.enqueue({ json: { id: 'v-3' }, waitMs: 200 })

@@ -280,6 +280,28 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
     await runToEnd(server(), id)
   })
 
+  test('the prompt is logged in a workspace that logs content, and only there', async () => {
+    const path = `/workspaces/${server().own.workspace.id}`
+    const silent = await finish({ prompt: 'A silent fox' })
+    await server().call('PATCH', path, { body: { is_observability_io_logging_enabled: true } })
+    const logged = await finish({ prompt: 'A logged fox' })
+    await server().call('PATCH', path, { body: { is_observability_io_logging_enabled: false } })
+    const read = (id: string) => server().call('GET', `/generation/content?id=${id}`)
+    expect((await read(logged.generation_id)).body.data.input).toEqual({ prompt: 'A logged fox' })
+    expect((await read(silent.generation_id)).status).toBe(404)
+  })
+
+  test('403 for a model that a guardrail does not allow', async () => {
+    const made = await server().call('POST', '/guardrails', {
+      body: { name: 'no films', ignored_models: ['sandbox/filmmaker'] },
+    })
+    const { key: secret, data } = (await server().call('POST', '/keys', { body: { name: 'guarded' } })).body
+    const { id } = made.body.data
+    await server().call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes: [data.hash] } })
+    expect((await createVideo(server(), {}, { key: secret })).status).toBe(403)
+    await server().call('DELETE', `/guardrails/${id}`)
+  })
+
   describe('webhooks', () => {
     const secret = 'a-secret-of-the-receiver'
     const receive = async (work: (receiver: Awaited<ReturnType<typeof startUpstream>>) => Promise<void>) => {

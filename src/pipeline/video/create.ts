@@ -6,6 +6,7 @@ import {
   findVideoJob,
   insertVideoJob,
   openContents,
+  runJobStatements,
   sealJson,
   updateHeldJob,
   type VideoJob,
@@ -26,10 +27,12 @@ import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
 import type { MediaRequest } from '../media/task.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
+import { Transcript } from '../reply/transcript.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { resolvePublicOrigin } from '../request/origin.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admit } from '../settlement/admit.ts'
+import { buildContentStatements } from '../settlement/content-log.ts'
 import { recordOutcome } from '../settlement/observe.ts'
 import { type SettleFn, settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
@@ -153,7 +156,8 @@ async function storeJob(
     byok_key_id: null,
     region,
     request: sealJson(vault, id, {
-      call: media,
+      // Its pictures are sent now or never.
+      call: { ...media, firstFrame: null, lastFrame: null, references: [] },
       callbackUrl: body.callback_url ?? workspace?.video_callback_url ?? null,
       origin: resolvePublicOrigin(gateway, httpRequest),
     }),
@@ -187,6 +191,7 @@ async function placeAndSubmit(
 ): Promise<{ stored: VideoJob; dropped: string[] }> {
   const admission = await admitJob(gateway, request, plan, job)
   const trace = createTrace(request.startedAt, admission.plan)
+  trace.transcript = request.logsContent ? new Transcript() : null
   const settle = settleOnce(gateway, request, admission, trace)
   try {
     const accepted = await submitVideo(gateway, request, admission, trace, job.id)
@@ -240,10 +245,27 @@ async function recordAccepted(
     error: null,
     firstTokenMs: null,
   })
+  await logContent(gateway, request, trace)
   return { ...job, ...changes }
 }
 
-/** Settles a job that no provider accepted, and deletes it: its client gets the error. */
+/** The request of a job is logged when it is accepted: the node that ends the job does not have it. */
+async function logContent(
+  gateway: Gateway,
+  request: MediaRequest<VideoCall>,
+  trace: RequestTrace,
+): Promise<void> {
+  try {
+    await runJobStatements(gateway.db, buildContentStatements(gateway, request, { ...trace, error: null }))
+  } catch (err) {
+    gateway.log.warn({ err, id: request.id }, 'failed to log the content of a generation')
+  }
+}
+
+/**
+ * Settles a job that no provider accepted, and deletes it: its client gets the error. If it cannot be settled now, the
+ * job stays, and ends once its lease has.
+ */
 async function abandonJob(
   gateway: Gateway,
   request: MediaRequest<VideoCall>,
@@ -252,9 +274,13 @@ async function abandonJob(
   job: VideoJob,
   error: unknown,
 ): Promise<Error> {
-  const settleAndDelete: SettleFn = (outcome) => settle(outcome, [buildJobDelete(gateway.db, job.id)])
+  let isSettled = false
+  const settleAndDelete: SettleFn = async (outcome) => {
+    await settle(outcome, [buildJobDelete(gateway.db, job.id)])
+    isSettled = true
+  }
   const failure = await settleFailure(request, trace, settleAndDelete, error)
   // A job that reached no provider is only released, without a statement.
-  await deleteVideoJob(gateway.db, job.id).catch(() => undefined)
+  if (isSettled) await deleteVideoJob(gateway.db, job.id).catch(() => undefined)
   return failure
 }

@@ -71,7 +71,9 @@ export function submitVideo(
       exchange.outliveClient()
       const { media } = completeRequest(request, candidate)
       const sent = describeSubmission(gateway, candidate, translation, media, trace)
-      if (!candidate.endpoint.provider.inProcess) await ensureReachable(gateway, exchange, translation.access)
+      const { access } = translation
+      const isUsable = access.problem === null && !access.endpoint.provider.inProcess
+      if (isUsable) await ensureReachable(gateway, exchange, access)
       await recordSending(gateway, jobId, candidate, sent)
       const upstreamId = await send(gateway, exchange, media, candidate, translation)
       return { upstreamId, sent }

@@ -34,11 +34,10 @@ export async function openJobUpstream(gateway: Gateway, job: VideoJob): Promise<
   if (!model || !endpoint) throw unexpectedReplyError('The endpoint of the job is not in the catalogue.')
   const simulator = simulators.get(endpoint.provider.slug)?.video
   const upstreamId = job.upstream_id ?? ''
-  const call = readJobCall(gateway, job)
   if (simulator) {
     return {
       poll: async () => simulator.poll(upstreamId, gateway.clock.now()),
-      download: () => simulator.render(call),
+      download: () => simulator.render(readJobCall(gateway, job)),
     }
   }
   const byokKey = job.byok_key_id === null ? null : await findByokKey(gateway.db, job.byok_key_id)
