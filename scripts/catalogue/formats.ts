@@ -44,9 +44,12 @@ export function chooseFormats(
   return { ...(dialects.length > 0 && !isWhole && { dialects }), missing }
 }
 
-/** A model with text among its outputs generates its images and audio in the formats of text too. */
+/**
+ * A model with text among its outputs generates its images and audio in the formats of text too. Its outputs do not
+ * show whether it moderates.
+ */
 function listTasks(output: readonly string[]): TaskName[] {
-  const names = Object.keys(tasks) as TaskName[]
+  const names = (Object.keys(tasks) as TaskName[]).filter((task) => task !== 'moderations')
   return names.filter((task) =>
     task === 'text' ? output.includes('text') : tasks[task].outputs.some((name) => output.includes(name)),
   )

@@ -4,7 +4,7 @@ import type { RequestSize } from '../../call/size.ts'
 import { completeVideoCall, listVideoUnits, type VideoCall, type VideoReference } from '../../call/video.ts'
 import type { Model } from '../../catalogue/model.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
-import type { VideoRequestBody } from './schema.ts'
+import { hasOverriddenReferences, type VideoRequestBody } from './schema.ts'
 
 /** The request as a call; `previous` is found by the caller. */
 export function decodeVideoRequest(body: VideoRequestBody): VideoCall {
@@ -21,7 +21,7 @@ export function decodeVideoRequest(body: VideoRequestBody): VideoCall {
     upscaleFactor: body.upscale_factor ?? null,
     firstFrame: decodeInputReference(body) ?? findFrame(body, 'first_frame'),
     lastFrame: findFrame(body, 'last_frame'),
-    references: (body.input_references ?? []).map(decodeReference),
+    references: hasOverriddenReferences(body) ? [] : (body.input_references ?? []).map(decodeReference),
     previous: null,
   }
   const hasPicture = call.firstFrame !== null || call.lastFrame !== null || call.references.length > 0
@@ -32,13 +32,11 @@ export function decodeVideoRequest(body: VideoRequestBody): VideoCall {
 
 /** Fields that say the same thing twice. */
 function rejectAmbiguity(body: VideoRequestBody): void {
-  const { frame_images = [], input_references = [] } = body
+  const { frame_images = [] } = body
   if (body.duration !== undefined && body.seconds !== undefined)
     throw invalidFieldError('seconds', 'cannot be combined with duration')
   if (body.size !== undefined && (body.resolution !== undefined || body.aspect_ratio !== undefined))
     throw invalidFieldError('size', 'cannot be combined with resolution or aspect_ratio')
-  if (frame_images.length > 0 && input_references.length > 0)
-    throw invalidFieldError('input_references', 'cannot be combined with frame_images')
   if (frame_images.length > 0 && body.input_reference !== undefined)
     throw invalidFieldError('input_reference', 'cannot be combined with frame_images')
   if (new Set(frame_images.map(({ frame_type }) => frame_type)).size < frame_images.length)

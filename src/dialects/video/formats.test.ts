@@ -6,7 +6,7 @@ import { decodeVideoRequest, measureVideo, parseDataUrl, toVideoPrompt } from '.
 import { geminiVideo } from './gemini.ts'
 import { createJobsDialect } from './jobs.ts'
 import { openaiVideo } from './openai.ts'
-import { listUnknownFields, videoRequest } from './schema.ts'
+import { listIneffectiveFields, videoRequest } from './schema.ts'
 
 const png = 'data:image/png;base64,iVBORw0KGgo='
 const target = { model: 'film-1', options: { style: 'noir' } }
@@ -43,7 +43,18 @@ describe('the request', () => {
   })
 
   test('unknown fields are listed', () => {
-    expect(listUnknownFields(videoRequest.parse({ model: 'm', colour: 'red' }))).toEqual(['colour'])
+    expect(listIneffectiveFields(videoRequest.parse({ model: 'm', colour: 'red' }))).toEqual(['colour'])
+  })
+
+  test('frames win over references, which are listed', () => {
+    const image_url = { url: 'data:image/png;base64,aGk=' }
+    const body = videoRequest.parse({
+      model: 'm',
+      frame_images: [{ type: 'image_url', image_url, frame_type: 'first_frame' }],
+      input_references: [{ type: 'image_url', image_url }],
+    })
+    expect(decodeVideoRequest(body)).toMatchObject({ firstFrame: image_url.url, references: [] })
+    expect(listIneffectiveFields(body)).toEqual(['input_references'])
   })
 
   test.each(['data:image/png,abc', 'https://example.com/a.png', 'data:;base64,abc'])(

@@ -53,7 +53,7 @@ export const videoRequest = z
       .array(frameImage)
       .max(2)
       .optional()
-      .describe('The first and the last picture of the video. With them, `input_references` is not allowed.'),
+      .describe('The first and the last picture of the video. With them, `input_references` have no effect.'),
     input_references: z.array(inputReference).max(maxReferences).optional(),
     previous_job_id: z
       .string()
@@ -94,7 +94,16 @@ export const videoRequest = z
 
 export type VideoRequestBody = z.output<typeof videoRequest>
 
-/** The fields of a request that this API does not have. */
-export function listUnknownFields(body: VideoRequestBody): string[] {
-  return Object.keys(body).filter((name) => !Object.hasOwn(videoRequest.shape, name))
+/** The fields of a request that change nothing: unknown ones, and references beside frames. */
+export function listIneffectiveFields(body: VideoRequestBody): string[] {
+  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(videoRequest.shape, name))
+  return hasOverriddenReferences(body) ? [...unknown, 'input_references'] : unknown
+}
+
+/** A video begins or ends with frames, or is made after references: frames win. */
+export function hasOverriddenReferences({
+  frame_images = [],
+  input_references = [],
+}: VideoRequestBody): boolean {
+  return frame_images.length > 0 && input_references.length > 0
 }

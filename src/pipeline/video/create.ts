@@ -15,7 +15,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { VideoCall } from '../../call/video.ts'
 import { findModel } from '../../catalogue/lookup.ts'
 import { decodeVideoRequest, measureVideo, toVideoPrompt } from '../../dialects/video/decode.ts'
-import { listUnknownFields, type VideoRequestBody } from '../../dialects/video/schema.ts'
+import { listIneffectiveFields, type VideoRequestBody } from '../../dialects/video/schema.ts'
 import { GatewayError, gatewayError, invalidFieldError, rateLimitError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import { jobOwner } from '../../ledger/engine.ts'
@@ -72,8 +72,8 @@ export async function createVideoJob(
     },
     'video',
   )
-  const unknown = listUnknownFields(body)
-  assertLossless(request, unknown)
+  const ineffective = listIneffectiveFields(body)
+  assertLossless(request, ineffective)
   await enforceActiveLimit(gateway, caller.key.workspace_id)
   return serveRequest(gateway, request, async (plan) => {
     const fit = restrictToPrevious(excludeUnfit(plan, call, videoTask), previous?.job ?? null)
@@ -81,7 +81,7 @@ export async function createVideoJob(
     const { dropped, stored } = await withLease(gateway, job.id, () =>
       placeAndSubmit(gateway, request, fit, job),
     )
-    const headers = buildReplyHeaders(request, [...unknown, ...dropped])
+    const headers = buildReplyHeaders(request, [...ineffective, ...dropped])
     return Response.json(encodeJob(stored), { status: 202, headers })
   })
 }
