@@ -25,7 +25,9 @@ async function leaveOldRecords(db: Db, { rolled, unrolled }: { rolled: number; u
     .execute()
   const owner = { organization_id: 'org', workspace_id: 'w', key_id: 1, user_id: 'u' }
   const cost = { cost_nanos: 1n, hold_nanos: 5n, posting_id: 'post' }
-  const row = { ...blankGeneration, ...owner, ...cost, created_at: at, ended_at: at }
+  // A column of later versions.
+  const { billed_units: _later, ...oldColumns } = blankGeneration
+  const row = { ...oldColumns, ...owner, ...cost, created_at: at, ended_at: at }
   await db
     .insertInto('generations')
     .values(ids.map((id) => ({ ...row, id })))

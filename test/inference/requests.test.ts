@@ -119,10 +119,16 @@ describeWithUpstreams('a request', (bench) => {
       'countResponseTokens',
       'createChatCompletion',
       'createCompletion',
+      'createEmbeddings',
+      'createImages',
       'createMessage',
+      'createModeration',
       'createResponse',
+      'createSpeech',
       'createTranscription',
       'createTranslation',
+      'createVideo',
+      'editImages',
       'generateContent',
       'generateContentOfAuthor',
       'generateContentOfPublisher',
@@ -131,6 +137,7 @@ describeWithUpstreams('a request', (bench) => {
       'ollamaGenerate',
       // Reaches none: see quote.test.ts.
       'quoteRequest',
+      'rerankDocuments',
     ])
   })
 
