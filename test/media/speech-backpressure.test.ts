@@ -29,6 +29,7 @@ function pour(socket: Socket): void {
 }
 
 let server: TestServer
+let impatient: TestServer
 beforeAll(async () => {
   await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve))
   const address = endless.address()
@@ -40,21 +41,34 @@ beforeAll(async () => {
     models: [{ id: 'speech/endless', name: 'Endless', output_modalities: ['speech'], endpoints: [endpoint] }],
   }
   server = await startTestServer('sqlite', { settings: JSON.stringify(settings) })
+  const limits = { total: 1 }
+  impatient = await startTestServer('sqlite', { settings: JSON.stringify({ ...settings, limits }) })
 })
 afterAll(async () => {
   for (const socket of sockets) socket.destroy()
   endless.close()
   await server.stop()
+  await impatient.stop()
 })
+
+function speak({ url, own }: TestServer, input: string, signal: AbortSignal | null = null) {
+  return fetch(`${url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${own.inferenceKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'speech/endless', input, voice: 'v', response_format: 'mp3' }),
+    signal,
+  })
+}
+
+/** Until no connection to the upstream is open. */
+async function waitForClose(): Promise<void> {
+  for (const deadline = Date.now() + 5000; sockets.size > 0 && Date.now() < deadline; ) await Bun.sleep(5)
+  expect(sockets.size).toBe(0)
+}
 
 test('R19 S13 a client that reads slowly slows the upstream down, and memory stays flat', async () => {
   const left = new AbortController()
-  const response = await fetch(`${server.url}/v1/audio/speech`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${server.own.inferenceKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'speech/endless', input: 'x', voice: 'v', response_format: 'mp3' }),
-    signal: left.signal,
-  })
+  const response = await speak(server, 'x', left.signal)
   const reader = response.body?.getReader()
   await reader?.read()
   const before = process.memoryUsage().rss
@@ -63,6 +77,20 @@ test('R19 S13 a client that reads slowly slows the upstream down, and memory sta
   expect(written).toBeLessThan(2 * kernelBytes)
   expect(process.memoryUsage().rss - before).toBeLessThan(2 * kernelBytes)
   left.abort()
-  for (const deadline = Date.now() + 5000; sockets.size > 0 && Date.now() < deadline; ) await Bun.sleep(5)
-  expect(sockets.size).toBe(0)
+  await waitForClose()
+})
+
+test('R4 R5 a client that stops reading until the time of the stream is over pays in full', async () => {
+  const response = await speak(impatient, 'x'.repeat(100))
+  const reader = response.body?.getReader()
+  await reader?.read()
+  await waitForClose()
+  const rest = (async () => {
+    while (!(await reader?.read())?.done);
+  })()
+  expect(rest).rejects.toThrow()
+  await rest.catch(() => undefined)
+  const { db } = impatient.gateway
+  const rows = await db.selectFrom('generations').select(['status', 'cost_nanos']).execute()
+  expect(rows).toEqual([{ status: 'failed', cost_nanos: 1_500_000n }])
 })

@@ -6,10 +6,11 @@ import { timedOut } from '../../lib/coarse-timer.ts'
 import { buildReplyHeaders, listDroppedFields } from '../reply/http-response.ts'
 import { explainError } from '../routing/metadata.ts'
 import type { Admission } from '../settlement/admit.ts'
+import { ignoreOutcome } from '../settlement/observe.ts'
 import { computeCharge, type SettleFn, settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace, type Outcome, type RequestTrace } from '../settlement/trace.ts'
-import { idleTimeoutError, UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
+import { idleTimeoutError, ShutdownError, UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import { toClientError, toFailedAttempt } from '../upstream/failure.ts'
 import { type AcceptedMedia, dispatchMedia } from './dispatch.ts'
 import { buildMediaContext } from './reply-whole.ts'
@@ -67,6 +68,8 @@ class MediaSession<Call> {
   readonly #trace: RequestTrace
   readonly #settle: SettleFn
   readonly #accepted: AcceptedMedia<MediaStream>
+  /** The client read so slowly that the provider may have timed out. */
+  #isClientSlow = false
 
   constructor(
     gateway: Gateway,
@@ -91,8 +94,13 @@ class MediaSession<Call> {
   async *chunks(): AsyncGenerator<Chunk> {
     const stream = this.#accepted.reply
     try {
-      for (let chunk: Chunk | null = stream.first; chunk !== null; chunk = await this.#next())
-        if (chunk.length > 0) yield chunk
+      for (let chunk: Chunk | null = stream.first; chunk !== null; chunk = await this.#next()) {
+        if (chunk.length === 0) continue
+        const sentAt = performance.now()
+        yield chunk
+        const { heartbeat } = this.#gateway.settings.limits
+        if (performance.now() - sentAt > heartbeat) this.#isClientSlow = true
+      }
       const last = await this.#end()
       if (last.length > 0) yield last
     } catch (error) {
@@ -113,8 +121,10 @@ class MediaSession<Call> {
   async #next(): Promise<Chunk | null> {
     const { timer, settings } = this.#gateway
     const chunk = await timer.wait(this.#accepted.reply.next(), settings.limits.idle)
-    if (chunk === timedOut) throw idleTimeoutError()
-    return chunk
+    if (chunk !== timedOut) return chunk
+    const error = idleTimeoutError()
+    this.#accepted.reply.summary.failure = error.failure
+    throw error
   }
 
   async #end(): Promise<Chunk> {
@@ -127,15 +137,24 @@ class MediaSession<Call> {
     return reply.end(buildMediaContext(this.#request, this.#trace, candidate, charge))
   }
 
-  /** An interrupted reply is free. Empty for a client that disconnected. */
+  /** A reply that the provider interrupted is free. Empty for a client that disconnected. */
   async #fail(error: unknown): Promise<Chunk | null> {
     if (this.#request.httpRequest.signal.aborted) return ''
     const clientError = this.#toClientError(error)
     explainError(this.#request, this.#trace.plan, this.#trace, clientError)
-    const outcome = this.#buildOutcome('failed', this.#computeCharge(true), clientError)
+    const isUpstreamBlameless = this.#isUpstreamBlameless(error)
+    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#trace)
+    const outcome = this.#buildOutcome('failed', this.#computeCharge(!isUpstreamBlameless), clientError)
     // A failed settlement is logged; the client is sent the first error.
     await this.#settle(outcome).catch(() => undefined)
     return this.#accepted.reply.fail(clientError)
+  }
+
+  /** The gateway or the client ended a reply that the provider had begun. */
+  #isUpstreamBlameless(error: unknown): boolean {
+    if (error instanceof ShutdownError) return true
+    const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
+    return (isLate || this.#isClientSlow) && this.#accepted.reply.summary.failure === null
   }
 
   #toClientError(error: unknown): GatewayError {

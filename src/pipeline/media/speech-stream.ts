@@ -123,7 +123,10 @@ async function readEvent(
     })
     if (done) return null
     if (event.type === 'audio-delta') return event
-    if (event.type === 'reply-error') throw new UpstreamError(event.failure)
+    if (event.type === 'reply-error') {
+      summary.failure = event.failure
+      throw new UpstreamError(event.failure)
+    }
     if (event.type === 'usage') Object.assign(summary, { usage: event.usage, characters: 0 })
     else summary.isComplete = true
   }
