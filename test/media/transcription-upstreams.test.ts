@@ -52,12 +52,12 @@ describeWithUpstreams(
     function send(
       model: string,
       values: Record<string, string> = {},
-      init: RequestInit & { key?: string } = {},
+      init: RequestInit & { key?: string; file?: File } = {},
     ) {
-      const { key = server().own.inferenceKey, ...rest } = init
+      const { key = server().own.inferenceKey, file = audioFile(wav), ...rest } = init
       const form = new FormData()
       for (const [name, value] of Object.entries({ model: `test/${model}`, ...values })) form.set(name, value)
-      form.set('file', audioFile(wav))
+      form.set('file', file)
       return fetch(`${server().url}/v1/audio/transcriptions`, {
         method: 'POST',
         ...rest,
@@ -80,6 +80,17 @@ describeWithUpstreams(
           seconds: 4,
           cost: 0.0004,
         })
+      })
+
+      test('R2 per second, also if the file says that it is shorter than it is', async () => {
+        const flac = new Uint8Array(2_000_000)
+        // STREAMINFO with 48 kHz and one sample.
+        flac.set([...Buffer.from('fLaC'), 0x80, 0, 0, 34])
+        flac.set([0x0b, 0xb8, 0x02, 0xf0, 0, 0, 0, 1], 18)
+        bench().first.enqueue({ json: { text: 'Hello.', usage: { type: 'duration', seconds: 600 } } })
+        const file = new File([flac], 'speech.flac', { type: 'audio/flac' })
+        expect(await usageOf(send('transcriptions', {}, { file }))).toMatchObject({ cost: 0.06 })
+        expect((await listGenerations(bench()))[0]).toMatchObject({ flag: null })
       })
 
       test('per second of the recording, if the provider does not count', async () => {

@@ -21,6 +21,9 @@ const lowestBitsPerSecond = 6000
 /** Of recordings made in browsers, which do not say how long they are. */
 const usualBitsPerSecond = 32_000
 
+/** Of these the length follows from the sound itself; others say in a header how long they are, which may be false. */
+const measuredFormats: ReadonlySet<AudioFormat> = new Set<AudioFormat>(['wav', 'mp3', 'aac'])
+
 const mediaTypes: Record<AudioFormat, string> = {
   wav: 'audio/wav',
   mp3: 'audio/mpeg',
@@ -61,6 +64,8 @@ export async function readRecording(source: AudioSource): Promise<Recording> {
   for (const [what, claimed] of listClaims(source)) {
     if (claimed !== format) throw invalidFieldError(field, `is ${format}, but its ${what} says ${claimed}`)
   }
+  const isMeasured = measuredFormats.has(format) && durationSeconds !== null
+  const longest = isMeasured ? 0 : (bytes.length * 8) / lowestBitsPerSecond
   return {
     bytes,
     format,
@@ -68,7 +73,7 @@ export async function readRecording(source: AudioSource): Promise<Recording> {
     filename: `audio.${format}`,
     mediaType: mediaTypes[format],
     durationMs: toMilliseconds(durationSeconds ?? (bytes.length * 8) / usualBitsPerSecond),
-    maxDurationMs: toMilliseconds(durationSeconds ?? (bytes.length * 8) / lowestBitsPerSecond),
+    maxDurationMs: toMilliseconds(Math.max(durationSeconds ?? 0, longest)),
   }
 }
 
