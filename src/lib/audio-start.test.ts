@@ -48,6 +48,7 @@ describe('audio that can be played', () => {
     ['mp3', id3],
     ['mp3', Buffer.from('{"error": "no audio"}')],
     ['mp3', Buffer.alloc(5000, 0xff)],
+    ['mp3', Buffer.concat([Buffer.alloc(100_000, 0xff), mpegFrame])],
     ['aac', adtsFrame.subarray(0, 11)],
     ['aac', mpegFrame],
     ['opus', opusHeaders],

@@ -19,9 +19,15 @@ const detectors: Record<AudioFormat, (bytes: Buffer) => boolean> = {
   pcm: (bytes) => bytes.length >= 2,
 }
 
+/** Tags do not count. More would take long to search, and is no recording. */
+const maxBytesBeforeFrame = 64 * 1024
+
 /** A decoder skips what is not a frame. */
 function hasMpegFrame(bytes: Buffer, format: 'mp3' | 'aac'): boolean {
-  for (let at = bytes.indexOf(0xff, skipTags(bytes)); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
+  const start = skipTags(bytes)
+  const end = Math.min(bytes.length, start + maxBytesBeforeFrame)
+  for (let at = start; at < end; at++) {
+    if (bytes[at] !== 0xff) continue
     const frame = readMpegFrame(bytes, at)
     if (frame?.format === format && at + frame.bytes <= bytes.length) return true
   }

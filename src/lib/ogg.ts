@@ -9,7 +9,7 @@ interface OggStream {
 
 export const pageHeaderBytes = 27
 const firstPageFlag = 2
-const pagesPerStep = 2000
+const pagesPerStep = 100
 /** One file after the other, each with its streams. */
 const maxStreams = 1000
 
@@ -83,7 +83,8 @@ interface OggPage {
 export function readOggPage(bytes: Buffer, at: number): OggPage | null {
   if (bytes.toString('latin1', at, at + 4) !== 'OggS') return null
   const bodyStart = at + pageHeaderBytes + (bytes[at + 26] ?? 0)
-  const end = bytes.subarray(at + pageHeaderBytes, bodyStart).reduce((sum, length) => sum + length, bodyStart)
+  let end = bodyStart
+  for (let index = at + pageHeaderBytes; index < bodyStart; index++) end += bytes[index] ?? 0
   return {
     isFirst: ((bytes[at + 5] ?? 0) & firstPageFlag) !== 0,
     serial: bytes.readUInt32LE(at + 14),

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { asObject } from '../../lib/json-values.ts'
 import { providerPreferences } from '../schema/preferences.ts'
 import { sharedFields } from '../schema/shared-fields.ts'
+import { maxDimensions } from './vector.ts'
 
 /** As many as the vendor with the most accepts. */
 export const maxInputs = 2048
-const maxDimensions = 65_536
 
 const text = z.string().min(1)
 const tokens = z.array(z.int().min(0)).min(1)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { NumberList } from '../../lib/number-lists.ts'
-import { convertVector, encodeVector } from './vector.ts'
+import { convertVector, encodeVector, maxDimensions } from './vector.ts'
 
 const numbers = fc
   .array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 })
@@ -40,6 +40,19 @@ describe('vectors', () => {
     for (const text of ['[1,,2]', '[1,]']) {
       expect(convertVector(new NumberList(text), 'float')).toBeNull()
       expect(convertVector(new NumberList(text), 'base64')).toBeNull()
+    }
+  })
+
+  test('S13 none is longer than those that can be requested', () => {
+    const longest = new Float32Array(maxDimensions).fill(-0.12345678)
+    const tooLong = new Float32Array(4 * maxDimensions).fill(-0.12345678)
+    for (const encoding of ['float', 'base64'] as const) {
+      const convert = (numbers: Float32Array) => [
+        convertVector(new NumberList(encodeVector(numbers, 'float')), encoding),
+        convertVector(JSON.parse(encodeVector(numbers, 'base64')), encoding),
+      ]
+      expect(convert(longest)).toEqual([expect.any(String), expect.any(String)])
+      expect(convert(tooLong)).toEqual([null, null])
     }
   })
 })

@@ -4,12 +4,19 @@ import { NumberList } from '../../lib/number-lists.ts'
 /** An embedding as an upstream sent it: numbers, or their float32 bytes in base64. */
 export type Vector = NumberList | string
 
+/** The most numbers of a vector that can be requested. */
+export const maxDimensions = 65_536
+/** Of a number in JSON with all its digits, and of one in base64. */
+const charactersPerNumber = 26
+const charactersPerFloat = 16 / 3
+
 export function asVector(value: unknown): Vector | undefined {
   return value instanceof NumberList || typeof value === 'string' ? value : undefined
 }
 
 /** The JSON text of a vector in another encoding, or its own; null if it is no vector. */
 export function convertVector(vector: Vector, encoding: VectorEncoding): string | null {
+  if (isTooLong(vector)) return null
   if (typeof vector === 'string') {
     if (!isVectorBytes(vector)) return null
     return encoding === 'base64' ? `"${vector}"` : encodeNumbers(decodeBytes(vector))
@@ -17,6 +24,13 @@ export function convertVector(vector: Vector, encoding: VectorEncoding): string 
   if (encoding === 'float') return hasEmptyEntry(vector.text) ? null : vector.text
   const numbers = parseNumbers(vector.text)
   return numbers && encodeVector(Float32Array.from(numbers), 'base64')
+}
+
+/** Converting it would take long. */
+function isTooLong(vector: Vector): boolean {
+  return typeof vector === 'string'
+    ? vector.length > maxDimensions * charactersPerFloat + 4
+    : vector.text.length > maxDimensions * charactersPerNumber
 }
 
 export function encodeVector(numbers: Float32Array, encoding: VectorEncoding): string {
