@@ -1,5 +1,6 @@
 import type { UpstreamFailure } from '../../call/failure.ts'
 import type { ImageEvent, ImageSource, ImagesCall } from '../../call/images.ts'
+import type { Usage } from '../../call/usage.ts'
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { decodeError } from '../gemini/error.ts'
 import { decodeUsage } from '../gemini/usage.ts'
@@ -68,8 +69,15 @@ function decodeReply(body: JsonObject): ImageEvent[] {
   )
   const refusal = images.length === 0 ? findRefusal(body, candidates) : undefined
   if (refusal) return [{ type: 'error', failure: refusal }]
-  const usage = decodeUsage(asObject(body.usageMetadata) ?? {}, 0)
+  const usage = decodeImageUsage(asObject(body.usageMetadata) ?? {})
   return [...images, ...(usage ? [{ type: 'usage' as const, usage }] : [])]
+}
+
+/** All output is the image, unless the vendor says otherwise. */
+function decodeImageUsage(counts: JsonObject): Usage | null {
+  const usage = decodeUsage(counts, 0)
+  if (!usage || Array.isArray(counts.candidatesTokensDetails)) return usage
+  return { ...usage, outputImage: usage.output, output: 0 }
 }
 
 const policyReasons = /SAFETY|PROHIBITED|BLOCKLIST|RECITATION|SPII/

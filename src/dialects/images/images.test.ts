@@ -159,6 +159,14 @@ describe('gemini-images', () => {
     ])
   })
 
+  test('R9 tokens of an unnamed kind are those of the image', () => {
+    const events = imageDialects['gemini-images']?.decodeReply({
+      candidates: [{ content: { parts: [{ inlineData: { data: 'final' } }] } }],
+      usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1290, totalTokenCount: 1299 },
+    })
+    expect(events?.[1]).toMatchObject({ usage: { input: 9, outputImage: 1290, output: 0 } })
+  })
+
   test.each([
     [{ promptFeedback: { blockReason: 'SAFETY' } }, 'SAFETY'],
     [{ candidates: [{ finishReason: 'IMAGE_SAFETY' }] }, 'IMAGE_SAFETY'],
