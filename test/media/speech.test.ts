@@ -171,6 +171,17 @@ describeSpeech('speech of providers', (bench) => {
     expect(lastRequest(bench().second.requests).json.voice).toBe('nova')
   })
 
+  test.each([
+    '.',
+    '..',
+    { id: '..' },
+  ])('a voice cannot change the path of a request: %j', async (voice) => {
+    const before = bench().first.requests.length
+    const refused = await sendSpeech(bench(), { model: 'speech/elevenlabs', voice })
+    expect(refused.status).toBe(400)
+    expect(bench().first.requests).toHaveLength(before)
+  })
+
   test('R31 fields without effect are named, and refused in strict mode', async () => {
     bench().first.enqueue(audioReply(mp3Frames(1)))
     const body = { model: 'speech/plain', trace: { trace_id: 't' }, emotion: 'glad' }

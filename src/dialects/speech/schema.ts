@@ -37,8 +37,11 @@ function countParts(parts: readonly { type: string }[], type: string): number {
   return parts.filter((part) => part.type === type).length
 }
 
+/** Some formats have it in the path of the request, where dots alone are another path. */
+const voiceName = z.string().max(256).regex(/[^.]/, 'must be the name of a voice')
+
 const voice = z.union(
-  [z.string().min(1).max(256), z.looseObject({ id: z.string().min(1).max(256) })],
+  [voiceName, z.looseObject({ id: voiceName })],
   'must be the name of a voice, or { id } of a custom one',
 )
 
