@@ -1,5 +1,6 @@
 import type { ByokKey } from '../account/byok-keys.ts'
 import type { ModelCall } from '../call/call.ts'
+import type { BillingUnit } from '../call/units.ts'
 import { type Endpoint, isKeyless, type Model } from '../catalogue/model.ts'
 import { ruleApplies } from '../catalogue/model-rule.ts'
 import { parameterNames, type TaskTraits, taskDialects, tasks } from '../catalogue/vocabulary.ts'
@@ -127,7 +128,7 @@ function isTierAllowed({ only, order }: FilterRules, tiers: TierAccess, endpoint
   return tiers[service_tier] !== 'no' || isSelectedByTag(only, endpoint) || isSelectedByTag(order, endpoint)
 }
 
-/** USD per million tokens for `prompt` and `completion`; per request, per image, and per token of audio. */
+/** USD per million for `prompt`, in its own unit, and `completion`; per request, per image, and per token of audio. */
 export interface MaxPrice {
   prompt: number
   completion: number
@@ -154,17 +155,23 @@ export function parseMaxPrice({ max_price: maxPrice }: RoutingQuery['preferences
 const roundingTolerance = 1 + 1e-9
 
 /** An unknown price is over every maximum. */
-function isOverMaxPrice({ pricing }: Endpoint, max: MaxPrice): boolean {
+function isOverMaxPrice({ pricing, prompt_unit }: Endpoint, max: MaxPrice): boolean {
   if (!pricing) return true
   const factor = (1 - (pricing.discount ?? 0)) / roundingTolerance
   const exceeds = (price: string | undefined, limit: number, per = 1) =>
     price !== undefined && Number(price) * per * factor > limit
+  // Which of several prices applies is not known before the reply.
+  const exceedsUnit = (billed: BillingUnit, limit: number, per = 1) =>
+    pricing.units?.some(({ unit, cost_usd }) => unit === billed && exceeds(cost_usd, limit, per)) ?? false
   return (
     exceeds(pricing.prompt, max.prompt, 1e6) ||
     exceeds(pricing.completion, max.completion, 1e6) ||
     exceeds(pricing.request, max.request) ||
     exceeds(pricing.image, max.image) ||
-    exceeds(pricing.audio, max.audio)
+    exceeds(pricing.audio, max.audio) ||
+    exceedsUnit('request', max.request) ||
+    exceedsUnit('image', max.image) ||
+    (prompt_unit !== 'token' && exceedsUnit(prompt_unit, max.prompt, 1e6))
   )
 }
 

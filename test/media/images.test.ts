@@ -205,6 +205,14 @@ describeWithUpstreams(
         expect(text).toContain('name="input_fidelity"\r\n\r\nhigh')
       })
 
+      test('max_price.image is that of the most expensive image', async () => {
+        const request = { model: 'test/sized', quality: 'high' }
+        const send = (image: number) => post({ ...request, provider: { max_price: { image } } })
+        expect((await send(0.08)).status).toBe(503)
+        first().enqueue(reply)
+        expect((await send(0.09)).status).toBe(200)
+      })
+
       test('options for the provider are forwarded if the endpoint allows them, and others are named', async () => {
         first().enqueue(reply)
         const options = { one: { style_preset: 'anime', steps: 4 }, two: { style_preset: 'other' } }

@@ -171,15 +171,21 @@ describeSpeech('speech of providers', (bench) => {
     expect(lastRequest(bench().second.requests).json.voice).toBe('nova')
   })
 
-  test.each([
-    '.',
-    '..',
-    { id: '..' },
-  ])('a voice cannot change the path of a request: %j', async (voice) => {
+  test.each(['.', '..', { id: '..' }])('a voice cannot change the path of a request: %j', async (voice) => {
     const before = bench().first.requests.length
     const refused = await sendSpeech(bench(), { model: 'speech/elevenlabs', voice })
     expect(refused.status).toBe(400)
     expect(bench().first.requests).toHaveLength(before)
+  })
+
+  test('max_price.prompt is USD per million characters where these are billed', async () => {
+    bench().first.enqueue(audioReply(mp3Frames(1)))
+    const speak = (prompt: number) =>
+      sendSpeech(bench(), { model: 'speech/plain', provider: { max_price: { prompt } } })
+    expect((await speak(14)).status).toBe(503)
+    const response = await speak(15)
+    expect(response.status).toBe(200)
+    await response.arrayBuffer()
   })
 
   test('R31 fields without effect are named, and refused in strict mode', async () => {
