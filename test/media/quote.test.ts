@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../support/harness.ts'
+import { inputAudio, silentWav } from '../support/recordings.ts'
 
 describeOnEachDatabase('POST /quote for tasks other than text', (server) => {
   const quote = async (format: string, body: Record<string, unknown>, headers = {}) => {
@@ -30,6 +31,39 @@ describeOnEachDatabase('POST /quote for tasks other than text', (server) => {
     const body = { model: 'sandbox/reranker', query: 'a', documents: Array(150).fill('b') }
     const { data } = (await quote('', body)).body
     expect(data.price).toMatchObject({ worst_case: 0.004, expected: 0.004 })
+  })
+
+  test('images cost what they would be charged for', async () => {
+    const body = { model: 'sandbox/painter', prompt: 'A red kite', n: 2, resolution: '2K' }
+    const { data } = (await quote('images', body)).body
+    expect(data).toMatchObject({ would: 'be_sent', requested: 'sandbox/painter' })
+    // Two pictures of 2K, and three tokens of text.
+    expect(data.price.expected).toBe(0.080003)
+    expect(data.price.worst_case).toBeGreaterThanOrEqual(data.price.expected)
+    const unsupported = (await quote('images', { ...body, n: 10, resolution: '4K' })).body.data
+    expect(unsupported).toMatchObject({ would: 'be_refused', refusal: { error: { code: 400 } } })
+  })
+
+  test('speech is recognised by its voice, and costs a price per character', async () => {
+    const body = { model: 'sandbox/speaker', input: 'Hello', response_format: 'wav' }
+    const price = { worst_case: 0.000075, expected: 0.000075 }
+    for (const { data } of [
+      (await quote('speech', body)).body,
+      (await quote('', { ...body, voice: 'low' })).body,
+    ]) {
+      expect(data).toMatchObject({ would: 'be_sent', price })
+    }
+    const refused = (await quote('speech', { ...body, voice: 'nobody' })).body.data
+    expect(refused.refusal.error.message).toStartWith('voice')
+  })
+
+  test('a transcription is recognised by its recording, and costs a price per second', async () => {
+    const body = { model: 'sandbox/listener', input_audio: inputAudio(silentWav(2)) }
+    const { data } = (await quote('', body)).body
+    // Providers may round up to whole seconds.
+    expect(data).toMatchObject({ would: 'be_sent', price: { worst_case: 0.0003, expected: 0.0003 } })
+    const broken = { ...body, input_audio: { data: 'AAAA', format: 'wav' } }
+    expect((await quote('', broken)).body.error.message).toStartWith('input_audio.data')
   })
 
   test('a request that would be rejected says why', async () => {

@@ -36,6 +36,9 @@ export const formatName = z.enum([
   'gemini',
   'embeddings',
   'rerank',
+  'images',
+  'speech',
+  'transcriptions',
 ] satisfies (FormatName | MediaFormatName)[])
 
 /** Parses a body of any format as the operation of that format would. */
@@ -75,7 +78,8 @@ async function resolveText(
 /** Detects the format by fields only it has; Messages bodies differ from chat only in their client's header. */
 function detectFormat(body: JsonObject, headers: Headers): FormatName | MediaFormatName {
   if (body.documents !== undefined && body.query !== undefined) return 'rerank'
-  if (body.input !== undefined) return 'responses'
+  if (body.input_audio !== undefined) return 'transcriptions'
+  if (body.input !== undefined) return body.voice === undefined ? 'responses' : 'speech'
   if (body.contents !== undefined) return 'gemini'
   if (body.messages === undefined && body.prompt !== undefined) return 'completions'
   return headers.has('anthropic-version') ? 'messages' : 'chat'

@@ -3,16 +3,24 @@ import type { Gateway } from '../../app/gateway.ts'
 import { chat } from '../../dialects/chat/chat.ts'
 import { decodeEmbeddings } from '../../dialects/embeddings/decode.ts'
 import { embeddingsRequest } from '../../dialects/embeddings/schema.ts'
+import { decodeImagesRequest, decodeReferences } from '../../dialects/images/decode.ts'
+import { imageRequest } from '../../dialects/images/schema.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
 import { decodeRerank } from '../../dialects/rerank/decode.ts'
 import { rerankRequest } from '../../dialects/rerank/schema.ts'
+import { decodeSpeechRequest } from '../../dialects/speech/decode.ts'
+import { speechRequest } from '../../dialects/speech/schema.ts'
+import { transcriptionRequest } from '../../dialects/transcriptions/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { excludeUnfit } from '../../pipeline/media/fit.ts'
+import { imagesTask } from '../../pipeline/media/images.ts'
 import { parseMediaRequest } from '../../pipeline/media/parse.ts'
 import { rerankTask } from '../../pipeline/media/rerank.ts'
+import { speechTask } from '../../pipeline/media/speech.ts'
 import type { IncomingMedia, MediaTask } from '../../pipeline/media/task.ts'
+import { decodeRequest, transcriptionsTask } from '../../pipeline/media/transcriptions.ts'
 import { translateMedia } from '../../pipeline/media/translate.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import type { QuotedRequest } from './quote.ts'
@@ -23,16 +31,29 @@ type QuoteFn = (gateway: Gateway, input: Omit<IncomingRequest, 'format'>) => Pro
 export const mediaFormats = {
   embeddings: defineMedia(embeddingsRequest, decodeEmbeddings, embeddingsTask),
   rerank: defineMedia(rerankRequest, decodeRerank, rerankTask),
+  images: defineMedia(
+    imageRequest,
+    (body) => ({ body, ...decodeImagesRequest(body, { references: decodeReferences(body) }) }),
+    imagesTask,
+  ),
+  speech: defineMedia(speechRequest, decodeSpeechRequest, speechTask),
+  transcriptions: defineMedia(
+    transcriptionRequest,
+    (fields) => decodeRequest('transcribe', fields),
+    transcriptionsTask,
+  ),
 } satisfies Record<string, QuoteFn>
 
-function defineMedia<Call, D extends MediaDialect<Call>, Reply>(
-  schema: z.ZodType,
-  decode: (body: JsonObject) => Pick<IncomingMedia<Call>, 'body' | 'call' | 'prompt' | 'size'>,
+type DecodedRequest<Call> = Pick<IncomingMedia<Call>, 'body' | 'call' | 'prompt' | 'size'>
+
+function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>, Reply>(
+  schema: z.ZodType<Body>,
+  decode: (body: Body) => DecodedRequest<Call> | Promise<DecodedRequest<Call>>,
   task: MediaTask<Call, D, Reply>,
 ): QuoteFn {
   return async (gateway, { caller, region, httpRequest, body }) => {
-    const validated = validateInput(schema as z.ZodType<JsonObject>, body, 'body')
-    const incoming = { caller, region, httpRequest, ...decode(validated) }
+    const validated = validateInput(schema, body, 'body')
+    const incoming = { caller, region, httpRequest, ...(await decode(validated)) }
     const request = await parseMediaRequest(gateway, incoming, task.name)
     return {
       request,

@@ -1,5 +1,5 @@
 import { chat } from '../../dialects/chat/chat.ts'
-import { decodeSpeech, measureSpeech, toPrompt, toRecordedBody } from '../../dialects/speech/decode.ts'
+import { decodeSpeechRequest } from '../../dialects/speech/decode.ts'
 import { speechRequest } from '../../dialects/speech/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
@@ -23,16 +23,7 @@ const createSpeech = defineOperation({
   response: { contentType: 'audio/*' },
   otherContentTypes: streamTypes,
   handle: ({ gateway, caller, region, httpRequest, body }) => {
-    const call = decodeSpeech(body)
-    const incoming = {
-      caller,
-      region,
-      httpRequest,
-      body: toRecordedBody(body),
-      call,
-      prompt: toPrompt(call),
-      size: measureSpeech(call),
-    }
+    const incoming = { caller, region, httpRequest, ...decodeSpeechRequest(body) }
     return handleMedia(gateway, incoming, speechTask, (...admitted) => streamMedia(...admitted, speechTask))
   },
 })

@@ -6,7 +6,17 @@ import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { effectiveFields, type SpeechRequest } from './schema.ts'
 
 /** The body has passed the schema. */
-export function decodeSpeech(body: SpeechRequest): SpeechCall {
+export function decodeSpeechRequest(body: SpeechRequest): {
+  body: JsonObject
+  call: SpeechCall
+  prompt: ModelCall
+  size: RequestSize
+} {
+  const call = decodeSpeech(body)
+  return { body: toRecordedBody(body), call, prompt: toPrompt(call), size: measureSpeech(call) }
+}
+
+function decodeSpeech(body: SpeechRequest): SpeechCall {
   const { input, response_format, stream_format, voice, speed, instructions } = body
   return {
     input,
@@ -28,7 +38,7 @@ function decodeReference({ input_references = [] }: SpeechRequest): SpeechCall['
 }
 
 /** The text as a prompt. */
-export function toPrompt({ input, instructions }: SpeechCall): ModelCall {
+function toPrompt({ input, instructions }: SpeechCall): ModelCall {
   const texts = instructions === undefined ? [input] : [instructions, input]
   return {
     messages: [{ role: 'user', parts: texts.map((text) => ({ kind: 'text', text })) }],
@@ -72,7 +82,7 @@ export function estimateAudioTokens({ input }: SpeechCall): number {
 }
 
 /** Without the recording, which is not logged. */
-export function toRecordedBody(body: SpeechRequest): JsonObject {
+function toRecordedBody(body: SpeechRequest): JsonObject {
   const { input_references: _, ...rest } = body
   return rest
 }

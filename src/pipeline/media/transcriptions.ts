@@ -38,25 +38,29 @@ export async function handleTranscription(
   gateway: Gateway,
   { task, fields, file, ...incoming }: IncomingTranscription,
 ): Promise<Response> {
-  const recording = await readRecording(file ?? (await decodeInputAudio(fields)))
-  const call = decodeTranscription(task, fields, recording)
-  const request = {
-    ...incoming,
-    body: omitAudio(fields),
-    call,
-    prompt: buildPrompt(call),
-    size: measureTranscription(call),
-  }
-  if (call.stream) {
+  const decoded = await decodeRequest(task, fields, file)
+  const request = { ...incoming, ...decoded }
+  if (decoded.call.stream) {
     return handleMedia(gateway, request, streamedTask, (_, parsed, admission) =>
       streamMedia(gateway, parsed, admission, streamedTask),
     )
   }
-  return handleMedia(gateway, request, wholeTask, (_, parsed, admission) =>
-    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context) =>
-      encodeTranscript(call, reply, context),
+  return handleMedia(gateway, request, transcriptionsTask, (_, parsed, admission) =>
+    replyWithMedia(gateway, parsed, admission, transcriptionsTask, (reply, context) =>
+      encodeTranscript(decoded.call, reply, context),
     ),
   )
+}
+
+/** Checks the recording: that of a JSON body if there is no file. */
+export async function decodeRequest(
+  task: TranscriptionCall['task'],
+  fields: TranscriptionFields,
+  file?: AudioSource,
+): Promise<Pick<IncomingMedia<TranscriptionCall>, 'body' | 'call' | 'prompt' | 'size'>> {
+  const recording = await readRecording(file ?? (await decodeInputAudio(fields)))
+  const call = decodeTranscription(task, fields, recording)
+  return { body: omitAudio(fields), call, prompt: buildPrompt(call), size: measureTranscription(call) }
 }
 
 function omitAudio({ input_audio, ...fields }: JsonObject): JsonObject {
@@ -73,7 +77,7 @@ const commonTask = {
   listAllowedOptions: (endpoint: Endpoint) => findDialect(endpoint)?.options ?? [],
 } as const
 
-const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
+export const transcriptionsTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
   ...commonTask,
   receive: receiveJson,
   simulate: (gateway, exchange, call, endpoint) => {
