@@ -67,6 +67,8 @@ export interface GeneratedImage {
 
 export interface ImagesReply {
   images: GeneratedImage[]
+  /** The revised prompts. */
+  text: string
   usage: Usage | null
   units: readonly BilledUnits[]
 }

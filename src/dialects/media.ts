@@ -51,6 +51,8 @@ export interface MediaReply {
   /** What may be billed by another unit; what the endpoint has no price for is not. */
   units: readonly BilledUnits[]
   tier?: ServedTier | null
+  /** What it says in words, for the content log; absent if it is vectors, scores or binary data alone. */
+  text?: string
 }
 
 /** What a reply to a client says about its generation. */

@@ -53,7 +53,8 @@ export class ImageCollector {
     const images: GeneratedImage[] = []
     for (const received of this.#received.slice(0, n)) images.push(await completeImage(gateway, received))
     const units = listReplyUnits(this.#call, images, this.#quality, countInputPixels(this.#call))
-    return { images, usage: this.#usage, units }
+    const revised = images.flatMap(({ revisedPrompt }) => revisedPrompt ?? [])
+    return { images, text: revised.join('\n\n'), usage: this.#usage, units }
   }
 }
 

@@ -79,6 +79,10 @@ export class ImageStream implements MediaStream {
     return encodePartialImage(this.#prefix, index, data, Math.floor(this.#gateway.clock.now() / 1000))
   }
 
+  get text(): string {
+    return this.#reply?.text ?? ''
+  }
+
   end(context: MediaReplyContext): string {
     return this.#reply ? encodeCompleted(this.#prefix, this.#reply, context) : ''
   }

@@ -27,6 +27,8 @@ export interface MediaStream {
   next(): Promise<Chunk | null>
   /** Up to date after every chunk. It is billed as soon as it has a finish reason. */
   readonly summary: ReplySummary
+  /** What was received in words, for the content log. */
+  readonly text?: string
   /** What ends the reply, once its charge is durable; empty if nothing does. */
   end(context: MediaReplyContext): Chunk
   /** The error as an event; null in formats that cannot express one: the connection is closed. */
@@ -182,7 +184,8 @@ class MediaSession<Call> {
   }
 
   #buildOutcome(status: Outcome['status'], charge: Outcome['charge'], error: GatewayError | null): Outcome {
-    const { summary } = this.#accepted.reply
+    const { summary, text = '' } = this.#accepted.reply
+    this.#trace.transcript?.setText(text)
     return { status, charge, summary, error, firstTokenMs: this.#trace.firstTokenMs }
   }
 }

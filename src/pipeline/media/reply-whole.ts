@@ -39,6 +39,7 @@ export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply e
   const settle = settleOnce(gateway, request, admission, trace)
   try {
     const { candidate, reply } = await dispatchMedia(gateway, request, admission, trace, task)
+    trace.transcript?.setText(reply.text ?? '')
     const summary = summarizeMedia(reply)
     const charge = computeCharge(gateway, request, admission, candidate, summary)
     const body = encodeReply(reply, buildMediaContext(request, trace, candidate, charge))

@@ -27,6 +27,7 @@ export class TranscriptStream implements MediaStream {
   readonly contentType = 'text/event-stream; charset=utf-8'
   first = ''
   summary: ReplySummary
+  text = ''
   readonly #events: AsyncIterator<TranscriptEvent>
   readonly #exchange: UpstreamExchange
   #reply: TranscriptionReply | null = null
@@ -70,9 +71,11 @@ export class TranscriptStream implements MediaStream {
       case 'delta':
         this.summary.hasContent = true
         this.summary.characters += value.text.length
+        this.text += value.text
         return encodeDelta(value)
       case 'done':
         this.#reply = value.reply
+        this.text = value.reply.text
         this.summary = { ...summarizeMedia(value.reply), characters: this.summary.characters }
         return null
       case 'error':

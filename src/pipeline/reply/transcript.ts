@@ -43,6 +43,12 @@ export class Transcript implements ReplyObserver {
     }
   }
 
+  /** The text of a reply without parts, so far. */
+  setText(text: string): void {
+    this.#remaining = maxCharacters
+    this.#fragments.set('', { choice: 0, kind: 'completion', id: '', name: '', text: this.#take(text) })
+  }
+
   toText(): TranscriptText {
     const calls = [...this.#fragments.values()].filter(({ kind }) => kind === 'call')
     return {
