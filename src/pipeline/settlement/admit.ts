@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { computeRequestSize, estimatePromptTokens, type RequestSize } from '../../call/size.ts'
-import { tasks } from '../../catalogue/vocabulary.ts'
+import { type TaskName, tasks } from '../../catalogue/vocabulary.ts'
 import { type GatewayError, gatewayError, rateLimitError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import { computeFee } from '../../ledger/charge.ts'
@@ -296,14 +296,26 @@ const limitReachedMessages: Record<LimitKind, (window: string) => string> = {
   guardrail: (window) => `The ${window} budget of a guardrail is reached.`,
 }
 
-export function limitError({ at }: ModelRequest, rejection: Rejection): GatewayError {
+/** How a request of each task can be made cheaper. */
+const savingAdvice: Record<TaskName, string> = {
+  text: 'Lower max_tokens or shorten the prompt.',
+  embeddings: 'Send fewer or shorter inputs.',
+  rerank: 'Send fewer or shorter documents.',
+  moderations: 'Send fewer or shorter inputs.',
+  images: 'Request fewer or smaller images, or a lower quality.',
+  speech: 'Shorten the input.',
+  transcriptions: 'Send a shorter recording.',
+  video: 'Request a shorter or smaller video.',
+}
+
+export function limitError({ at, format }: ModelRequest, rejection: Rejection): GatewayError {
   if (rejection.reason === 'rate') return freeRateLimitError(rejection, at)
   const { kind, window, available, needed } = rejection
   const message =
     available === 0n
       ? limitReachedMessages[kind](windowNames[window])
       : `This request may cost up to $${formatUsd(needed)}, but only $${formatUsd(available)} remains of ${limitNames[kind](windowNames[window])}. ` +
-        'Lower max_tokens or shorten the prompt.'
+        savingAdvice[format.task]
   return gatewayError(limitCodes[kind], message, {
     limit: kind,
     interval: windowNames[window],
