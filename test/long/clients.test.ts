@@ -47,6 +47,19 @@ function scriptToolCalls(dialect: TextDialect): void {
   })
 }
 
+async function expectSuccess(command: string[], model: string): Promise<void> {
+  const { code, output, errors } = await runProgram(home, command, {
+    HEADGATE_URL: lab.url,
+    HEADGATE_KEY: lab.key,
+    HEADGATE_POOR_KEY: lab.poorKey,
+    HEADGATE_MODEL: model,
+    HEADGATE_REPLY: scenarios.text.text,
+    PYTHONDONTWRITEBYTECODE: '1',
+  })
+  expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
+  expect(home.blockedRequests).toEqual([])
+}
+
 if (programs.length > 0) {
   beforeAll(async () => {
     lab = await openLab()
@@ -64,20 +77,19 @@ if (programs.length > 0) {
       async (dialect) => {
         scriptToolCalls(dialect)
         const before = lab.upstream.requests.length
-        const { code, output, errors } = await runProgram(home, command, {
-          HEADGATE_URL: lab.url,
-          HEADGATE_KEY: lab.key,
-          HEADGATE_POOR_KEY: lab.poorKey,
-          HEADGATE_MODEL: modelOf(dialect),
-          HEADGATE_REPLY: scenarios.text.text,
-          PYTHONDONTWRITEBYTECODE: '1',
-        })
-        expect({ code, text: code === 0 ? '' : output + errors }).toEqual({ code: 0, text: '' })
+        await expectSuccess(command, modelOf(dialect))
         const bodies = lab.upstream.requests.slice(before).map(({ text }) => text)
         expect(bodies.some((text) => text.includes('in Oslo.') && text.includes('in 京都.'))).toBe(true)
-        expect(home.blockedRequests).toEqual([])
       },
       programTimeoutMs + 10_000,
     )
   })
+}
+
+if (python) {
+  test(
+    'the client openai of Python makes embeddings, images, audio, files and moderations',
+    () => expectSuccess([python, join(import.meta.dir, 'python/openai_media.py')], 'sandbox/echo'),
+    programTimeoutMs + 10_000,
+  )
 }
