@@ -116,14 +116,14 @@ function buildSettings(mockPort: number, models: string[]) {
         name: 'Mock',
         base_url: `http://127.0.0.1:${mockPort}/v1`,
         api_key: 'bench',
-        dialects: ['chat', 'embeddings'],
+        dialects: ['chat', 'embeddings', 'images'],
       },
     ],
     models: models.map((model) => ({
       id: `bench/${model}`,
       name: model,
       context_length: 1_000_000,
-      output_modalities: [model.startsWith('embedding') ? 'embeddings' : 'text'],
+      output_modalities: [modalityOf(model)],
       endpoints: [
         {
           provider: 'mock',
@@ -134,6 +134,11 @@ function buildSettings(mockPort: number, models: string[]) {
       ],
     })),
   }
+}
+
+function modalityOf(model: string): string {
+  if (model === 'image') return 'image'
+  return model.startsWith('embedding') ? 'embeddings' : 'text'
 }
 
 async function createLimitedKeys(base: string, managementKey: string, count: number): Promise<string[]> {

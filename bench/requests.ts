@@ -11,7 +11,8 @@ export interface RequestSpec {
   embedding?: 'float' | 'base64'
 }
 
-export function pathOf({ embedding }: RequestSpec): string {
+export function pathOf({ model, embedding }: RequestSpec): string {
+  if (model === 'image') return '/v1/images/generations'
   return embedding ? '/v1/embeddings' : '/v1/chat/completions'
 }
 
@@ -28,6 +29,7 @@ function roleOf(turn: number, turns: number): string {
 }
 
 export function buildBody(spec: RequestSpec, modelName: string): string {
+  if (spec.model === 'image') return JSON.stringify({ model: modelName, prompt: sentence })
   if (spec.embedding) {
     const input = sentence.repeat(Math.ceil(spec.promptBytes / sentence.length)).slice(0, spec.promptBytes)
     return JSON.stringify({ model: modelName, input, encoding_format: spec.embedding })

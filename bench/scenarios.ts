@@ -105,6 +105,15 @@ export function buildScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
     embedding('float'),
     embedding('base64'),
     {
+      id: 'image',
+      title: 'an image of 5 MB, 4 connections',
+      spec: { ...whole, model: 'image' },
+      connections: 4,
+      durationMs: blockMs / 2,
+      pauseMs: 0,
+      units: 1,
+    },
+    {
       id: 'light',
       title: '1 KB request and reply, light load',
       spec: whole,
@@ -136,10 +145,11 @@ export function listModels(scenarios: Scenario[]): string[] {
 }
 
 const warmUpShares: Record<string, number> = {
-  whole: 0.5,
+  whole: 0.4,
   prompt: 0.2,
   'embedding-float': 0.1,
   'embedding-base64': 0.1,
+  image: 0.1,
   light: 0.05,
   first: 0.05,
 }

@@ -42,6 +42,7 @@ describe('the summary of a benchmark', () => {
       'not measured',
       'not measured',
       'not measured',
+      'not measured',
     ])
   })
 })

@@ -121,6 +121,7 @@ export function buildTargets(measured: Measurements): Target[] {
     ),
     target('CPU of an embedding as float', 'x relay', 2, of('embedding-float')?.timesRelay),
     target('CPU of an embedding as base64', 'x relay', 2, of('embedding-base64')?.timesRelay),
+    target('CPU of an image of 5 MB', 'x relay', 2, of('image')?.timesRelay),
     target('CPU of a 300 KB prompt', 'ms', 1.5, promptMicros === null ? null : promptMicros / 1000),
   ]
 }

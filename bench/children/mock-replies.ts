@@ -1,10 +1,14 @@
+import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+
 /** The replies of the mock upstream, as bytes. */
 const common = '"created":1767225600,"model":"mock","system_fingerprint":"fp_44709d6fcb"'
 const usage = '"usage":{"prompt_tokens":210,"completion_tokens":160,"total_tokens":370}'
+const imageBytes = 5_000_000
 const words = 'The quick brown fox jumps over the lazy dog and runs into the forest. '
 
 export const wholeReply = buildWholeReply()
 export const embeddingReplies = buildEmbeddingReplies()
+export const imageReply = buildImageReply()
 export const streamHead = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n',
 )
@@ -41,6 +45,15 @@ function buildEmbeddingReplies() {
       `{"object":"list","data":[{"object":"embedding","index":0,"embedding":${vector}}],"model":"mock","usage":{"prompt_tokens":370,"total_tokens":370}}`,
     )
   return { 'embedding-float': encode(float), 'embedding-base64': encode(base64) }
+}
+
+/** One PNG of 5 MB in base64: a real header, then bytes that nobody decodes. */
+function buildImageReply(): Buffer {
+  const header = Buffer.from(greyPixelPng, 'base64')
+  const filler = Buffer.alloc((imageBytes * 3) / 4 - header.length, 0xa7)
+  const data = Buffer.concat([header, filler]).toString('base64')
+  const counts = '"usage":{"input_tokens":210,"output_tokens":160,"total_tokens":370}'
+  return encodeWhole(`{"created":1767225600,"data":[{"b64_json":"${data}"}],${counts}}`)
 }
 
 function encodeDelta(change: string, finish: string): string {

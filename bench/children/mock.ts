@@ -1,7 +1,14 @@
 // The mock upstream: a raw socket and prepared bytes, so that it uses little CPU.
-// The model selects its behaviour: `whole`, `embedding-<encoding>`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
+// The model selects its behaviour: `whole`, `embedding-<encoding>`, `image`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
 import type { Socket } from 'bun'
-import { embeddingReplies, streamEnd, streamEvent, streamHead, wholeReply } from './mock-replies.ts'
+import {
+  embeddingReplies,
+  imageReply,
+  streamEnd,
+  streamEvent,
+  streamHead,
+  wholeReply,
+} from './mock-replies.ts'
 
 interface Peer {
   received: Buffer[]
@@ -71,6 +78,7 @@ function respond(socket: Socket<Peer>, request: Buffer): void {
   const model = request.toString('latin1', at, request.indexOf('"', at))
   if (model === 'whole') send(socket, wholeReply)
   else if (model === 'embedding-float' || model === 'embedding-base64') send(socket, embeddingReplies[model])
+  else if (model === 'image') send(socket, imageReply)
   else startStream(socket, model)
 }
 

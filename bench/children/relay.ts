@@ -14,6 +14,7 @@ const server = Bun.serve({
   routes: {
     '/v1/chat/completions': { POST: (request) => relay(request, '/v1/chat/completions') },
     '/v1/embeddings': { POST: (request) => relay(request, '/v1/embeddings') },
+    '/v1/images/generations': { POST: relayImage },
     '/tokens': () => new Response(String(tokens)),
   },
 })
@@ -35,6 +36,17 @@ async function relay(request: Bun.BunRequest, path: string): Promise<Response> {
   const responseText = await reply.text()
   addUsage((JSON.parse(responseText) as { usage?: Usage }).usage)
   return new Response(responseText, { headers: { 'content-type': 'application/json' } })
+}
+
+/** The same bytes, unread. */
+async function relayImage(request: Bun.BunRequest): Promise<Response> {
+  const reply = await fetch(`${upstream}/v1/images/generations`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer bench' },
+    body: await request.text(),
+    signal: request.signal,
+  })
+  return new Response(reply.body, { headers: { 'content-type': 'application/json' } })
 }
 
 /** Forwards each chunk; a generator, because only that applies backpressure to the upstream. */
