@@ -43,6 +43,7 @@ describe('the summary of a benchmark', () => {
       'not measured',
       'not measured',
       'not measured',
+      'not measured',
     ])
   })
 })
