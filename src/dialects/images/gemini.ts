@@ -45,12 +45,13 @@ function toPart(source: ImageSource): JsonObject {
 
 /** The model chooses the type of the file; its API has no field for it, nor for the others. */
 function listDropped(call: ImagesCall): string[] {
-  const { quality, background, outputFormat, outputCompression, user, native, unknown } = call
+  const { quality, background, user, native, unknown } = call
   const fields = {
     quality,
     background,
-    output_format: outputFormat,
-    output_compression: outputCompression,
+    output_format: call.outputFormat,
+    output_compression: call.outputCompression,
+    partial_images: call.partialImages || undefined,
     user,
     ...native,
   }

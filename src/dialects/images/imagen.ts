@@ -37,11 +37,15 @@ function encodeRequest(call: ImagesCall, { model, options, image }: MediaTarget)
     ...options,
   }
   const { quality, background, user, native, unknown } = call
+  const partial_images = call.partialImages || undefined
   return {
     path: `/models/${model}:predict`,
     headers: {},
     body: { instances: [{ prompt: call.prompt }], parameters },
-    dropped: [...Object.keys(omitUndefined({ quality, background, user, ...native })), ...unknown],
+    dropped: [
+      ...Object.keys(omitUndefined({ quality, background, partial_images, user, ...native })),
+      ...unknown,
+    ],
   }
 }
 

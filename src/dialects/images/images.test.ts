@@ -34,7 +34,7 @@ describe('images', () => {
       path: '/images/generations',
       headers: {},
       body: { model: 'm', prompt: 'A kite', extra: 1 },
-      dropped: [],
+      dropped: ['partial_images'],
     })
   })
 
@@ -176,6 +176,13 @@ describe('gemini-images', () => {
     ])
   })
 })
+
+test.each(['images', 'pixel-images', 'gemini-images', 'imagen'] as const)(
+  'R31 %s: previews that are not sent are dropped',
+  (dialect) => {
+    expect(encode(dialect, { stream: true, partialImages: 2 })?.dropped).toEqual(['partial_images'])
+  },
+)
 
 describe('imagen', () => {
   test('parameters have the names of the predict method', () => {

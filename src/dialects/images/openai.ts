@@ -30,6 +30,7 @@ export const images: ImageDialect = {
 function encodeRequest(call: ImagesCall, target: MediaTarget): MediaUpstreamRequest {
   const fields = encodeFields(call, target)
   const dropped = [...call.unknown]
+  if (call.partialImages && !isStreamed(call, target)) dropped.push('partial_images')
   const isEdit = call.references.length > 0
   if (!isEdit) {
     const { input_fidelity, ...rest } = fields
@@ -39,10 +40,11 @@ function encodeRequest(call: ImagesCall, target: MediaTarget): MediaUpstreamRequ
   return { path: '/images/edits', headers: {}, body: encodeEdit(call, fields), dropped }
 }
 
-function encodeFields(call: ImagesCall, { model, options, image }: MediaTarget): JsonObject {
+function encodeFields(call: ImagesCall, target: MediaTarget): JsonObject {
+  const { model, options, image } = target
   const geometry = fitGeometry(call, image?.supported_parameters ?? {})
   const { size, resolution, aspectRatio } = 'field' in geometry ? call : geometry
-  const isStream = call.stream && image?.supports_streaming === true
+  const isStream = isStreamed(call, target)
   return {
     ...call.native,
     ...omitUndefined({
@@ -64,6 +66,10 @@ function encodeFields(call: ImagesCall, { model, options, image }: MediaTarget):
     }),
     ...options,
   }
+}
+
+function isStreamed({ stream }: ImagesCall, { image }: MediaTarget): boolean {
+  return stream && image?.supports_streaming === true
 }
 
 function encodeEdit({ references, mask }: ImagesCall, fields: JsonObject): FormField[] {

@@ -49,11 +49,19 @@ function listDropped({
   quality,
   background,
   outputCompression,
+  partialImages,
   user,
   native,
   unknown,
 }: ImagesCall): string[] {
-  const fields = { quality, background, output_compression: outputCompression, user, ...native }
+  const fields = {
+    quality,
+    background,
+    output_compression: outputCompression,
+    partial_images: partialImages || undefined,
+    user,
+    ...native,
+  }
   return [...Object.keys(omitUndefined(fields)), ...unknown]
 }
 
