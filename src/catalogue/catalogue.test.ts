@@ -231,6 +231,32 @@ describe('models', () => {
   })
 })
 
+test('R8 an endpoint whose tokens have no price generates no text', () => {
+  const both: DeclaredProvider = { ...local, dialects: ['chat', 'images'] }
+  const dialectsOf = (endpoint: Partial<ModelDeclaration['endpoints'][number]>) => {
+    const [model] = build({
+      declaredProviders: [both],
+      models: [
+        {
+          id: 'acme/fast-1',
+          name: 'Fast',
+          output_modalities: ['text', 'image'],
+          endpoints: [{ provider: 'local', upstream_model: 'fast', ...endpoint }],
+        },
+      ],
+    }).models.filter(({ id }) => id === 'acme/fast-1')
+    return model?.endpoints[0]?.dialects
+  }
+  const perImage = { billable: 'output_image', unit: 'image', cost_usd: '0.02' } as const
+  const perToken = { billable: 'output_image', unit: 'token', cost_usd: '0.00001' } as const
+  const tokens = { prompt: '0.000001', completion: '0.000002' }
+  expect(dialectsOf({ image: { pricing: [perImage] } })).toEqual(['images'])
+  expect(dialectsOf({ image: { pricing: [perImage, perToken] } })).toEqual(['chat', 'images'])
+  expect(dialectsOf({ image: { pricing: [perImage] }, pricing: tokens })).toEqual(['chat', 'images'])
+  expect(dialectsOf({ pricing: tokens, prompt_unit: 'character' })).toEqual(['images'])
+  expect(dialectsOf({})).toEqual(['chat', 'images'])
+})
+
 test('the sandbox has a labelled model for every output modality, paid ones with a price', () => {
   const models = build().models.filter((model) => model.author === 'sandbox')
   const outputs = new Set(models.flatMap((model) => model.output_modalities))

@@ -8,14 +8,14 @@ import {
   declaredModel,
   tagOf,
 } from './declared-model.ts'
-import { compilePricing } from './endpoint-pricing.ts'
+import { compilePricing, lacksTokenPrice } from './endpoint-pricing.ts'
 import { installProvider } from './install.ts'
 import { indexModels, type ModelIndex } from './lookup.ts'
 import type { CatalogueProvider, Endpoint, Model, SpeechCapabilities } from './model.ts'
 import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import { type Provider, unknownDataPolicy } from './provider.ts'
 import { readSnapshot } from './snapshot.ts'
-import type { ParameterName, VendorName } from './vocabulary.ts'
+import { isGenerateDialect, type ParameterName, type VendorName } from './vocabulary.ts'
 
 /** Every model and provider, indexed for lookup. Immutable: a reload builds a new one. */
 export interface Catalogue extends ModelIndex {
@@ -266,6 +266,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     ? (declared.video ?? model.video ?? noVideoCapabilities)
     : null
   const pricing = compilePricing(declared, image, video)
+  const dialects = declared.dialects ?? provider.dialects
   const tag = tagOf(declared)
   const supported = declared.supported_parameters ?? model.supported_parameters ?? commonParameters
   return {
@@ -286,7 +287,9 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
       declared,
       declared.supported_parameters ?? model.supported_parameters,
     ),
-    dialects: declared.dialects ?? provider.dialects,
+    dialects: lacksTokenPrice(declared, image, video)
+      ? dialects.filter((name) => !isGenerateDialect(name))
+      : dialects,
     regions: declared.regions ?? provider.regions,
     data_policy: declared.data_policy ?? provider.dataPolicy,
     pricing,

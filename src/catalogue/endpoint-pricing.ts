@@ -30,6 +30,17 @@ export function compilePricing(
   return { ...base, prompt: '0', units: [promptPrice, ...units] }
 }
 
+/** Images, videos or seconds have a price and tokens have none: text must not be generated there for nothing. */
+export function lacksTokenPrice(
+  { pricing, prompt_unit }: Pick<DeclaredEndpoint, 'pricing' | 'prompt_unit'>,
+  image: ImageCapabilities | null,
+  video: VideoCapabilities | null,
+): boolean {
+  if (pricing) return prompt_unit !== 'token'
+  const hasUnits = listImagePrices(image).length > 0 || listVideoPrices(video).length > 0
+  return hasUnits && Object.keys(listTokenPrices(image)).length === 0
+}
+
 const freeTokens = { prompt: '0', completion: '0' }
 
 /** Rows by token are prices of tokens like any other. */

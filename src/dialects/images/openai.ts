@@ -68,8 +68,9 @@ function encodeFields(call: ImagesCall, target: MediaTarget): JsonObject {
   }
 }
 
-function isStreamed({ stream }: ImagesCall, { image }: MediaTarget): boolean {
-  return stream && image?.supports_streaming === true
+/** A stream of several images reports the usage of each alone, and not in all formats. */
+function isStreamed({ stream, n }: ImagesCall, { image }: MediaTarget): boolean {
+  return stream && n === 1 && image?.supports_streaming === true
 }
 
 function encodeEdit({ references, mask }: ImagesCall, fields: JsonObject): FormField[] {
