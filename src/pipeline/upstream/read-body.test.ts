@@ -20,3 +20,19 @@ test('S13 a body is cut off at the limit, whatever its headers say', async () =>
   }
   expect(await readBounded(new Response('short'), 1000, exchange())).toBe('short')
 })
+
+test('other requests are served between reading a long body and parsing it', async () => {
+  const long = 'x'.repeat(5_000_000)
+  const known = new Response(long, { headers: { 'content-length': String(long.length) } })
+  for (const body of [known, new Response(new Blob([long]).stream())]) {
+    const served = { isServed: false }
+    const reading = readBounded(body, long.length, exchange()).then((text) => {
+      expect(text).toHaveLength(long.length)
+      return served.isServed
+    })
+    setImmediate(() => {
+      served.isServed = true
+    })
+    expect(await reading).toBe(true)
+  }
+})
