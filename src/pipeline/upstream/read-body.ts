@@ -26,7 +26,7 @@ export async function readBounded(
 const maxTextBytes = 32 * 1024 * 1024
 
 /** Completing a longer text takes a millisecond or more, as does parsing it: not in the same turn of the event loop. */
-const longTextLength = 4 * 1024 * 1024
+const longTextLength = 8 * 1024 * 1024
 
 /** Decodes chunks as they arrive: the bytes are not held in addition to the text. */
 async function readChunks(response: Response, maxBytes: number): Promise<string> {
