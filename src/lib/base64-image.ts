@@ -35,6 +35,15 @@ export function* checkBase64(text: string): Generator<undefined, boolean> {
   return true
 }
 
+/** The same at once, for a text of kilobytes. */
+export function isBase64Text(text: string): boolean {
+  const steps = checkBase64(text)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
 function isBase64(slice: string): boolean {
   try {
     // White space is skipped, which shows in the count.

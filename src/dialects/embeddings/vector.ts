@@ -1,4 +1,5 @@
 import type { VectorEncoding } from '../../call/embeddings.ts'
+import { isBase64Text } from '../../lib/base64-image.ts'
 import { NumberList } from '../../lib/number-lists.ts'
 
 /** An embedding as an upstream sent it: numbers, or their float32 bytes in base64. */
@@ -44,11 +45,9 @@ function encodeNumbers(numbers: Float32Array): string | null {
   return numbers.every(Number.isFinite) ? encodeVector(numbers, 'float') : null
 }
 
-const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/
-
 /** Base64 of at least one number. */
 function isVectorBytes(text: string): boolean {
-  return text.length % 4 === 0 && base64Pattern.test(text) && Buffer.byteLength(text, 'base64') % 4 === 0
+  return text.length % 4 === 0 && isBase64Text(text) && Buffer.byteLength(text, 'base64') % 4 === 0
 }
 
 /** A comma without a number before or after it. */
