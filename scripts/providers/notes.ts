@@ -147,7 +147,7 @@ models:
     remarks: [
       'The model in a request is the name of a deployment. The catalogue assumes that deployments are named after their model.',
       'With `resource_type: ai_foundry` (`AZURE_RESOURCE_TYPE`) the base URL is `https://{resource}.services.ai.azure.com/openai/v1`; otherwise it is the one above.',
-      'The path of a deployment’s `endpoint_url`, `/chat/completions` or `/responses`, selects the format; `?api-version=...` is optional. In a BYOK credential it must be an HTTPS URL on the public internet, unless the operator allows it in `egress.allow_private`; connections go only to the IP addresses that were checked.',
+      'The path of a deployment’s `endpoint_url`, `/chat/completions`, `/responses`, `/embeddings`, `/images/generations`, `/audio/speech` or `/audio/transcriptions`, selects the format; `?api-version=...` is optional. In a BYOK credential it must be an HTTPS URL on the public internet, unless the operator allows it in `egress.allow_private`; connections go only to the IP addresses that were checked.',
       'If a credential has several resources, the first is used.',
     ],
   },

@@ -3,13 +3,15 @@ import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
 import type { EndpointPricing, PriceState } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
-import type {
-  DataRegion,
-  DialectName,
-  ParameterName,
-  SpeechField,
-  SpeechFormat,
-  VendorName,
+import {
+  type DataRegion,
+  type DialectName,
+  isGenerateDialect,
+  type OutputModality,
+  type ParameterName,
+  type SpeechField,
+  type SpeechFormat,
+  type VendorName,
 } from './vocabulary.ts'
 
 /** A provider as configured in this installation. */
@@ -32,6 +34,12 @@ export interface ProviderInstallation {
 /** It is called without a key, so a BYOK key would pay for nothing. */
 export function isKeyless({ enabled, installation }: CatalogueProvider): boolean {
   return enabled && installation.credential.kind === 'none'
+}
+
+/** Text only if an endpoint generates it: moderation models, for example, do not. */
+export function hasOutput({ output_modalities, endpoints }: Model, output: OutputModality): boolean {
+  if (!output_modalities.includes(output)) return false
+  return output !== 'text' || endpoints.some(({ dialects }) => dialects.some(isGenerateDialect))
 }
 
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>

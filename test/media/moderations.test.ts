@@ -31,6 +31,21 @@ describeOnEachDatabase('POST /moderations on the sandbox', (server) => {
     expect(body.error.message).toContain('dialects: [moderations]')
   })
 
+  test('a moderation model is in the list of all models, but not of those for text', async () => {
+    const list = async (path: string): Promise<string> => {
+      const { status, body } = await server().call('GET', path, { key: server().own.inferenceKey })
+      expect(status).toBe(200)
+      return JSON.stringify(body)
+    }
+    expect(await list('/models?output_modalities=all')).toContain('sandbox/moderator')
+    for (const path of ['/models', '/models/user', '/models?output_modalities=text,image'])
+      expect(await list(path)).not.toContain('sandbox/moderator')
+    const ollama = await fetch(`${server().url}/api/tags`, {
+      headers: { authorization: `Bearer ${server().own.inferenceKey}` },
+    })
+    expect(await ollama.text()).not.toContain('sandbox/moderator')
+  })
+
   test('a moderation model does not chat', async () => {
     const messages = [{ role: 'user', content: 'Hello' }]
     const body = { model: 'sandbox/moderator', messages }

@@ -1,8 +1,14 @@
 import { z } from 'zod'
-import type { Model } from '../../catalogue/model.ts'
+import { hasOutput, type Model } from '../../catalogue/model.ts'
 import { commaListQuery, outputModalitiesQuery } from '../../catalogue/model-list.ts'
 import { estimatePerMillion } from '../../catalogue/price.ts'
-import { categories, inputModalities, parameterNames, tokenizerGroups } from '../../catalogue/vocabulary.ts'
+import {
+  categories,
+  inputModalities,
+  outputModalities,
+  parameterNames,
+  tokenizerGroups,
+} from '../../catalogue/vocabulary.ts'
 import { maxQueryInteger, queryBoolean } from '../../lib/query-params.ts'
 import type { LiveMetrics } from './live-metrics.ts'
 
@@ -57,7 +63,9 @@ const matchesNothing = () => false
 
 /** A model with an unknown value does not match. */
 const filterRules: FilterRules = {
-  output_modalities: (model, value) => value.some((modality) => model.output_modalities.includes(modality)),
+  // All of them: also models that list none of their own, such as those for moderation.
+  output_modalities: (model, value) =>
+    value.length === outputModalities.length || value.some((modality) => hasOutput(model, modality)),
   input_modalities: (model, value) => value.every((modality) => model.input_modalities.includes(modality)),
   supported_parameters: (model, value) => value.every((name) => model.supported_parameters.includes(name)),
   category: (model, value) => model.categories.includes(value),

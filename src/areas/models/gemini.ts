@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Model } from '../../catalogue/model.ts'
+import { hasOutput, type Model } from '../../catalogue/model.ts'
 import { modelPath, requireModel } from '../../catalogue/model-path.ts'
 import { gemini } from '../../dialects/gemini/gemini.ts'
 import { buildApiPaths, buildCloudPaths } from '../../dialects/gemini/paths.ts'
@@ -139,8 +139,8 @@ async function readModelPage(
   return { models: shown, ...(last && last !== models.at(-1) && { nextPageToken: last.id }) }
 }
 
-function canGenerateContent({ output_modalities }: Model): boolean {
-  return output_modalities.includes('text') || output_modalities.includes('image')
+function canGenerateContent(model: Model): boolean {
+  return hasOutput(model, 'text') || hasOutput(model, 'image')
 }
 
 /** A page token is the id of the last model on the previous page. */

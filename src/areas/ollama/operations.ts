@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { findModel } from '../../catalogue/lookup.ts'
-import type { Model } from '../../catalogue/model.ts'
+import { hasOutput, type Model } from '../../catalogue/model.ts'
 import { ollamaChat, ollamaGenerate } from '../../dialects/ollama/ollama.ts'
 import { ollamaChatRequest, ollamaGenerateRequest } from '../../dialects/ollama/schema.ts'
 import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
@@ -134,7 +134,7 @@ const listTags = defineOperation({
   }),
   handle: async (context) => ({
     models: (await listReachableModels(context, {}))
-      .filter(({ output_modalities }) => output_modalities.includes('text'))
+      .filter((model) => hasOutput(model, 'text'))
       .map((model) => ({
         name: model.id,
         model: model.id,
