@@ -9,7 +9,7 @@ import {
 } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { videoFields } from '../../catalogue/declared-model.ts'
-import type { Model } from '../../catalogue/model.ts'
+import { hasOutput, type Model } from '../../catalogue/model.ts'
 import { chat } from '../../dialects/chat/chat.ts'
 import { type VideoRequestBody, videoRequest } from '../../dialects/video/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
@@ -56,7 +56,7 @@ const listVideoModels = defineOperation({
   response: z.strictObject({ data: z.array(videoModel) }),
   handle: async (context) => ({
     data: (await listReachableModels(context, context.query))
-      .filter(canMakeVideos)
+      .filter(context.query.include_unavailable ? producesVideo : canMakeVideos)
       .map((model) => toVideoModel(model)),
   }),
 })
@@ -215,9 +215,13 @@ function toShape({ gateway, httpRequest }: JobContext, settled: SettledJob) {
     : toJobRecord(gateway, settled, resolvePublicOrigin(gateway, httpRequest))
 }
 
+function producesVideo(model: Model): boolean {
+  return hasOutput(model, 'video')
+}
+
 /** Some endpoint speaks a format of video jobs. */
-function canMakeVideos({ output_modalities, endpoints }: Model): boolean {
-  return output_modalities.includes('video') && endpoints.some((endpoint) => findVideoDialect(endpoint))
+function canMakeVideos(model: Model): boolean {
+  return producesVideo(model) && model.endpoints.some((endpoint) => findVideoDialect(endpoint))
 }
 
 function toVideoModel(model: Model): z.input<typeof videoModel> {
