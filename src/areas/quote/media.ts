@@ -15,12 +15,12 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { excludeUnfit } from '../../pipeline/media/fit.ts'
-import { imagesTask } from '../../pipeline/media/images.ts'
+import { imageSupport } from '../../pipeline/media/image-support.ts'
 import { parseMediaRequest } from '../../pipeline/media/parse.ts'
 import { rerankTask } from '../../pipeline/media/rerank.ts'
 import { speechTask } from '../../pipeline/media/speech.ts'
-import type { IncomingMedia, MediaTask } from '../../pipeline/media/task.ts'
-import { decodeRequest, transcriptionsTask } from '../../pipeline/media/transcriptions.ts'
+import type { IncomingMedia, MediaSupport } from '../../pipeline/media/task.ts'
+import { decodeRequest, transcriptionSupport } from '../../pipeline/media/transcription-support.ts'
 import { translateMedia } from '../../pipeline/media/translate.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import type { QuotedRequest } from './quote.ts'
@@ -34,22 +34,22 @@ export const mediaFormats = {
   images: defineMedia(
     imageRequest,
     (body) => ({ body, ...decodeImagesRequest(body, { references: decodeReferences(body) }) }),
-    imagesTask,
+    imageSupport,
   ),
   speech: defineMedia(speechRequest, decodeSpeechRequest, speechTask),
   transcriptions: defineMedia(
     transcriptionRequest,
     (fields) => decodeRequest('transcribe', fields),
-    transcriptionsTask,
+    transcriptionSupport,
   ),
 } satisfies Record<string, QuoteFn>
 
 type DecodedRequest<Call> = Pick<IncomingMedia<Call>, 'body' | 'call' | 'prompt' | 'size'>
 
-function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>, Reply>(
+function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>>(
   schema: z.ZodType<Body>,
   decode: (body: Body) => DecodedRequest<Call> | Promise<DecodedRequest<Call>>,
-  task: MediaTask<Call, D, Reply>,
+  task: MediaSupport<Call, D>,
 ): QuoteFn {
   return async (gateway, { caller, region, httpRequest, body }) => {
     const validated = validateInput(schema, body, 'body')

@@ -1,13 +1,13 @@
 import type { MediaDialect } from '../../dialects/media.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
-import type { FieldProblem, MediaTask } from './task.ts'
+import type { FieldProblem, MediaSupport } from './task.ts'
 
 /** Only endpoints that support every parameter; if there is none, the error names the parameter. */
-export function excludeUnfit<Call, D extends MediaDialect<Call>, Reply>(
+export function excludeUnfit<Call, D extends MediaDialect<Call>>(
   plan: RoutingPlan,
   call: Call,
-  { findProblem }: MediaTask<Call, D, Reply>,
+  { findProblem }: MediaSupport<Call, D>,
 ): RoutingPlan {
   if (!findProblem) return plan
   let first: FieldProblem | null = null

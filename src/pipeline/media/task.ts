@@ -46,6 +46,12 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   ): Promise<Reply> | undefined
 }
 
+/** What routing and translation need of a task: nothing that sends a request. */
+export type MediaSupport<Call, D extends MediaDialect<Call>> = Pick<
+  MediaTask<Call, D, unknown>,
+  'name' | 'dialects' | 'findProblem' | 'listAllowedOptions'
+>
+
 /** A request whose body has been validated and decoded, but not routed yet. */
 export interface IncomingMedia<Call>
   extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'> {

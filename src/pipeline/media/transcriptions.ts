@@ -1,18 +1,10 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { TranscriptEvent, TranscriptionCall, TranscriptionReply } from '../../call/transcription.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
-import { transcriptionDialects } from '../../dialects/transcriptions/all.ts'
-import {
-  buildPrompt,
-  decodeInputAudio,
-  decodeTranscription,
-  measureTranscription,
-} from '../../dialects/transcriptions/decode.ts'
 import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
 import { encodeTranscript } from '../../dialects/transcriptions/encode.ts'
-import { type AudioSource, readRecording } from '../../dialects/transcriptions/recording.ts'
+import type { AudioSource } from '../../dialects/transcriptions/recording.ts'
 import type { TranscriptionFields } from '../../dialects/transcriptions/schema.ts'
-import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import { simulators } from '../../providers/simulators.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
@@ -21,8 +13,9 @@ import { handleMedia } from './media.ts'
 import { receiveJson } from './receive.ts'
 import { streamMedia } from './reply-streamed.ts'
 import { replyWithMedia } from './reply-whole.ts'
-import type { FieldProblem, IncomingMedia, MediaTask } from './task.ts'
+import type { IncomingMedia, MediaTask } from './task.ts'
 import { readEvents, streamWhole, TranscriptStream } from './transcript-stream.ts'
+import { decodeRequest, transcriptionSupport } from './transcription-support.ts'
 
 export interface IncomingTranscription
   extends Pick<IncomingMedia<TranscriptionCall>, 'caller' | 'region' | 'httpRequest'> {
@@ -45,39 +38,20 @@ export async function handleTranscription(
       streamMedia(gateway, parsed, admission, streamedTask),
     )
   }
-  return handleMedia(gateway, request, transcriptionsTask, (_, parsed, admission) =>
-    replyWithMedia(gateway, parsed, admission, transcriptionsTask, (reply, context) =>
+  return handleMedia(gateway, request, wholeTask, (_, parsed, admission) =>
+    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context) =>
       encodeTranscript(decoded.call, reply, context),
     ),
   )
 }
 
-/** Checks the recording: that of a JSON body if there is no file. */
-export async function decodeRequest(
-  task: TranscriptionCall['task'],
-  fields: TranscriptionFields,
-  file?: AudioSource,
-): Promise<Pick<IncomingMedia<TranscriptionCall>, 'body' | 'call' | 'prompt' | 'size'>> {
-  const recording = await readRecording(file ?? (await decodeInputAudio(fields)))
-  const call = decodeTranscription(task, fields, recording)
-  return { body: omitAudio(fields), call, prompt: buildPrompt(call), size: measureTranscription(call) }
-}
-
-function omitAudio({ input_audio, ...fields }: JsonObject): JsonObject {
-  const audio = asObject(input_audio)
-  return audio ? { ...fields, input_audio: { format: audio.format } } : fields
-}
-
 const commonTask = {
-  name: 'transcriptions',
-  dialects: transcriptionDialects,
+  ...transcriptionSupport,
   timeoutMs: 60_000,
   isBilledOnArrival: true,
-  findProblem,
-  listAllowedOptions: (endpoint: Endpoint) => findDialect(endpoint)?.options ?? [],
 } as const
 
-export const transcriptionsTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
+const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
   ...commonTask,
   receive: receiveJson,
   simulate: (gateway, exchange, call, endpoint) => {
@@ -101,16 +75,6 @@ const streamedTask: MediaTask<TranscriptionCall, TranscriptionDialect, Transcrip
     const events = simulateEvents(gateway, exchange, call, endpoint)
     return events && TranscriptStream.open(gateway, exchange, events, call)
   },
-}
-
-function findDialect({ dialects }: Endpoint): TranscriptionDialect | undefined {
-  const known: Readonly<Record<string, TranscriptionDialect>> = transcriptionDialects
-  return dialects.map((name) => known[name]).find((dialect) => dialect !== undefined)
-}
-
-function findProblem({ task }: TranscriptionCall, endpoint: Endpoint): FieldProblem | null {
-  if (task !== 'translate' || findDialect(endpoint)?.translates !== false) return null
-  return { field: 'model', problem: 'cannot translate; send the recording to POST /audio/transcriptions' }
 }
 
 function simulateEvents(

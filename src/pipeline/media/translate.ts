@@ -7,7 +7,7 @@ import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { AttemptedTranslation } from '../settlement/trace.ts'
 import { resolveAccess, type UpstreamAccess } from '../upstream/access.ts'
-import type { MediaRequest, MediaTask } from './task.ts'
+import type { MediaRequest, MediaSupport } from './task.ts'
 
 /** A request encoded for one upstream. */
 export interface MediaTranslation<D> extends AttemptedTranslation {
@@ -16,11 +16,11 @@ export interface MediaTranslation<D> extends AttemptedTranslation {
 }
 
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
-export function translateMedia<Call, D extends MediaDialect<Call>, Reply>(
+export function translateMedia<Call, D extends MediaDialect<Call>>(
   gateway: Gateway,
   request: MediaRequest<Call>,
   candidate: Candidate,
-  task: MediaTask<Call, D, Reply>,
+  task: MediaSupport<Call, D>,
 ): MediaTranslation<D> {
   const access = resolveAccess(gateway, candidate, request.region)
   const dialect = findDialect(access, task)
@@ -61,9 +61,9 @@ function omitFields(body: JsonObject, names: readonly string[]): JsonObject {
 }
 
 /** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */
-function findDialect<Call, D extends MediaDialect<Call>, Reply>(
+function findDialect<Call, D extends MediaDialect<Call>>(
   { endpoint }: UpstreamAccess,
-  { dialects }: MediaTask<Call, D, Reply>,
+  { dialects }: MediaSupport<Call, D>,
 ): D {
   for (const name of endpoint.dialects) {
     const dialect = dialects[name]
@@ -73,10 +73,10 @@ function findDialect<Call, D extends MediaDialect<Call>, Reply>(
 }
 
 /** The options for this provider: those it accepts, and the names of the others. */
-function splitOptions<Call, D extends MediaDialect<Call>, Reply>(
+function splitOptions<Call, D extends MediaDialect<Call>>(
   { content }: MediaRequest<Call>,
   { endpoint }: UpstreamAccess,
-  { listAllowedOptions }: MediaTask<Call, D, Reply>,
+  { listAllowedOptions }: MediaSupport<Call, D>,
 ): { allowed: JsonObject; refused: string[] } {
   const { slug } = endpoint.provider
   const sent = asObject(asObject(asObject(content.body.provider)?.options)?.[slug])

@@ -1,0 +1,25 @@
+import type { ImagesCall } from '../../call/images.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import { imageDialects } from '../../dialects/images/all.ts'
+import type { ImageDialect } from '../../dialects/images/dialect.ts'
+import { findParameterProblem } from '../../dialects/images/parameters.ts'
+import type { FieldProblem, MediaSupport } from './task.ts'
+
+export const imageSupport: MediaSupport<ImagesCall, ImageDialect> = {
+  name: 'images',
+  dialects: imageDialects,
+  findProblem,
+  listAllowedOptions: ({ image }) => image?.allowed_passthrough_parameters ?? [],
+}
+
+/** The parameters that the endpoint declares, and the images that its format can send. */
+function findProblem(call: ImagesCall, { image, dialects }: Endpoint): FieldProblem | null {
+  const problem = findParameterProblem(call, image?.supported_parameters ?? {})
+  if (problem) return problem
+  const dialect = dialects.map((name) => imageDialects[name]).find((known) => known !== undefined)
+  if (call.mask && !dialect?.takesMask) return { field: 'mask', problem: 'is not supported by this model' }
+  const maxReferences = dialect?.maxReferences ?? 0
+  if (call.references.length > maxReferences)
+    return { field: 'input_references', problem: `must have at most ${maxReferences} entries for this model` }
+  return null
+}

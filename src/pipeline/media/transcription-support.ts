@@ -1,0 +1,47 @@
+import type { TranscriptionCall } from '../../call/transcription.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import { transcriptionDialects } from '../../dialects/transcriptions/all.ts'
+import {
+  buildPrompt,
+  decodeInputAudio,
+  decodeTranscription,
+  measureTranscription,
+} from '../../dialects/transcriptions/decode.ts'
+import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
+import { type AudioSource, readRecording } from '../../dialects/transcriptions/recording.ts'
+import type { TranscriptionFields } from '../../dialects/transcriptions/schema.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import type { FieldProblem, IncomingMedia, MediaSupport } from './task.ts'
+
+export const transcriptionSupport: MediaSupport<TranscriptionCall, TranscriptionDialect> = {
+  name: 'transcriptions',
+  dialects: transcriptionDialects,
+  findProblem,
+  listAllowedOptions: (endpoint) => findDialect(endpoint)?.options ?? [],
+}
+
+/** Checks the recording: that of a JSON body if there is no file. */
+export async function decodeRequest(
+  task: TranscriptionCall['task'],
+  fields: TranscriptionFields,
+  file?: AudioSource,
+): Promise<Pick<IncomingMedia<TranscriptionCall>, 'body' | 'call' | 'prompt' | 'size'>> {
+  const recording = await readRecording(file ?? (await decodeInputAudio(fields)))
+  const call = decodeTranscription(task, fields, recording)
+  return { body: omitAudio(fields), call, prompt: buildPrompt(call), size: measureTranscription(call) }
+}
+
+function omitAudio({ input_audio, ...fields }: JsonObject): JsonObject {
+  const audio = asObject(input_audio)
+  return audio ? { ...fields, input_audio: { format: audio.format } } : fields
+}
+
+function findDialect({ dialects }: Endpoint): TranscriptionDialect | undefined {
+  const known: Readonly<Record<string, TranscriptionDialect>> = transcriptionDialects
+  return dialects.map((name) => known[name]).find((dialect) => dialect !== undefined)
+}
+
+function findProblem({ task }: TranscriptionCall, endpoint: Endpoint): FieldProblem | null {
+  if (task !== 'translate' || findDialect(endpoint)?.translates !== false) return null
+  return { field: 'model', problem: 'cannot translate; send the recording to POST /audio/transcriptions' }
+}
