@@ -1,6 +1,7 @@
 import type { UpstreamFailure } from '../../call/failure.ts'
 import { type SpeechCall, speechSampleRate } from '../../call/speech.ts'
 import { type SpeechFormat, speechFormats } from '../../catalogue/vocabulary.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject } from '../../lib/json-values.ts'
 import * as chat from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
@@ -42,7 +43,11 @@ function encodeRequest(call: SpeechCall, { model, options, speech }: MediaTarget
 
 /** A voice is a model of the vendor, such as `aura-2-thalia-en`; clients may leave out the family. */
 function resolveVoiceModel(family: string, voice: string): string {
-  return voice === '' || voice.startsWith(`${family}-`) ? voice || family : `${family}-${voice}`
+  const name = voice.startsWith(`${family}-`) ? voice.slice(family.length + 1) : voice
+  // `2-thalia-en` of the family `aura` would be a voice of `aura-2`, which has another price.
+  if (!/^[A-Za-z]/.test(name) && voice !== '')
+    throw invalidFieldError('voice', `must be a voice of ${family}, such as ${family}-thalia-en`)
+  return voice === '' ? family : `${family}-${name}`
 }
 
 /** Older errors have their own names for message and code. */

@@ -98,6 +98,12 @@ describe('the Deepgram format', () => {
       '/speak?model=aura-2-x%26y%3D1&encoding=opus&container=ogg',
     )
   })
+
+  test.each(['2-thalia-en', 'aura-2-thalia-en'])('has no voice of another family: %s', (voice) => {
+    expect(() => encode({ ...call, voice }, { model: 'aura', options: {} })).toThrow(
+      'voice: must be a voice of aura, such as aura-thalia-en',
+    )
+  })
 })
 
 describe('the Gemini format', () => {
