@@ -5,13 +5,13 @@ import { checkBase64, readBase64Image } from '../../lib/base64-image.ts'
 import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
 
-/** For one image; a host that is slower is not waited for. */
+/** For all images of a request; hosts that are slower are not waited for. */
 const downloadMs = 30_000
 const maxImageBytes = 20 * 1024 * 1024
 
 /** Replaces the URLs of a call by what they refer to, and checks that every image is one. */
 export async function downloadReferences(gateway: Gateway, call: ImagesCall): Promise<ImagesCall> {
-  const budget = { bytes: gateway.settings.limits.body_bytes }
+  const budget = { bytes: gateway.settings.limits.body_bytes, deadline: performance.now() + downloadMs }
   const references: ImageSource[] = []
   for (const [index, source] of call.references.entries()) {
     const field = `input_references.${index}`
@@ -25,24 +25,35 @@ export async function downloadReferences(gateway: Gateway, call: ImagesCall): Pr
   return { ...call, references, ...(mask && { mask }) }
 }
 
+/** What several downloads may take together. */
+export interface DownloadBudget {
+  bytes: number
+  /** On the monotonic clock. */
+  deadline: number
+}
+
+export function remainingMs({ deadline }: DownloadBudget): number {
+  return Math.max(1, Math.round(deadline - performance.now()))
+}
+
 async function checkReference(source: ImageSource, field: string): Promise<ImageSource> {
   if (source.kind === 'data' && !(await runInSlices(checkBase64(source.data))))
     throw invalidFieldError(field, 'is not valid base64')
   return source
 }
 
-/** `budget` is what the images of one request may have together: as much as a body. */
+/** `budget` is what the images of one request have together: as many bytes as a body, and some time. */
 async function downloadReference(
   { settings }: Gateway,
   url: string,
   field: string,
-  budget: { bytes: number },
+  budget: DownloadBudget,
 ): Promise<ImageSource> {
   const maxBytes = Math.min(maxImageBytes, budget.bytes)
   try {
     const { status, bytes } = await sendBuffered(
       { url, method: 'GET', headers: { accept: 'image/*' } },
-      { allowPrivate: settings.egress.allow_private, timeoutMs: downloadMs, maxBytes },
+      { allowPrivate: settings.egress.allow_private, timeoutMs: remainingMs(budget), maxBytes },
     )
     if (status !== 200)
       throw invalidFieldError(field, `could not be downloaded: the host responded with ${status}`)

@@ -7,6 +7,7 @@ import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { type DownloadBudget, remainingMs } from './image-references.ts'
 
 /** Reads a reply to its end; it counts only if every image of it is complete. */
 export async function collectImages(
@@ -50,8 +51,11 @@ export class ImageCollector {
     const { n } = this.#call
     if (this.#received.length < n)
       throw unexpectedReplyError(`The provider sent ${this.#received.length} of ${n} images.`)
+    const { reply_bytes, first_byte } = gateway.settings.limits
+    const budget = { bytes: reply_bytes, deadline: performance.now() + first_byte }
     const images: GeneratedImage[] = []
-    for (const received of this.#received.slice(0, n)) images.push(await completeImage(gateway, received))
+    for (const received of this.#received.slice(0, n))
+      images.push(await completeImage(gateway, received, budget))
     const units = listReplyUnits(this.#call, images, this.#quality, countInputPixels(this.#call))
     const revised = images.flatMap(({ revisedPrompt }) => revisedPrompt ?? [])
     return { images, text: revised.join('\n\n'), usage: this.#usage, units }
@@ -61,8 +65,9 @@ export class ImageCollector {
 async function completeImage(
   gateway: Gateway,
   { source, revisedPrompt }: ReceivedImage,
+  budget: DownloadBudget,
 ): Promise<GeneratedImage> {
-  const data = source.kind === 'data' ? source.data : await downloadImage(gateway, source.url)
+  const data = source.kind === 'data' ? source.data : await downloadImage(gateway, source.url, budget)
   const info = readBase64Image(data)
   const isValid = info !== null && (source.kind === 'url' || (await runInSlices(checkBase64(data))))
   if (!isValid) throw unexpectedReplyError('The provider sent an image that cannot be decoded.')
@@ -70,15 +75,16 @@ async function completeImage(
 }
 
 /** The URLs in replies are public and expire; the provider's address and key do not apply to them. */
-async function downloadImage({ settings }: Gateway, url: string): Promise<string> {
-  const { egress, limits } = settings
+async function downloadImage({ settings }: Gateway, url: string, budget: DownloadBudget): Promise<string> {
+  const { allow_private: allowPrivate } = settings.egress
   try {
     const { status, bytes } = await sendBuffered(
       { url, method: 'GET', headers: {} },
-      { allowPrivate: egress.allow_private, timeoutMs: limits.first_byte, maxBytes: limits.reply_bytes },
+      { allowPrivate, timeoutMs: remainingMs(budget), maxBytes: budget.bytes },
     )
     if (status !== 200)
       throw unexpectedReplyError(`An image of the provider could not be downloaded (${status}).`)
+    budget.bytes -= bytes.length
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
   } catch (error) {
     if (!(error instanceof EgressError)) throw error
