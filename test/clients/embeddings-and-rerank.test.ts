@@ -109,7 +109,7 @@ describe('the OpenRouter SDK, which validates every response', () => {
 
   test('embeddings.listModels() lists what can be used', async () => {
     const { data } = (await openRouterClient(lab()).embeddings.listModels()).result
-    expect(data.map(({ id }) => id)).toEqual([model])
+    expect(data.map(({ id }) => id)).toContain(model)
   })
 
   test('rerank.rerank()', async () => {
