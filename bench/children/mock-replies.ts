@@ -47,7 +47,7 @@ function buildEmbeddingReplies() {
   return { 'embedding-float': encode(float), 'embedding-base64': encode(base64) }
 }
 
-/** One PNG of 5 MB in base64: a real header, then bytes that nobody decodes. */
+/** One PNG of 5 MB in base64: a real header, then filler bytes. */
 function buildImageReply(): Buffer {
   const header = Buffer.from(greyPixelPng, 'base64')
   const filler = Buffer.alloc((imageBytes * 3) / 4 - header.length, 0xa7)

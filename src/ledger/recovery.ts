@@ -1,8 +1,8 @@
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
-import { priceReply, zeroCharge } from './charge.ts'
-import { decodeCheckpoint, decodeDraft, NewerFormatError } from './draft.ts'
+import { type ChargeTerms, priceReply, zeroCharge } from './charge.ts'
+import { type Draft, decodeCheckpoint, decodeDraft, NewerFormatError, type UpstreamTarget } from './draft.ts'
 import { jobOwner, type Settlement } from './engine.ts'
 import type { Ledger } from './ledger.ts'
 import { buildSettlement, createRelease } from './settlement.ts'
@@ -133,22 +133,25 @@ function tryRecoverSettlement(hold: HoldTable): Settlement | null {
   }
 }
 
+/** The terms of a charge, as far as a stored hold and its draft have them. */
+export function buildTermsOfHold(hold: HoldTable, draft: Draft, target: UpstreamTarget): ChargeTerms {
+  return {
+    pricing: target.pricing,
+    at: Date.parse(draft.generation.created_at),
+    isByok: target.is_byok === 1,
+    byokFee: draft.byokFee,
+    hold: { amount: hold.amount_nanos, byok: hold.byok_nanos },
+    promptEstimate: () => draft.promptTokens,
+    inputImages: draft.generation.input_images,
+  }
+}
+
 /** A request without a checkpoint is free: nothing shows that it produced output. */
 function recoverSettlement(hold: HoldTable): Settlement {
   const draft = decodeDraft(hold.draft)
   const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
   const target = checkpoint?.place ?? draft.initialTarget
-  const charge = checkpoint
-    ? priceReply(checkpoint.reply, {
-        pricing: target.pricing,
-        at: Date.parse(draft.generation.created_at),
-        isByok: target.is_byok === 1,
-        byokFee: draft.byokFee,
-        hold: { amount: hold.amount_nanos, byok: hold.byok_nanos },
-        promptEstimate: () => draft.promptTokens,
-        inputImages: draft.generation.input_images,
-      })
-    : zeroCharge
+  const charge = checkpoint ? priceReply(checkpoint.reply, buildTermsOfHold(hold, draft, target)) : zeroCharge
   const source = charge.source === 'none' ? 'none' : 'estimated'
   return buildSettlement({
     draft: draft.generation,

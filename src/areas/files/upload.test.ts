@@ -172,7 +172,7 @@ describeOnEachDatabase('POST /files', (server) => {
 
     test('503, and no row, when the bytes cannot be stored', async () => {
       const { gateway, own } = server()
-      // Nobody listens on this port.
+      // No server listens on this port.
       const s3 = { endpoint: 'http://127.0.0.1:1', bucket: 'none', region: 'us-east-1', prefix: '' }
       const secrets = { access_key_id: 'a', secret_access_key: 'b' }
       const { settings } = gateway

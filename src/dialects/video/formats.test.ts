@@ -37,7 +37,7 @@ describe('the request', () => {
     expect(toVideoPrompt(call).messages[0]?.parts.map(({ kind }) => kind)).toEqual(['text', 'image', 'video'])
   })
 
-  test('what a price may depend on and nobody says has no variant, so the highest price counts', () => {
+  test('a value that a price depends on and that is not set has no variant, so the highest price counts', () => {
     const [seconds] = measureVideo(buildCall(), undefined).units
     expect(seconds).toMatchObject({ unit: 'second', variants: [] })
   })

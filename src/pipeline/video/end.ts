@@ -17,6 +17,7 @@ import type { HoldTable } from '../../db/schema.ts'
 import { type Charge, priceReply, zeroCharge } from '../../ledger/charge.ts'
 import { type Draft, decodeDraft } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
+import { buildTermsOfHold } from '../../ledger/recovery.ts'
 import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { encodeDropped } from '../settlement/settle.ts'
@@ -71,15 +72,7 @@ function computeJobCharge({ target, chosen }: SentVideoJob, hold: HoldTable, out
   const seconds = outcome.seconds ?? (chosen.duration ?? 0) * videos
   const units = listVideoUnits(chosen, seconds, { videos, tokens: outcome.tokens })
   const reply = { usage: zeroUsage, complete: true, characters: 0, finished: true, failed: false, units }
-  return priceReply(reply, {
-    pricing: target.pricing,
-    at: Date.parse(draft.generation.created_at),
-    isByok: target.is_byok === 1,
-    byokFee: draft.byokFee,
-    hold: { amount: hold.amount_nanos, byok: hold.byok_nanos },
-    promptEstimate: () => draft.promptTokens,
-    inputImages: draft.generation.input_images,
-  })
+  return priceReply(reply, buildTermsOfHold(hold, draft, target))
 }
 
 interface SettledJob {
