@@ -3,6 +3,7 @@ import type { ServiceTier } from '../../src/catalogue/vocabulary.ts'
 import { divide, shiftLeft } from './decimal.ts'
 import { buildOffPeakOverrides, buildRangePrices } from './entry-conditions.ts'
 import { type PriceEntry, readPrice } from './price-list.ts'
+import { conditionalKeys } from './prices.ts'
 
 export type PriceKey = Exclude<keyof Pricing, 'discount' | 'overrides'>
 export type PromptUnit = 'token' | 'character' | 'second' | 'search'
@@ -27,16 +28,6 @@ export const tokenPriceKeys: Record<string, PriceKey> = {
   output_cost_per_image_token: 'image_output',
   output_cost_per_reasoning_token: 'internal_reasoning',
 }
-
-const conditionalKeys: ReadonlySet<PriceKey> = new Set([
-  'prompt',
-  'completion',
-  'audio',
-  'input_audio_cache',
-  'input_cache_read',
-  'input_cache_write',
-  'input_cache_write_1h',
-])
 
 /** The price of one unit of input, in modes that are not billed by tokens. */
 const inputUnits: Record<string, { field: string; unit: PromptUnit }> = {

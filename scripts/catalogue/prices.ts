@@ -114,7 +114,7 @@ function parseTime(time: string): number {
   return Number(`${match[1]}${match[2]}`)
 }
 
-const conditionalKeys: ReadonlySet<string> = new Set<ConditionalKey>([
+export const conditionalKeys: ReadonlySet<string> = new Set<ConditionalKey>([
   'prompt',
   'completion',
   'audio',

@@ -54,7 +54,7 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
     for (const [name, value] of Object.entries(fields)) body.append(name, value)
     return call('POST', `/files?provider=${vendor}`, { body, ...options })
   }
-  const kept = (vendor: Vendor, key = keys[vendor]) => vendors.filesOf(slugs[vendor], key)
+  const storedAt = (vendor: Vendor, key = keys[vendor]) => vendors.filesOf(slugs[vendor], key)
 
   describe.each(vendorNames)('%s', (vendor) => {
     const path = (id: string, rest = '') => `/files/${id}${rest}?provider=${vendor}`
@@ -63,7 +63,7 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
       const uploaded = await upload(vendor)
       expect(uploaded.status).toBe(200)
       const { id } = uploaded.body
-      expect(kept(vendor).map((file) => file.id)).toEqual([id])
+      expect(storedAt(vendor).map((file) => file.id)).toEqual([id])
       expect(uploaded.body).toMatchObject({
         _shape: vendor,
         filename: 'notes/a.txt',
@@ -83,7 +83,7 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
           ? { _shape: vendor, id, type: 'file_deleted' }
           : { _shape: vendor, id, object: 'file', deleted: true },
       )
-      expect(kept(vendor)).toEqual([])
+      expect(storedAt(vendor)).toEqual([])
       expect((await server.gateway.db.selectFrom('files').selectAll().execute()).length).toBe(0)
     })
 
@@ -109,7 +109,7 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
       expect(first).toMatchObject({ has_more: true, first_id: ids[0], last_id: ids[1] })
       const second = (await call('GET', `/files?provider=${vendor}&limit=2&after_id=${first.last_id}`)).body
       expect(second).toMatchObject({ has_more: false, first_id: ids[2] })
-      kept(vendor).length = 0
+      storedAt(vendor).length = 0
     })
 
     test('a part of a file is passed on', async () => {
@@ -120,7 +120,7 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
       expect({ status, body, range: headers.get('content-range') }).toEqual({
         ...{ status: 206, body: 'ell', range: 'bytes 1-3/5' },
       })
-      kept(vendor).length = 0
+      storedAt(vendor).length = 0
     })
 
     test.each(['GET', 'DELETE'])('R37 404 for an id that the account does not have: %s', async (method) => {
@@ -170,8 +170,8 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
 
     test('any type is accepted, because the vendor decides', async () => {
       expect((await upload(vendor, '\u0000\u0001')).status).toBe(200)
-      expect(kept(vendor).at(-1)?.type).toBe('application/octet-stream')
-      kept(vendor).length = 0
+      expect(storedAt(vendor).at(-1)?.type).toBe('application/octet-stream')
+      storedAt(vendor).length = 0
     })
   })
 
@@ -252,14 +252,14 @@ describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
     expect(vendors.requests.at(-1)?.query).toBe('?limit=100&after=file_1&order=desc&purpose=batch')
     const expiry = { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' }
     await upload('vendor_b', '{}', { purpose: 'batch', ...expiry })
-    expect(kept('vendor_b').at(-1)).toMatchObject({
+    expect(storedAt('vendor_b').at(-1)).toMatchObject({
       purpose: 'batch',
       expiry: '3600',
       type: 'application/json',
     })
     await upload('vendor_b')
-    expect(kept('vendor_b').at(-1)).toMatchObject({ purpose: 'user_data' })
-    kept('vendor_b').length = 0
+    expect(storedAt('vendor_b').at(-1)).toMatchObject({ purpose: 'user_data' })
+    storedAt('vendor_b').length = 0
   })
 
   test('a library of one vendor gets its shape for files at the other', async () => {
