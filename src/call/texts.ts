@@ -1,0 +1,182 @@
+import type { Message, ModelCall, Tool } from './call.ts'
+import type { FilePart, InputPart, MediaSource, OutputPart } from './part.ts'
+
+/** Where a text stands in a request. */
+export interface TextPlace {
+  part: 'text' | 'reasoning' | 'tool-call' | 'tool-result' | 'file' | 'url' | 'name' | 'tool' | 'parameter'
+  role: Message['role'] | null
+  /** The index of its message. */
+  message: number | null
+}
+
+/** Returns the text to continue with. */
+export type TextMapper = (text: string, place: TextPlace) => string
+
+/** Content of a request that has no text to look at. */
+export interface OpaqueContent extends TextPlace {
+  kind: 'image' | 'audio' | 'video' | 'file' | 'encrypted' | 'other'
+}
+
+type Part = InputPart | OutputPart
+
+/** The call with each of its texts mapped, in a fixed order; the same object if no text changes. */
+export function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
+  const parameter = (text: string) => map(text, { part: 'parameter', role: null, message: null })
+  const messages = mapList(call.messages, (message, index) => mapMessage(message, index, map))
+  const tools = call.tools && mapList(call.tools, (tool) => mapTool(tool, map))
+  const stop = call.stop && mapList(call.stop, parameter)
+  const mapped = {
+    ...(messages !== call.messages && { messages }),
+    ...(tools && tools !== call.tools && { tools }),
+    ...(stop && stop !== call.stop && { stop }),
+    ...mapFields(call, ['prediction', 'user'], parameter),
+  }
+  return Object.keys(mapped).length > 0 ? { ...call, ...mapped } : call
+}
+
+function mapMessage(message: Message, index: number, map: TextMapper): Message {
+  const place = { role: message.role, message: index }
+  const parts = mapList(message.parts, (part) => mapPart(part, place, map))
+  const names = mapFields(message, ['name'], (text) => map(text, { part: 'name', ...place }))
+  return parts === message.parts && isEmpty(names) ? message : { ...message, ...names, parts }
+}
+
+function mapPart(part: Part, place: Omit<TextPlace, 'part'>, map: TextMapper): Part {
+  const apply = (name: TextPlace['part']) => (text: string) => map(text, { part: name, ...place })
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return withFields(part, mapFields(part, ['text'], apply('text')))
+    case 'reasoning':
+      return mapReasoning(part, apply('reasoning'))
+    case 'tool-call':
+      return withFields(part, mapFields(part, ['arguments'], apply('tool-call')))
+    case 'tool-result': {
+      const content = mapList(
+        part.content,
+        (inner) => mapPart(inner, place, mapAs('tool-result', map)) as typeof inner,
+      )
+      return content === part.content ? part : { ...part, content }
+    }
+    case 'file':
+      return mapFile(part, apply)
+    case 'image':
+    case 'video': {
+      const source = mapSource(part.source, apply)
+      return source === part.source ? part : { ...part, source }
+    }
+    case 'audio':
+      return withFields(part, mapFields(part, ['transcript'], apply('text')))
+    default:
+      return part
+  }
+}
+
+function mapAs(part: TextPlace['part'], map: TextMapper): TextMapper {
+  return (text, place) => map(text, { ...place, part })
+}
+
+/** A signature covers its text: if the text changes, the vendor would reject the signature. */
+function mapReasoning(part: Extract<Part, { kind: 'reasoning' }>, map: (text: string) => string): Part {
+  const summary = mapList(part.summary, map)
+  const fields = mapFields(part, ['text'], map)
+  if (summary === part.summary && isEmpty(fields)) return part
+  const { signature: _signature, encrypted: _encrypted, ...plain } = part
+  return { ...plain, ...fields, summary, format: 'unknown' }
+}
+
+type Apply = (name: TextPlace['part']) => (text: string) => string
+
+function mapFile(part: FilePart, apply: Apply): FilePart {
+  const fields = {
+    ...mapFields(part, ['filename'], apply('name')),
+    ...mapFields(part, ['context'], apply('text')),
+  }
+  const source = mapSource(part.source, apply)
+  return source === part.source && isEmpty(fields) ? part : { ...part, ...fields, source }
+}
+
+function mapSource(source: MediaSource, apply: Apply): MediaSource {
+  if (source.kind === 'url') return withFields(source, mapFields(source, ['url'], apply('url')))
+  if (source.kind === 'text') return withFields(source, mapFields(source, ['text'], apply('file')))
+  if (source.kind !== 'data' || !isTextType(source.mediaType)) return source
+  const text = Buffer.from(source.data, 'base64').toString()
+  const mapped = apply('file')(text)
+  return mapped === text ? source : { ...source, data: Buffer.from(mapped).toString('base64') }
+}
+
+function isTextType(mediaType: string): boolean {
+  return /^text\/|^application\/(?:json|xml|x-ndjson|yaml|javascript)\b|\+(?:json|xml)$/.test(mediaType)
+}
+
+function mapTool(tool: Tool, map: TextMapper): Tool {
+  if (tool.kind === 'native') return tool
+  const apply = (text: string) => map(text, { part: 'tool', role: null, message: null })
+  return withFields(tool, mapFields(tool, ['description'], apply))
+}
+
+/** What `mapTexts` cannot show. */
+export function listOpaqueContent({ messages }: ModelCall): OpaqueContent[] {
+  return messages.flatMap(({ role, parts }, message) =>
+    parts.flatMap((part) => {
+      const kind = opaqueKindOf(part)
+      return kind ? [{ part: 'text' as const, role, message, kind }] : []
+    }),
+  )
+}
+
+function opaqueKindOf(part: Part): OpaqueContent['kind'] | null {
+  switch (part.kind) {
+    case 'image':
+    case 'audio':
+    case 'video':
+      return part.kind
+    case 'file':
+      return part.source.kind === 'text' || (part.source.kind === 'data' && isTextType(part.source.mediaType))
+        ? null
+        : 'file'
+    case 'reasoning':
+      return part.encrypted === undefined ? null : 'encrypted'
+    case 'opaque':
+      return 'other'
+    case 'tool-result':
+      return part.content.map(opaqueKindOf).find((kind) => kind !== null) ?? null
+    default:
+      return null
+  }
+}
+
+/** The same list if no item changes. */
+function mapList<T>(list: T[], map: (item: T, index: number) => T): T[] {
+  let mapped: T[] | null = null
+  list.forEach((item, index) => {
+    const next = map(item, index)
+    if (next !== item) mapped ??= [...list]
+    if (mapped) mapped[index] = next
+  })
+  return mapped ?? list
+}
+
+/** The fields whose text changes. */
+function mapFields<T, K extends keyof T>(
+  object: T,
+  names: readonly K[],
+  map: (text: string) => string,
+): Partial<T> {
+  const changed: Partial<T> = {}
+  for (const name of names) {
+    const text = object[name]
+    if (typeof text !== 'string') continue
+    const mapped = map(text)
+    if (mapped !== text) changed[name] = mapped as T[K]
+  }
+  return changed
+}
+
+function withFields<T extends object>(object: T, fields: Partial<T>): T {
+  return isEmpty(fields) ? object : { ...object, ...fields }
+}
+
+function isEmpty(object: object): boolean {
+  return Object.keys(object).length === 0
+}

@@ -1,0 +1,58 @@
+/** A part of a text that a detector recognised. */
+export interface Span {
+  start: number
+  end: number
+  /** The text that replaces it. */
+  label: string
+  /** What was recognised, if the detector knows several kinds. */
+  kind?: string
+}
+
+/** Finds one kind of sensitive text, in time linear in its length. Spans are in order and do not overlap. */
+export type Detector = (text: string) => Span[]
+
+/** The spans of all matches of a pattern that `accepts` confirms. */
+export function findMatches(
+  text: string,
+  pattern: RegExp,
+  label: string,
+  accepts: (match: RegExpExecArray) => boolean = () => true,
+): Span[] {
+  const spans: Span[] = []
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    if (accepts(match)) spans.push({ start: match.index, end: match.index + match[0].length, label })
+    else pattern.lastIndex = match.index + skipLength(match[0])
+  }
+  return spans
+}
+
+/** After a rejected match the search continues at its next word, not behind its end. */
+function skipLength(text: string): number {
+  const next = /[^\p{L}\p{N}]/u.exec(text)
+  return next ? next.index + 1 : Math.max(1, text.length)
+}
+
+/** In order, with overlapping spans joined: the label of the longer one remains. */
+export function mergeSpans(spans: readonly Span[]): Span[] {
+  const merged: Span[] = []
+  for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = merged.at(-1)
+    if (!last || span.start >= last.end) merged.push({ ...span })
+    else if (span.end > last.end) {
+      const longer = span.end - span.start > last.end - last.start ? span : last
+      Object.assign(last, { ...longer, start: last.start, end: span.end })
+    }
+  }
+  return merged
+}
+
+export function redactSpans(text: string, spans: readonly Span[]): string {
+  let redacted = ''
+  let at = 0
+  for (const { start, end, label } of spans) {
+    redacted += text.slice(at, start) + label
+    at = end
+  }
+  return redacted + text.slice(at)
+}
