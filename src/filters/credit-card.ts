@@ -1,7 +1,9 @@
-import { type Detector, findMatches } from './detector.ts'
+import { type Detector, findMatches, outside } from './detector.ts'
+import { findIbans } from './iban.ts'
 
-/** 13 to 19 digits, with a space or a hyphen between groups. */
-const cardPattern = /(?<![\d.,-]|\d[ ])\d(?:[ -]?\d){12,18}(?![\d-]|[ ]?\d|[.,]\d)/g
+/** 13 to 19 digits, with one space or hyphen between groups. */
+const cardPattern =
+  /(?<![\d.,_-]|[A-Za-z]|\d[ ])\d(?:[ \u00a0\u2009\u202f\-\u2011]?\d){12,18}(?![\d_-]|[A-Za-z]|[ ]\d|[.,]\d)/g
 
 /** The digits that the cards of an issuer begin with, and how many they have. */
 const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
@@ -12,11 +14,27 @@ const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
   [/^(?:30[0-5]|3095|36|38|39)/, [14, 16, 19]],
   [/^35(?:2[89]|[3-8]\d)/, [16, 19]],
   [/^62/, [16, 17, 18, 19]],
-  [/^(?:50|5[6-9]|6[0-9])/, [13, 14, 15, 16, 17, 18, 19]],
+  [/^(?:5018|5020|5038|5893|6304|6759|676[1-3])/, [16, 17, 18, 19]],
 ]
 
-export const findCreditCards: Detector = (text) =>
-  findMatches(text, cardPattern, '[CREDIT_CARD]', ({ 0: match }) => isCardNumber(match.replace(/[ -]/g, '')))
+/** How people write the groups of a number: four each, or those of the issuer; others are other numbers. */
+const grouping =
+  /^(?:\d{13,19}|\d{4}(?:\D\d{4}){2,3}(?:\D\d{1,4})?|\d{4}\D\d{6}\D\d{4,5}|\d{4}\D\d{4}\D\d{5}|\d{6}\D\d{8,13})$/
+/** What announces another long number. */
+const otherNumber =
+  /(?:order|tracking|invoice|serial|imei|isbn|ean|gtin|timestamp|\bts|_at|trace|span|request|id|nr|no|#)["']?\s?[:=#]?\s?["']?$/i
+const contextLength = 14
+
+/** Numbers that pass the checksum, in the ranges of the issuers. */
+export const findCreditCards: Detector = (text) => {
+  const spans = findMatches(text, cardPattern, '[CREDIT_CARD]', ({ 0: match, index }) => {
+    const digits = match.replace(/\D/g, '')
+    if (!grouping.test(match) || !isCardNumber(digits)) return false
+    // One number in ten passes the checksum by chance.
+    return match !== digits || !otherNumber.test(text.slice(Math.max(0, index - contextLength), index))
+  })
+  return spans.length > 0 ? outside(spans, findIbans(text)) : spans
+}
 
 function isCardNumber(digits: string): boolean {
   const isIssued = issuers.some(([prefix, lengths]) => lengths.includes(digits.length) && prefix.test(digits))
@@ -24,7 +42,7 @@ function isCardNumber(digits: string): boolean {
 }
 
 /** The checksum of ISO/IEC 7812-1. */
-export function passesLuhn(digits: string): boolean {
+function passesLuhn(digits: string): boolean {
   let sum = 0
   for (let index = 0; index < digits.length; index++) {
     const digit = digits.charCodeAt(digits.length - 1 - index) - 48

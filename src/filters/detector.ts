@@ -8,7 +8,7 @@ export interface Span {
   kind?: string
 }
 
-/** Finds one kind of sensitive text, in time linear in its length. Spans are in order and do not overlap. */
+/** Finds one kind of sensitive text, in time linear in its length. Spans may overlap. */
 export type Detector = (text: string) => Span[]
 
 /** The spans of all matches of a pattern that `accepts` confirms. */
@@ -45,6 +45,22 @@ export function mergeSpans(spans: readonly Span[]): Span[] {
     }
   }
   return merged
+}
+
+/** The spans that overlap none of the ranges, which are in order. */
+export function outside(spans: readonly Span[], ranges: readonly { start: number; end: number }[]): Span[] {
+  let next = 0
+  return spans
+    .toSorted((a, b) => a.start - b.start)
+    .filter(({ start, end }) => {
+      while ((ranges[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next++
+      return (ranges[next]?.start ?? Number.POSITIVE_INFINITY) >= end
+    })
+}
+
+/** The span in a text whose characters are elsewhere. */
+export function mapSpan(span: Span, offsetOf: (index: number) => number): Span {
+  return { ...span, start: offsetOf(span.start), end: offsetOf(span.end - 1) + 1 }
 }
 
 export function redactSpans(text: string, spans: readonly Span[]): string {

@@ -1,38 +1,82 @@
-import { type Detector, findMatches, mergeSpans, type Span } from './detector.ts'
+import { type Detector, findMatches, outside } from './detector.ts'
+import { findIbans } from './iban.ts'
 
 const label = '[PHONE]'
+const space = '[ \\u00a0\\u2009\\u202f]'
+const separator = '[ \\u00a0\\u2009\\u202f.\\-\\u2010\\u2011\\u2013/]'
+const notInside = '(?<![\\w.+/#$€£%-]|\\d[ ,:])'
 
-/** `+49 30 1234567`, `0033 1 23 45 67 89`: a country code and 6 to 14 more digits. */
-const internationalPattern =
-  /(?<![\w+./-])(?:\+|00)[ ]?(?:\(?\d{1,4}\)?)(?:[ .\-/]{0,2}\(?\d{1,5}\)?){1,6}(?![\w]|[.-]\d)/g
+/** `+49 30 1234567`, `+44 (0)20 7946 0958`: a country code and 6 to 14 more digits. */
+const internationalPattern = new RegExp(
+  `(?<![\\w+])(?:\\+|＋|00(?=[1-9]))${space}?\\(?[1-9]\\d{0,3}\\)?(?:${separator}{0,2}\\(?\\d{1,12}\\)?){1,7}(?![\\w]|[.-]\\d)`,
+  'g',
+)
 
 /** `914-309-4996`, `(914) 309 4996`, `1.914.309.4996`, `9143094996` and an extension. */
-const northAmericanPattern =
-  /(?<![\w.+/-]|\d[ ])(?:1[ .-]?)?(?:\([2-9]\d{2}\)[ .-]?|[2-9]\d{2}[ .-]?)[2-9]\d{2}[ .-]?\d{4}(?:[ ]?(?:x|ext\.?)[ ]?\d{1,5})?(?![\w]|[.-]\d|[ ]\d{3,})/gi
+const northAmericanPattern = new RegExp(
+  `${notInside}(?:1${separator}?)?(?:\\([2-9]\\d{2}\\)${separator}?|[2-9]\\d{2}${separator}?)[2-9]\\d{2}${separator}?\\d{4}(?:,?${space}?(?:x|ext\\.?|extension)${space}?\\d{1,5})?(?![\\w%€$£]|[.,:-]\\d|[ ]\\d{3,}|-[\\w])`,
+  'gi',
+)
 
 /** `06 12 34 56 78`, `030/1234567`, `020 7946 0958`: a trunk prefix and groups. */
-const nationalPattern =
-  /(?<![\w.+/-]|\d[ ])\(?0\d{1,4}\)?(?:[ .\-/]{1,2}\d{2,8}){1,5}(?![\w]|[.\-/]\d|[ ]\d)/g
+const nationalPattern = new RegExp(
+  `${notInside}\\(?0[1-9]\\d{0,3}\\)?(?:${separator}{1,3}\\d{2,8}){1,5}(?![\\w]|[.,\\-/:]\\d|[ ]\\d)`,
+  'g',
+)
 
-/** Any number of 6 to 15 digits right after a word that announces one. */
+/** `612 34 56 78`, `11 91234-5678` after a word that announces a number: 6 to 15 digits. */
 const announcedPattern =
-  /(?<=\b(?:phone|telephone|tel|mobile|cell|fax|call|text|whatsapp|sms|telefon|handy|mobil|rufnummer|téléphone|teléfono|móvil|telefono|cellulare|telefone|celular)(?: (?:number|no|nr|me|us|at|on|is|is at|nummer|numéro|número))?[.:]{0,2}\s{0,3})\(?\+?\d(?:[ .()\-/]{0,2}\d){5,14}(?!\d)/giu
+  /(?<=(?:\b|_)(?:phones?|telephone|tel[eé]f|tel|tlf|tél|mobile|mob|cell|fax|call|text|ring|dial|whatsapp|sms|telefon|telefonnummer|handy|handynummer|mobil|rufnummer|durchwahl|téléphone|portable|teléfono|móvil|telefono|cellulare|cell|telefone|telemóvel|celular|telefoon|telefoonnummer|mobiel|gsm|电话|手机|电话号码|手机号|電話|電話番号|携帯)(?:[ _](?:number|no|nr|num|me|us|at|on|is|is at|me at|us at|me on|us on|back at|nummer|numéro|número|numero|ist|est|es|è|é|al|au|le|el|il|是))?["']?[.:：=]{0,2}\s{0,3}["']?)(?:\(?[+＋]?\d|\(\d)(?:[ \u00a0.()\-/]{0,2}\d){5,14}(?![\d%€$£]|[.,:]\d)/giu
+const announcingDigits = /\d{2}/
 
-export const findPhones: Detector = (text) =>
-  mergeSpans([
-    ...findMatches(text, internationalPattern, label, ({ 0: match }) => hasDigits(match, 8, 17)),
-    ...findMatches(text, northAmericanPattern, label, ({ 0: match }) => !isRepeated(match)),
-    ...findNational(text),
+/** 〒 and dates are no numbers to call. */
+const chinesePattern = /(?<![\w.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?![\w]|[.-]\d)/g
+
+export const findPhones: Detector = (text) => {
+  if (!announcingDigits.test(text)) return []
+  const spans = [
+    ...findMatches(text, internationalPattern, label, ({ 0: match }) => isInternational(match)),
+    ...findMatches(text, northAmericanPattern, label, ({ 0: match, index }) =>
+      isNorthAmerican(text, match, index),
+    ),
+    ...findMatches(text, nationalPattern, label, ({ 0: match }) => isNational(match)),
+    ...findMatches(
+      text,
+      chinesePattern,
+      label,
+      ({ 0: match, index }) => !isNamedOtherwise(text, match, index),
+    ),
     ...findMatches(text, announcedPattern, label, ({ 0: match }) => !isDate(match)),
-  ])
+  ]
+  return spans.length > 0 ? outside(spans, findIbans(text)) : spans
+}
 
-function findNational(text: string): Span[] {
-  return findMatches(
-    text,
-    nationalPattern,
-    label,
-    ({ 0: match }) => hasDigits(match, 9, 13) && !isDate(match),
+function isInternational(match: string): boolean {
+  return (
+    hasDigits(match, 8, 16) &&
+    !isRepeated(match) &&
+    !(match.startsWith('00') && /^00[1-9]\d{3,}$/.test(match) && match.length < 11)
   )
+}
+
+function isNorthAmerican(text: string, match: string, index: number): boolean {
+  return !isRepeated(match) && !/^\d{4}-/.test(match) && !isNamedOtherwise(text, match, index)
+}
+
+function isNational(match: string): boolean {
+  return hasDigits(match, 9, 13) && !isDate(match) && !/^0\d[./]\d{2}[./]/.test(match) && !isRepeated(match)
+}
+
+/** Digits without separators are an amount, an account or a time unless nothing says so. */
+const otherName =
+  /(?:order|invoice|ticket|case|ref(?:erence)?|account|acct|customer|kunden?(?:nr)?|bestell(?:ung|nr)?|rechnung|commande|pedido|ordine|nr|no|num|number|id|ids|pid|uid|sku|isbn|issn|ean|serial|time|timestamp|ts|_at|iat|exp|nbf|seed|size|bytes|offset|count|total|amount|port|line|code|hash|sha|version|build|row|订单号|编号|注文番号|#|№|=|0x|["']?:)["')]?[\s.:#=]{0,3}["'(]?$/i
+const phoneName =
+  /(?:phone|tel|mobile|cell|fax|call|contact|whatsapp|sms|handy|telefon)[\w ]{0,12}["')]?[\s.:#=]{0,3}["'(]?$/i
+
+function isNamedOtherwise(text: string, match: string, index: number): boolean {
+  if (/\D/.test(match)) return false
+  const before = text.slice(Math.max(0, index - 24), index)
+  return otherName.test(before) && !phoneName.test(before)
 }
 
 function hasDigits(text: string, min: number, max: number): boolean {
@@ -46,5 +90,7 @@ function isRepeated(text: string): boolean {
 
 /** `01.02.2024`, `2024-01-02`. */
 function isDate(text: string): boolean {
-  return /^\(?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./-]\d{1,2}[./-]\d{1,2})/.test(text)
+  return /^\(?(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d{2}(?!\d)|(?:19|20)\d{2}[./-]?\d{1,2}[./-]?\d{1,2}(?!\d))/.test(
+    text,
+  )
 }

@@ -2,30 +2,22 @@ import type { Span } from './detector.ts'
 
 const label = '[PROMPT_INJECTION]'
 
-/** Words that are recognised with their inner letters in another order. */
-const scrambledWords = [
-  'ignore',
-  'bypass',
-  'override',
-  'reveal',
-  'delete',
-  'system',
-  'prompt',
-  'instructions',
-]
 /** One of these in decoded text makes it suspicious. */
-const decodedKeywords = /ignore|bypass|override|reveal|system|prompt/i
+const decodedKeywords = /\b(?:ignore|bypass|override|reveal|system|prompt)\b/i
 
-const base64Pattern = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,8192}={0,2}(?![A-Za-z0-9+/=_-])/g
-const hexPattern = /(?<![0-9a-f])(?:0x)?(?:[0-9a-f]{2}[ :]?){8,4096}(?![0-9a-f])/gi
+const base64Pattern = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}/g
+/** `69676e6f7265`, `69 67 6e 6f`, `69:67:6e:6f`, `\x69\x67`, `0x69 0x67`, `%69%67`. */
+const hexPattern = /(?<![0-9a-z])(?:(?:\\x|0x|%)?[0-9a-f]{2}[ :,]{0,2}){8,}/gi
+const hexSigns = /\\x|0x|[ :,%]/gi
 /** `i g n o r e`, `i-g-n-o-r-e`: single letters with the same sign between them. */
-const spacedPattern =
-  /(?<![\p{L}\p{N}])\p{L}(?:([ .\-_*|])\p{L}(?![\p{L}\p{N}]))(?:\1{1,4}\p{L}(?![\p{L}\p{N}])){3,400}/gu
+const spacedPattern = /(?<![a-z0-9])[a-z]([ .\-_*|])[a-z](?![a-z0-9])(?:\1{1,4}[a-z](?![a-z0-9])){3,400}/gi
+/** Longer text is decoded in pieces, which overlap by the length of a keyword. */
+const pieceLength = 4096
+const pieceOverlap = 32
 
-/** Injections in another spelling or encoding; `isInjection` judges the plain text. */
-export function findDecodedInjections(text: string, isInjection: (plain: string) => boolean): Span[] {
+/** Injections that are encoded or spaced out; `isInjection` judges the plain text. */
+export function findEncodedInjections(text: string, isInjection: (plain: string) => boolean): Span[] {
   return [
-    ...findScrambled(text, isInjection),
     ...findEncoded(text, base64Pattern, decodeBase64, 'base64_encoded_injection'),
     ...findEncoded(text, hexPattern, decodeHex, 'hex_encoded_injection'),
     ...findSpaced(text, isInjection),
@@ -35,31 +27,42 @@ export function findDecodedInjections(text: string, isInjection: (plain: string)
 function findEncoded(
   text: string,
   pattern: RegExp,
-  decode: (encoded: string) => string | null,
+  decode: (encoded: string) => Buffer,
   kind: string,
 ): Span[] {
   const spans: Span[] = []
   for (const { index, 0: encoded } of text.matchAll(pattern)) {
-    const plain = decode(encoded)
-    if (plain !== null && decodedKeywords.test(plain))
-      spans.push({ start: index, end: index + encoded.length, label, kind })
+    if (isSuspicious(decode(encoded)))
+      spans.push({ start: index, end: index + encoded.trimEnd().length, label, kind })
   }
   return spans
 }
 
-function decodeBase64(encoded: string): string | null {
-  return readableText(Buffer.from(encoded.replaceAll('-', '+').replaceAll('_', '/'), 'base64'))
+function decodeBase64(encoded: string): Buffer {
+  return Buffer.from(encoded, 'base64')
 }
 
-function decodeHex(encoded: string): string | null {
-  return readableText(Buffer.from(encoded.replace(/^0x|[ :]/gi, ''), 'hex'))
+function decodeHex(encoded: string): Buffer {
+  return Buffer.from(encoded.replace(hexSigns, ''), 'hex')
 }
 
-/** Null for bytes that are no text: keys and hashes are random. */
-function readableText(bytes: Buffer): string | null {
-  if (bytes.length < 6) return null
-  const text = bytes.toString('utf8')
-  return /[^\p{L}\p{N}\p{P}\p{S}\s]/u.test(text) || text.includes('\uFFFD') ? null : text
+/** Keys, hashes and pictures are no readable text. */
+function isSuspicious(bytes: Buffer): boolean {
+  for (
+    let start = 0;
+    start + pieceOverlap < bytes.length || start === 0;
+    start += pieceLength - pieceOverlap
+  ) {
+    const text = bytes.toString('latin1', start, start + pieceLength)
+    if (decodedKeywords.test(text) && isReadable(text)) return true
+  }
+  return false
+}
+
+/** Not a control character in sight; other scripts than Latin are fine. */
+function isReadable(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells bytes from text.
+  return text.length >= 6 && !/[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(text)
 }
 
 /** The letters of spaced text joined; longer gaps separate words. */
@@ -76,38 +79,4 @@ function findSpaced(text: string, isInjection: (plain: string) => boolean): Span
 
 /** Without its spaces a text has no words, so phrases are searched for without theirs. */
 const compactPhrases =
-  /ignore(?:all|any|the|your)?(?:previous|prior|above|earlier)|(?:reveal|show|print)(?:me)?(?:the|your)(?:system|hidden|initial)prompt|bypass(?:all|the|your)?(?:safety|security)|override(?:the|your|all)?(?:system|instructions)|disregard(?:all|the|your)/
-
-const wordPattern = /\p{L}{5,16}/gu
-
-/** Scrambled words alone may be typos: the text is suspicious if it is an injection with the words in order. */
-function findScrambled(text: string, isInjection: (plain: string) => boolean): Span[] {
-  const spans: Span[] = []
-  const words = [...text.matchAll(wordPattern)].filter(({ 0: word }) => unscramble(word) !== null)
-  for (const { index, 0: word } of words) {
-    const start = Math.max(0, index - contextLength)
-    const end = Math.min(text.length, index + word.length + contextLength)
-    const plain = text.slice(start, end).replace(wordPattern, (other) => unscramble(other) ?? other)
-    if (!isInjection(plain)) continue
-    spans.push({ start: index, end: index + word.length, label, kind: 'typoglycemia' })
-    if (spans.length >= maxSpans) break
-  }
-  return spans
-}
-
-const contextLength = 60
-const maxSpans = 100
-
-const scrambledKeys = new Map(scrambledWords.map((word) => [scrambleKey(word), word]))
-
-/** The word that this one is a scrambled form of; null if it is none, or is in order. */
-function unscramble(text: string): string | null {
-  const word = text.toLowerCase()
-  const target = scrambledKeys.get(scrambleKey(word))
-  return target === undefined || target === word ? null : target
-}
-
-function scrambleKey(word: string): string {
-  const inner = [...word.slice(1, -1)].sort().join('')
-  return `${word.at(0)}${inner}${word.at(-1)}`
-}
+  /ignore(?:all|any|the|your|my){0,2}(?:previous|prior|above|earlier|instructions|rules|safety)|(?:reveal|show|print|repeat)(?:me)?(?:the|your)(?:system|hidden|initial|secret)?(?:prompt|instructions)|bypass(?:all|the|your)?(?:safety|security|restrictions|filters)|override(?:the|your|all)?(?:system|instructions|safety)|disregard(?:all|any|the|your)|forget(?:all|your)(?:previous|instructions|rules)|developermode|doanythingnow/

@@ -4,7 +4,7 @@ const label = '[SSN]'
 const separatedPattern = /(?<![\d-])(\d{3})([- ])(\d{2})\2(\d{4})(?![\d-])/g
 /** Nine digits alone may be anything. */
 const namedPattern =
-  /(?<=\b(?:ssn|social security)(?: (?:number|no\.?|is))*\W{0,4})(\d{3})()(\d{2})(\d{4})(?!\d)/gi
+  /(?<=(?:\b|_)(?:ssn|social[ _]security)(?:[ _](?:number|no\.?|num|is)){0,3}\W{0,4})(\d{3})()(\d{2})(\d{4})(?!\d)/gi
 
 /** Numbers of the United States' social security; areas, groups and serials that are never issued do not count. */
 export const findSsns: Detector = (text) =>
