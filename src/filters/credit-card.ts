@@ -14,7 +14,7 @@ const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
   [/^(?:30[0-5]|3095|36|38|39)/, [14, 16, 19]],
   [/^35(?:2[89]|[3-8]\d)/, [16, 19]],
   [/^62/, [16, 17, 18, 19]],
-  [/^(?:5018|5020|5038|5893|6304|6759|676[1-3])/, [16, 17, 18, 19]],
+  [/^(?:5018|5019|5020|5038|5893|6304|6759|676[1-3])/, [16, 17, 18, 19]],
 ]
 
 /** How people write the groups of a number: four each, or those of the issuer; others are other numbers. */

@@ -8,7 +8,7 @@ const notInside = '(?<![\\w.+/#$€£%-]|\\d[ ,:])'
 
 /** `+49 30 1234567`, `+44 (0)20 7946 0958`: a country code and 6 to 14 more digits. */
 const internationalPattern = new RegExp(
-  `(?<![\\w+])(?:\\+|＋|00(?=[1-9]))${space}?\\(?[1-9]\\d{0,3}\\)?(?:${separator}{0,2}\\(?\\d{1,12}\\)?){1,7}(?![\\w]|[.-]\\d)`,
+  `(?<![\\w+]|\\d[ ])(?:\\+|＋|00(?=[1-9]))${space}?\\(?[1-9]\\d{0,3}\\)?(?:${separator}{0,2}\\(?\\d{1,12}\\)?){1,7}(?![\\w]|[.-]\\d)`,
   'g',
 )
 
@@ -27,13 +27,12 @@ const nationalPattern = new RegExp(
 /** `612 34 56 78`, `11 91234-5678` after a word that announces a number: 6 to 15 digits. */
 const announcedPattern =
   /(?<=(?:\b|_)(?:phones?|telephone|tel[eé]f|tel|tlf|tél|mobile|mob|cell|fax|call|text|ring|dial|whatsapp|sms|telefon|telefonnummer|handy|handynummer|mobil|rufnummer|durchwahl|téléphone|portable|teléfono|móvil|telefono|cellulare|cell|telefone|telemóvel|celular|telefoon|telefoonnummer|mobiel|gsm|电话|手机|电话号码|手机号|電話|電話番号|携帯)(?:[ _](?:number|no|nr|num|me|us|at|on|is|is at|me at|us at|me on|us on|back at|nummer|numéro|número|numero|ist|est|es|è|é|al|au|le|el|il|是))?["']?[.:：=]{0,2}\s{0,3}["']?)(?:\(?[+＋]?\d|\(\d)(?:[ \u00a0.()\-/]{0,2}\d){5,14}(?![\d%€$£]|[.,:]\d)/giu
-const announcingDigits = /\d{2}/
 
-/** 〒 and dates are no numbers to call. */
+/** `138 0013 8000`: eleven digits, of which the first three name a network. */
 const chinesePattern = /(?<![\w.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?![\w]|[.-]\d)/g
 
 export const findPhones: Detector = (text) => {
-  if (!announcingDigits.test(text)) return []
+  if (!/\d/.test(text)) return []
   const spans = [
     ...findMatches(text, internationalPattern, label, ({ 0: match }) => isInternational(match)),
     ...findMatches(text, northAmericanPattern, label, ({ 0: match, index }) =>
@@ -64,7 +63,12 @@ function isNorthAmerican(text: string, match: string, index: number): boolean {
 }
 
 function isNational(match: string): boolean {
-  return hasDigits(match, 9, 13) && !isDate(match) && !/^0\d[./]\d{2}[./]/.test(match) && !isRepeated(match)
+  return (
+    hasDigits(match, 9, 13) &&
+    !isDate(match) &&
+    !/^0\d[./]\d{2}[./]|^\d{3}-\d{2}-\d{4}$/.test(match) &&
+    !isRepeated(match)
+  )
 }
 
 /** Digits without separators are an amount, an account or a time unless nothing says so. */
@@ -76,7 +80,15 @@ const phoneName =
 function isNamedOtherwise(text: string, match: string, index: number): boolean {
   if (/\D/.test(match)) return false
   const before = text.slice(Math.max(0, index - 24), index)
-  return otherName.test(before) && !phoneName.test(before)
+  if (phoneName.test(before)) return false
+  return (
+    otherName.test(before) || isListed(before, text.slice(index + match.length, index + match.length + 3))
+  )
+}
+
+/** `{ 3735928559, 2882400001 }`, `> 3735928559`: values of a program. */
+function isListed(before: string, after: string): boolean {
+  return /\d[,;]\s?$|[{[<>+*/-]\s?$/.test(before) || /^[,;]\s?\d/.test(after)
 }
 
 function hasDigits(text: string, min: number, max: number): boolean {

@@ -158,7 +158,7 @@ export const injectionPatterns: readonly InjectionPattern[] = [
   rule(
     'dan_jailbreak',
     'do you act becom call be stay as',
-    `do anything now\\b|(?:you(?:['’]re| are)(?: now)?|act as|become|called|be|as)\\s{1,9}(?:an? )?"?(?:DAN|D\\.A\\.N)\\b(?! [A-Z][a-z])(?=[\\s"',.:;!)]{0,2}(?:$|[\\s(,.;:!]))(?<=D\\.?A\\.?N)|stay in character as\\b`,
+    `do anything now\\b|(?:you(?:['’]re| are)(?: now)?|act as|become|called|be|as)\\s{1,9}(?:an? )?"?(?-i:DAN|D\\.A\\.N)\\b|stay in character as\\b`,
   ),
   rule(
     'jailbreak_mode',
