@@ -22,12 +22,15 @@ const parts: Record<string, () => Promise<void>> = {
   // Loaded on demand: it imports the whole gateway.
   storage: async () => (await import('./storage.ts')).measureStorage(),
   routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
+  guard: async () => (await import('./guard.ts')).measureGuard(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
 }
 
 const part = parts[positionals[0] ?? '']
 if (!part) {
-  process.stderr.write(`Unknown benchmark "${positionals[0]}". Use inference, routing, storage or records.\n`)
+  process.stderr.write(
+    `Unknown benchmark "${positionals[0]}". Use inference, routing, guard, storage or records.\n`,
+  )
   process.exit(2)
 }
 try {

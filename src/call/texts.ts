@@ -1,4 +1,5 @@
 import type { Message, ModelCall, Tool } from './call.ts'
+import { applyTextEdits, type Edit, readJsonText } from './json-text.ts'
 import type { FilePart, InputPart, MediaSource, OutputPart } from './part.ts'
 
 /** Where a text stands in a request. */
@@ -9,8 +10,10 @@ export interface TextPlace {
   message: number | null
 }
 
-/** Returns the text to continue with. */
-export type TextMapper = (text: string, place: TextPlace) => string
+/** Returns what to replace in a text: in order, and without overlaps. */
+export type TextScanner = (text: string, place: TextPlace) => readonly Edit[]
+
+type TextMapper = (text: string, place: TextPlace) => string
 
 /** Content of a request that has no text to look at. */
 export interface OpaqueContent extends TextPlace {
@@ -19,8 +22,20 @@ export interface OpaqueContent extends TextPlace {
 
 type Part = InputPart | OutputPart
 
-/** The call with each of its texts mapped, in a fixed order; the same object if no text changes. */
-export function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
+/**
+ * The call with each of its texts scanned in a fixed order and edited; the same object if no text changes. JSON
+ * stays valid: the scanner sees the strings without escapes, and a number that it replaces becomes a string.
+ */
+export function editTexts(call: ModelCall, scan: TextScanner): ModelCall {
+  return mapTexts(call, (text, place) => {
+    const json = readJsonText(text)
+    const edits = scan(json?.readable ?? text, place)
+    if (edits.length === 0) return text
+    return json ? json.apply(edits) : applyTextEdits(text, edits)
+  })
+}
+
+function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
   const parameter = (text: string) => map(text, { part: 'parameter', role: null, message: null })
   const messages = mapList(call.messages, (message, index) => mapMessage(message, index, map))
   const tools = call.tools && mapList(call.tools, (tool) => mapTool(tool, map))
@@ -115,7 +130,7 @@ function mapTool(tool: Tool, map: TextMapper): Tool {
   return withFields(tool, mapFields(tool, ['description'], apply))
 }
 
-/** What `mapTexts` cannot show. */
+/** What `editTexts` cannot show to a scanner. */
 export function listOpaqueContent({ messages }: ModelCall): OpaqueContent[] {
   return messages.flatMap(({ role, parts }, message) =>
     parts.flatMap((part) => {

@@ -2,11 +2,14 @@ import { type Detector, mergeSpans, type Span } from './detector.ts'
 
 const label = '[ADDRESS]'
 
-const word = "\\p{Lu}[\\p{L}'’.-]{1,24}"
+/** Latin letters by their codes: patterns without Unicode properties run several times faster. */
+const upper = 'A-ZÀ-ÖØ-ÞĀ-ɏ'
+const letter = 'A-Za-zÀ-ÖØ-öø-ɏ'
+const word = `[${upper}][${letter}'’.-]{1,24}`
 const town = `${word}(?: (?:${word}|am|an der|de|la|le|sur|del|di|upon|on)){0,3}`
 /** Ends a street line; a line break or a comma before the town. */
 const next = '(?:,? ?\\n ?|, ?| )'
-const number = '\\d{1,4}(?:[ ]?[a-zA-Z](?![\\p{L}]))?(?:[-/]\\d{1,4})?'
+const number = `\\d{1,4}(?:[ ]?[a-zA-Z](?![${letter}]))?(?:[-/]\\d{1,4})?`
 
 const streetEnd =
   '(?:Street|St|Road|Rd|Avenue|Ave|Boulevard|Blvd|La[n]e|Ln|Drive|Dr|Court|Ct|Way|Place|Pl|Square|Sq|Terrace|Close|Crescent|Parkway|Pkwy|Highway|Hwy|Mews|Gardens|Row|Walk|Circle|Cir|Trail)'
@@ -21,29 +24,29 @@ const englishTown = `(?:${next}${town})?(?:${next}(?:${states} ${zip}|${ukPostco
 const patterns: readonly RegExp[] = [
   // 221 Maple Street, Apt 4B, Springfield, IL 62704
   new RegExp(
-    `(?<![\\p{L}\\p{N}.,$€£-])(?:${unit}, ?)?\\d{1,5}[A-Za-z]?(?:-\\d{1,5})? (?:(?:North|South|East|West|[NSEW]\\.?) )?(?:(?:${word}|\\d{1,3}(?:st|nd|rd|th)) ){1,3}${streetEnd}\\b(?! (?:of|to|and|or|for)\\b)\\.?(?:,? ${unit})?(?:${englishTown})?`,
-    'gu',
+    `(?<![${letter}\\d.,$€£-])(?:${unit}, ?)?\\d{1,5}[A-Za-z]?(?:-\\d{1,5})? (?:(?:North|South|East|West|[NSEW]\\.?) )?(?:(?:${word}|\\d{1,3}(?:st|nd|rd|th)) ){1,3}${streetEnd}\\b(?:(?= ${town},? ${states} ${zip})|(?! [${upper}][a-zà-ÿ]| (?:of|to|and|or|for)\\b))\\.?(?:,? ${unit})?(?:${englishTown})?`,
+    'g',
   ),
-  /(?<![\p{L}\p{N}])P\.? ?O\.? Box \d{1,6}(?:, ?\p{Lu}[\p{L} ]{1,24})?(?:, ?[A-Z]{2} \d{5}(?:-\d{4})?)?/gu,
+  /(?<![A-Za-z0-9])P\.? ?O\.? Box \d{1,6}(?:, ?[A-Z][A-Za-z ]{1,24})?(?:, ?[A-Z]{2} \d{5}(?:-\d{4})?)?/g,
   // Hauptstraße 27, 10115 Berlin; Dorpsstraat 12, 3581 AB Utrecht
   new RegExp(
-    `(?<![\\p{L}\\p{N}])(?:(?:Alte|Neue|Große|Kleine|Obere|Untere) )?\\p{Lu}[\\p{L}-]{1,30}(?:straße|strasse|str\\.|weg|platz|allee|gasse|damm|ufer|chaussee|steig|straat|laan|plein|gracht|kade|singel|dijk)(?: )${number}(?![\\p{L}\\p{N}:%€]|[.,]\\d)(?:${next}(?:D-|A-|CH-|NL-)?(?:\\d{4} ?[A-Z]{2}|\\d{4,5}) ${town})?`,
-    'gu',
+    `(?<![${letter}\\d])(?:(?:Alte|Neue|Große|Kleine|Obere|Untere) )?[${upper}][${letter}-]{1,30}(?:straße|strasse|str\\.|weg|platz|allee|gasse|damm|ufer|chaussee|steig|straat|laan|plein|gracht|kade|singel|dijk)(?: )${number}(?![${letter}\\d:%€]|[.,]\\d)(?:${next}(?:D-|A-|CH-|NL-)?(?:\\d{4} ?[A-Z]{2}|\\d{4,5}) ${town})?`,
+    'g',
   ),
   // Am Alten Markt 5, 50667 Köln: only with its town
   new RegExp(
-    `(?<![\\p{L}\\p{N}])(?:(?:Am|An der|An den|Auf dem|Auf der|Im|In der|Zum|Zur|Unter den) ${word}(?: ${word})?|${word}(?:er|[- ]${word})? (?:Straße|Strasse|Str\\.|Weg|Platz|Allee|Ring|Ufer|Damm)) ${number}(?:${next}(?:D-|A-|CH-)?\\d{4,5} ${town})`,
-    'gu',
+    `(?<![${letter}\\d])(?:(?:Am|An der|An den|Auf dem|Auf der|Im|In der|Zum|Zur|Unter den) ${word}(?: ${word})?|${word}(?:er|[- ]${word})? (?:Straße|Strasse|Str\\.|Weg|Platz|Allee|Ring|Ufer|Damm)) ${number}(?:${next}(?:D-|A-|CH-)?\\d{4,5} ${town})`,
+    'g',
   ),
   // 12 rue de la République, 69002 Lyon
   new RegExp(
-    `(?<![\\p{L}\\p{N}.,])\\d{1,4}(?: ?(?:bis|ter|[A-D]))?,? (?:rue|Rue|avenue|Avenue|av\\.|boulevard|Boulevard|bd|Bd|place|Place|allée|Allée|chemin|impasse|quai|cours|route|passage|faubourg) (?:(?:de la|de l['’]|du|des|de|la|le|les|d['’]|l['’]) ?){0,2}${word}(?: (?:de |du |des )?${word}){0,3}(?:${next}\\d{5} ${town})?`,
-    'gu',
+    `(?<![${letter}\\d.,])\\d{1,4}(?: ?(?:bis|ter|[A-D]))?,? (?:rue|Rue|avenue|Avenue|av\\.|boulevard|Boulevard|bd|Bd|place|Place|allée|Allée|chemin|impasse|quai|cours|route|passage|faubourg) (?:(?:de la|de l['’]|du|des|de|la|le|les|d['’]|l['’]) ?){0,2}${word}(?: (?:de |du |des )?${word}){0,3}(?:${next}\\d{5} ${town})?`,
+    'g',
   ),
   // Calle de Alcalá 45, 28014 Madrid; Via Garibaldi 15, 20121 Milano; Rua das Flores, 120, 4050-262 Porto
   new RegExp(
-    `(?<![\\p{L}\\p{N}])(?:Calle|C/|Avda\\.?|Avenida|Av\\.|Plaza|Paseo|Pº|Carrer|Ronda|Camino|Via|Viale|Piazza|Corso|Largo|Vicolo|Piazzale|Rua|Praça|Travessa|Alameda|Estrada) (?:(?:de la|de los|de las|del|della|dei|delle|degli|das|dos|da|do|de|la|el|di) )?${word}(?: (?:(?:de la|del|da|de|do|di|y|e) )?${word}){0,3}(?:,? (?:n[.º°]{1,2} ?)?)${number}(?![\\p{L}\\p{N}:%€]|[.,]\\d)(?:, ?\\d{1,2}[ºª°]\\.? ?[A-Za-z]?(?:zq|der|dcha)?)?(?:${next}(?:\\d{4,5}-\\d{3}|\\d{5}) ${town})?`,
-    'gu',
+    `(?<![${letter}\\d])(?:Calle|C/|Avda\\.?|Avenida|Av\\.|Plaza|Paseo|Pº|Carrer|Ronda|Camino|Via|Viale|Piazza|Corso|Largo|Vicolo|Piazzale|Rua|Praça|Travessa|Alameda|Estrada) (?:(?:de la|de los|de las|del|della|dei|delle|degli|das|dos|da|do|de|la|el|di) )?${word}(?: (?:(?:de la|del|da|de|do|di|y|e) )?${word}){0,3}(?:,? (?:n[.º°]{1,2} ?)?)${number}(?![${letter}\\d:%€]|[.,]\\d)(?:, ?\\d{1,2}[ºª°]\\.? ?[A-Za-z]?(?:zq|der|dcha)?)?(?:${next}(?:\\d{4,5}-\\d{3}|\\d{5}) ${town})?`,
+    'g',
   ),
   // 北京市朝阳区建国路88号, 東京都千代田区千代田1-1
   /\p{Script=Han}{2,8}[省市区县]\p{Script=Han}{1,16}[路街道巷弄]\d{1,5}号(?:\d{1,4}[楼栋室号]){0,3}|(?:東京都|北海道|(?:京都|大阪)府|\p{Script=Han}{2,3}県)[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,16}\d{1,4}(?:[-−丁目番地号]{1,2}\d{1,4}){0,3}/gu,

@@ -62,13 +62,3 @@ export function outside(spans: readonly Span[], ranges: readonly { start: number
 export function mapSpan(span: Span, offsetOf: (index: number) => number): Span {
   return { ...span, start: offsetOf(span.start), end: offsetOf(span.end - 1) + 1 }
 }
-
-export function redactSpans(text: string, spans: readonly Span[]): string {
-  let redacted = ''
-  let at = 0
-  for (const { start, end, label } of spans) {
-    redacted += text.slice(at, start) + label
-    at = end
-  }
-  return redacted + text.slice(at)
-}

@@ -15,7 +15,7 @@ const literalDomain = /\[(?:\d{1,3}\.){3}\d{1,3}\]/y
 const dot = '\\s{0,2}(?:[[({<]\\s{0,2}(?:dot|punkt|punto|point|\\.)\\s{0,2}[\\])}>]|\\.)\\s{0,2}'
 /** `jane [at] example [dot] org`, as people write it to hide from robots. */
 const bracketedPattern = new RegExp(
-  `[\\w.%+-]{1,64}\\s{0,2}[[({<]\\s{0,2}(?:at|@|arroba|chiocciola)\\s{0,2}[\\])}>]\\s{0,2}[\\w-]{1,63}(?:${dot}[\\w-]{2,63}){1,4}`,
+  `(?<![\\w.%+-])[\\w.%+-]{1,64}\\s{0,2}[[({<]\\s{0,2}(?:at|@|arroba|chiocciola)\\s{0,2}[\\])}>]\\s{0,2}[\\w-]{1,63}(?:${dot}[\\w-]{2,63}){1,4}`,
   'gi',
 )
 /** `jane dot doe at example dot org`. */
@@ -36,7 +36,6 @@ export const findEmails: Detector = (text) => {
     if (span) spans.push(span)
   }
   for (const pattern of [bracketedPattern, spelledPattern]) {
-    if (pattern === spelledPattern && !text.includes(' dot ')) continue
     for (const { index, 0: match } of text.matchAll(pattern))
       spans.push({ start: index, end: index + match.length, label })
   }

@@ -1,19 +1,14 @@
 import { RE2JS, RE2Set } from 're2js'
 import type { TextPlace } from '../call/texts.ts'
-import { findCreditCards } from './credit-card.ts'
-import { type Detector, mergeSpans, redactSpans, type Span } from './detector.ts'
-import { findEmails } from './email.ts'
-import { findIpAddresses } from './ip-address.ts'
-import { findPhones } from './phone.ts'
-import { findInjections } from './prompt-injection.ts'
-import { findSecrets } from './secrets.ts'
-import { findSsns } from './ssn.ts'
+import { type Detector, mergeSpans, type Span } from './detector.ts'
+import { type DetectorSlug, detectors } from './detectors.ts'
+import { createInjectionDetector } from './prompt-injection.ts'
 
 type FilterAction = 'flag' | 'redact' | 'block'
 
 /** A filter as policies define it. */
 export interface BuiltinRule {
-  slug: string
+  slug: DetectorSlug
   action: FilterAction
   scan_scope?: 'user_only' | 'all_messages'
 }
@@ -22,6 +17,15 @@ export interface CustomRule {
   pattern: string
   action: FilterAction
   label: string | null
+}
+
+export interface FilterRules {
+  builtins: readonly BuiltinRule[]
+  customs: readonly CustomRule[]
+  /** The label of each detector. */
+  labels: Readonly<Record<DetectorSlug, string>>
+  /** Phrases that are no injection. */
+  allowedPhrases?: readonly string[]
 }
 
 /** A filter that matched, without the text it matched. */
@@ -36,6 +40,12 @@ export interface FilterHit extends Pick<TextPlace, 'part' | 'role'> {
   count: number
 }
 
+export interface FilterResult {
+  hits: FilterHit[]
+  /** What must be replaced: in order, and without overlaps. */
+  redactions: Span[]
+}
+
 interface CompiledFilter {
   name: string
   action: FilterAction
@@ -44,15 +54,7 @@ interface CompiledFilter {
   find: Detector
 }
 
-const detectors: Readonly<Record<string, Detector>> = {
-  email: findEmails,
-  phone: findPhones,
-  ssn: findSsns,
-  'credit-card': findCreditCards,
-  'ip-address': findIpAddresses,
-  secrets: findSecrets,
-  'regex-prompt-injection': findInjections,
-}
+const defaultLabel = '[REDACTED]'
 
 /** The filters of a policy, compiled once. Custom patterns run on an engine that is linear in the text. */
 export class FilterSet {
@@ -61,33 +63,31 @@ export class FilterSet {
   /** Finds which custom patterns match at all, in one pass. */
   readonly #screen: RE2Set | null
 
-  constructor(
-    builtins: readonly BuiltinRule[],
-    customs: readonly CustomRule[],
-    labels: Record<string, string>,
-  ) {
-    this.#builtins = builtins.flatMap(({ slug, action, scan_scope }) => {
-      const find = detectors[slug]
-      const isUserOnly = scan_scope === 'user_only'
-      return find ? [{ name: slug, action, label: labels[slug] ?? '[REDACTED]', isUserOnly, find }] : []
-    })
+  constructor({ builtins, customs, labels, allowedPhrases }: FilterRules) {
+    this.#builtins = builtins.map(({ slug, action, scan_scope }) => ({
+      name: slug,
+      action,
+      label: labels[slug],
+      isUserOnly: scan_scope === 'user_only',
+      find: slug === 'regex-prompt-injection' ? createInjectionDetector(allowedPhrases) : detectors[slug],
+    }))
     this.#customs = customs.map(compileCustom)
     this.#screen = customs.length > 0 ? new RE2Set() : null
     for (const { pattern } of customs) this.#screen?.add(RE2JS.translateRegExp(pattern))
     this.#screen?.compile()
   }
 
-  /** The text with what must not pass replaced, and what matched in it. */
-  apply(text: string, place: TextPlace): { text: string; hits: FilterHit[] } {
+  /** What matches in a text, and which parts of it to replace. */
+  scan(text: string, place: TextPlace): FilterResult {
     const hits: FilterHit[] = []
-    const redacted: Span[] = []
+    const redacted: Span[][] = []
     for (const filter of this.#listCandidates(text, place)) {
-      const spans = filter.find(text)
-      if (spans.length === 0) continue
+      const spans = mergeKinds(filter.find(text))
+      if (spans.count === 0) continue
       hits.push(toHit(filter, spans, place))
-      if (filter.action === 'redact') redacted.push(...spans)
+      if (filter.action === 'redact') redacted.push(spans.merged)
     }
-    return { text: redacted.length > 0 ? redactSpans(text, mergeSpans(redacted)) : text, hits }
+    return { hits, redactions: mergeSpans(redacted.flat()) }
   }
 
   #listCandidates(text: string, { role }: TextPlace): CompiledFilter[] {
@@ -98,14 +98,28 @@ export class FilterSet {
   }
 }
 
-function toHit({ name, action, label }: CompiledFilter, spans: Span[], { part, role }: TextPlace): FilterHit {
-  const kinds = [...new Set(spans.flatMap(({ kind }) => kind ?? []))]
-  return { filter: name, action, label, kinds, count: spans.length, part, role }
+interface Matches {
+  merged: Span[]
+  kinds: string[]
+  count: number
+}
+
+function mergeKinds(spans: Span[]): Matches {
+  const merged = mergeSpans(spans)
+  return { merged, kinds: [...new Set(spans.flatMap(({ kind }) => kind ?? []))], count: merged.length }
+}
+
+function toHit(
+  { name, action, label }: CompiledFilter,
+  { kinds, count }: Matches,
+  { part, role }: TextPlace,
+): FilterHit {
+  return { filter: name, action, label, kinds, count, part, role }
 }
 
 function compileCustom({ pattern, action, label }: CustomRule): CompiledFilter {
   const program = RE2JS.compile(RE2JS.translateRegExp(pattern))
-  const replacement = label ?? '[REDACTED]'
+  const replacement = label ?? defaultLabel
   const find: Detector = (text) => {
     const spans: Span[] = []
     const matcher = program.matcher(text)

@@ -33,5 +33,6 @@ function isV6(text: string, match: string, index: number): boolean {
   if (text.charAt(index - 1) === '[' && /[\w)\]]/.test(text.charAt(index - 2))) return false
   const groups = match.split(':').filter((group) => group !== '')
   if (groups.length > 2) return true
-  return /\d/.test(match) && (match.startsWith('::') || (groups[0]?.length ?? 0) > 2)
+  if (match.startsWith('::')) return groups.length > 0 && !/^::(?!1$)\d{1,2}$/.test(match) && /\d/.test(match)
+  return /\d/.test(match) && (groups[0]?.length ?? 0) > 2
 }

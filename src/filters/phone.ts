@@ -1,4 +1,4 @@
-import { type Detector, findMatches, outside } from './detector.ts'
+import { type Detector, findMatches, outside, type Span } from './detector.ts'
 import { findIbans } from './iban.ts'
 
 const label = '[PHONE]'
@@ -24,9 +24,10 @@ const nationalPattern = new RegExp(
   'g',
 )
 
-/** `612 34 56 78`, `11 91234-5678` after a word that announces a number: 6 to 15 digits. */
-const announcedPattern =
-  /(?<=(?:\b|_)(?:phones?|telephone|tel[eé]f|tel|tlf|tél|mobile|mob|cell|fax|call|text|ring|dial|whatsapp|sms|telefon|telefonnummer|handy|handynummer|mobil|rufnummer|durchwahl|téléphone|portable|teléfono|móvil|telefono|cellulare|cell|telefone|telemóvel|celular|telefoon|telefoonnummer|mobiel|gsm|电话|手机|电话号码|手机号|電話|電話番号|携帯)(?:[ _](?:number|no|nr|num|me|us|at|on|is|is at|me at|us at|me on|us on|back at|nummer|numéro|número|numero|ist|est|es|è|é|al|au|le|el|il|是))?["']?[.:：=]{0,2}\s{0,3}["']?)(?:\(?[+＋]?\d|\(\d)(?:[ \u00a0.()\-/]{0,2}\d){5,14}(?![\d%€$£]|[.,:]\d)/giu
+/** A word that announces a number, of any form: `phone: 612 34 56 78`, `call me at 11 91234-5678`. */
+const announcement =
+  /(?<![A-Za-zÀ-ɏ])(?:phones?|telephone|tel[eé]f|tel|tlf|tél|mobile|mob|cell|fax|call|text|ring|dial|whatsapp|sms|telefon|telefonnummer|handy|handynummer|mobil|rufnummer|durchwahl|téléphone|portable|teléfono|móvil|telefono|cellulare|telefone|telemóvel|celular|telefoon|telefoonnummer|mobiel|gsm|电话|手机|电话号码|手机号|電話|電話番号|携帯)(?:[ _](?:number|no|nr|num|me|us|at|on|is at|is|me at|us at|me on|us on|back at|nummer|numéro|número|numero|ist|est|es|è|é|al|au|le|el|il|是))?["']?[.:：=]{0,2}\s{0,3}["']?(?=[(+＋\d])/gi
+const announcedNumber = /\(?[+＋]?\(?\d(?:[ \u00a0.()\-/]{0,2}\d){5,14}(?![\d%€$£]|[.,:]\d)/y
 
 /** `138 0013 8000`: eleven digits, of which the first three name a network. */
 const chinesePattern = /(?<![\w.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?![\w]|[.-]\d)/g
@@ -45,9 +46,18 @@ export const findPhones: Detector = (text) => {
       label,
       ({ 0: match, index }) => !isNamedOtherwise(text, match, index),
     ),
-    ...findMatches(text, announcedPattern, label, ({ 0: match }) => !isDate(match)),
+    ...findAnnounced(text),
   ]
   return spans.length > 0 ? outside(spans, findIbans(text)) : spans
+}
+
+function findAnnounced(text: string): Span[] {
+  return [...text.matchAll(announcement)].flatMap(({ index, 0: words }) => {
+    const start = index + words.length
+    announcedNumber.lastIndex = start
+    const match = announcedNumber.exec(text)?.[0]
+    return match === undefined || isDate(match) ? [] : [{ start, end: start + match.length, label }]
+  })
 }
 
 function isInternational(match: string): boolean {

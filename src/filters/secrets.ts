@@ -12,6 +12,8 @@ function format(id: string, pattern: string): SecretFormat {
 }
 
 const end = '(?![A-Za-z0-9_-])'
+/** Of formats without a prefix: not a part of base64. */
+const keyEnd = '(?![A-Za-z0-9_+/=-])'
 
 const formats: readonly SecretFormat[] = [
   format('aws-access-key-id', `(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9])`),
@@ -47,8 +49,8 @@ const formats: readonly SecretFormat[] = [
   format('telegram-bot-token', `\\d{8,10}:AA[A-Za-z0-9_-]{33}${end}`),
   format('age-secret-key', `AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}`),
   format('json-web-token', `eyJ[A-Za-z0-9_-]{10,4000}\\.eyJ[A-Za-z0-9_-]{10,8000}\\.[A-Za-z0-9_-]{16,2000}`),
-  format('bitcoin-wif-uncompressed', `5[HJK][1-9A-HJ-NP-Za-km-z]{49}${end}`),
-  format('bitcoin-wif-compressed', `[KL][1-9A-HJ-NP-Za-km-z]{51}${end}`),
+  format('bitcoin-wif-uncompressed', `5[HJK][1-9A-HJ-NP-Za-km-z]{49}${keyEnd}`),
+  format('bitcoin-wif-compressed', `[KL][1-9A-HJ-NP-Za-km-z]{51}${keyEnd}`),
   format('bitcoin-extended-private-key', `[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{107}${end}`),
   format('ethereum-private-key', `0x[0-9a-fA-F]{64}${end}`),
   format('digitalocean-token', `do[oprs]_v1_[0-9a-f]{64}${end}`),
@@ -62,10 +64,22 @@ const maxBlockLength = 20_000
 export const findSecrets: Detector = (text) => {
   const spans: Span[] = findPrivateKeys(text)
   for (const { id, pattern } of formats) {
-    for (const { index, 0: match } of text.matchAll(pattern))
+    for (const { index, 0: match } of text.matchAll(pattern)) {
+      if (id === 'ethereum-private-key' && isPublicHash(text, index)) continue
       spans.push({ start: index, end: index + match.length, label: `[SECRET:${id}]`, kind: id })
+    }
   }
   return mergeSpans(spans)
+}
+
+/** Transactions, blocks and topics have public names of the same form. */
+function isPublicHash(text: string, index: number): boolean {
+  const [before, after] = [text.slice(Math.max(0, index - 40), index), text.slice(index + 66, index + 100)]
+  const name = /\b(?:tx|txn|transaction|block|parent|hash|topics?|root|digest|commitment|salt|event|receipt)/i
+  return (
+    (name.test(before) || /^\W{0,6}(?:is )?(?:the |a )?(?:tx|transaction|block|hash)/i.test(after)) &&
+    !/priv|secret/i.test(before)
+  )
 }
 
 function findPrivateKeys(text: string): Span[] {
