@@ -49,7 +49,7 @@ const patterns: readonly RegExp[] = [
     'g',
   ),
   // 北京市朝阳区建国路88号, 東京都千代田区千代田1-1
-  /\p{Script=Han}{2,8}[省市区县]\p{Script=Han}{1,16}[路街道巷弄]\d{1,5}号(?:\d{1,4}[楼栋室号]){0,3}|(?:東京都|北海道|(?:京都|大阪)府|\p{Script=Han}{2,3}県)[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,16}\d{1,4}(?:[-−丁目番地号]{1,2}\d{1,4}){0,3}/gu,
+  /[\u4e00-\u9fff]{2,8}[省市区县][\u4e00-\u9fff]{1,16}[路街道巷弄]\d{1,5}号(?:\d{1,4}[楼栋室号]){0,3}|(?:東京都|北海道|(?:京都|大阪)府|[\u4e00-\u9fff]{2,3}県)[\u4e00-\u9fff\u3041-\u30ff]{2,16}\d{1,4}(?:[-−丁目番地号]{1,2}\d{1,4}){0,3}/g,
 ]
 
 /** Street lines of American, British, German, Dutch, French, Spanish, Italian, Portuguese, Chinese and Japanese form. */

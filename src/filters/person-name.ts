@@ -13,7 +13,7 @@ const particle =
 /** Between the words of a name; no line break. */
 const gap = '[ \\u00a0]'
 const tail = `(?:${gap}(?:${initial}${gap})?(?:${particle}${gap}){0,3}${word}|${gap}${initial})`
-const start = `(?<![${letter}0-9])`
+const start = '\\b'
 
 /** A place where a name is expected: what announces it, and the form it has. */
 interface Cue {
@@ -71,13 +71,13 @@ const cues: readonly Cue[] = [
 ]
 
 /** Two words or more, of which the first may be a known first name, or an email address follows. */
-const fullName = new RegExp(`(?<![${letter}0-9@_./\\\\-])(${word})(${tail}{1,3})`, 'g')
+const fullName = new RegExp(`(?=[${upper}])(?<![${letter}0-9@_./\\\\-])(${word})(${tail}{1,3})`, 'g')
 const addressFollows = /["']?[ \u00a0]<[\w.+'-]{1,64}@/y
 /** `我叫王小明`, `李先生`, `私の名前は田中太郎です`, `佐藤様`. */
 const chinese =
-  /(?<=我叫|我的名字是|我是|姓名[:：]\s?)[\p{Script=Han}]{2,4}(?=[，。,.\s]|$)|[王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤]\p{Script=Han}{0,2}(?:先生|女士|小姐)/gu
+  /(?=[\u4e00-\u9fff])(?<=我叫|我的名字是|我是|姓名[:：]\s?)[\u4e00-\u9fff]{2,4}(?=[，。,.\s]|$)|[王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤][\u4e00-\u9fff]{0,2}(?:先生|女士|小姐)/g
 const japanese =
-  /(?<=名前は|氏名[:：]\s?)[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,10}?(?=です|と申します|[。、\s]|$)|(?<![\p{Script=Han}])(?!皆|各位|お客|神|奥|王)[\p{Script=Han}]{2,4}(?:さん|様|氏)(?![\p{Script=Han}])/gu
+  /(?=[\u3041-\u9fff])(?<=名前は|氏名[:：]\s?)[\u4e00-\u9fff\u3041-\u30ff]{2,10}?(?=です|と申します|[。、\s]|$)|(?<![\u4e00-\u9fff])(?!皆|各位|お客|神|奥|王)[\u4e00-\u9fff]{2,4}(?:さん|様|氏)(?![\u4e00-\u9fff])/g
 
 /** Words that no name has, and that begin no name: what follows a first name in places, firms and titles. */
 const otherWords = new Set(

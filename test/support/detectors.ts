@@ -1,0 +1,30 @@
+import { applyTextEdits } from '../../src/call/json-text.ts'
+import { type Detector, mergeSpans } from '../../src/filters/detector.ts'
+
+/** The text with what a detector finds replaced by its label. */
+export function redactWith(find: Detector, text: string): string {
+  return applyTextEdits(text, mergeSpans(find(text)))
+}
+
+/** What a detector finds. */
+export function findTexts(find: Detector, text: string): string[] {
+  return mergeSpans(find(text)).map(({ start, end }) => text.slice(start, end))
+}
+
+/** How many times longer twice the text takes; CPU time, so that other load does not count. */
+export function measureGrowth(find: Detector, unit: string, length: number): number {
+  const [once, twice] = [length, 2 * length].map((size) => {
+    const text = unit.repeat(Math.ceil(size / unit.length))
+    return Math.min(...Array.from({ length: 5 }, () => measureMillis(() => find(text))))
+  })
+  // Below this the clock is too coarse.
+  const least = 0.5
+  return Math.max(twice ?? 0, least) / Math.max(once ?? 0, least)
+}
+
+function measureMillis(run: () => unknown): number {
+  const started = process.cpuUsage()
+  run()
+  const { user, system } = process.cpuUsage(started)
+  return (user + system) / 1000
+}
