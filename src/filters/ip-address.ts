@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { type Detector, findMatches, mergeSpans } from './detector.ts'
 
 const label = '[IP_ADDRESS]'
-const v4Pattern = /(?<![\w.]|\d[,-])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d|-[a-z]|[ ](?:build|release)\b)/g
+const v4Pattern = /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d|-[a-z]|[ ](?:build|release)\b)/g
 /** `192[.]0[.]2[.]1`, as reports of attacks write it. */
 const defangedPattern =
   /(?<![\w.])\d{1,3}(?:\[\.\]|\(\.\)|\[dot\])\d{1,3}(?:(?:\[\.\]|\(\.\)|\[dot\]|\.)\d{1,3}){2}(?![\w])/g

@@ -57,7 +57,7 @@ const cues: readonly Cue[] = [
   // The line after Kind regards
   {
     before:
-      /(?:regards|[Ww]ish[e]s|[Ss]incerely|[Ff]aithfully|[Tt]ruly|[Rr]espectfully|[Cc]heers|[Tt]hanks|[Tt]hank you|[Yy]ours|[Ll]ove|Grüßen?|Gruß|[Cc]ordialement|[Bb]ises|[Aa]mitiés|sentiments|[Ss]aludos(?: cordiales)?|[Aa]tentamente|abrazo|[Cc]ordiali saluti|[Dd]istinti saluti|[Aa]tenciosamente|[Cc]umprimentos|abraço|groet(?:en)?|[Bb]est),?[ \t]{0,3}\r?\n\s{0,4}/g,
+      /\b(?:regards|[Ww]ish[e]s|[Ss]incerely|[Ff]aithfully|[Tt]ruly|[Rr]espectfully|[Cc]heers|[Tt]hanks|[Tt]hank you|[Yy]ours|[Ll]ove|Grüßen?|Gruß|[Cc]ordialement|[Bb]ises|[Aa]mitiés|sentiments|[Ss]aludos(?: cordiales)?|[Aa]tentamente|abrazo|[Cc]ordiali saluti|[Dd]istinti saluti|[Aa]tenciosamente|[Cc]umprimentos|abraço|groet(?:en)?|[Bb]est),?[ \t]{0,3}\r?\n\s{0,4}/g,
     name: new RegExp(`${word}${tail}{0,3}(?=[ \\t]{0,3}(?:\\r?\\n|$|,))`, 'y'),
   },
   // Patient: Jane Doe, "full_name": "Jane Doe"
@@ -111,9 +111,10 @@ function findFullNames(text: string): Span[] {
   fullName.lastIndex = 0
   for (let match = fullName.exec(text); match; match = fullName.exec(text)) {
     const [whole, first = '', rest = ''] = match
-    const length = cutName(whole)
-    addressFollows.lastIndex = match.index + length
-    const isName = startsName(first, rest.slice(0, length - first.length)) || addressFollows.test(text)
+    addressFollows.lastIndex = match.index + whole.length
+    const isCertain = isFirstName(first) || addressFollows.test(text)
+    const length = isCertain || ambiguousNames.has(first) ? cutName(whole) : 0
+    const isName = isCertain || surnames.has(lastWord(rest.slice(0, length - first.length)))
     if (length > first.length && isName) spans.push({ start: match.index, end: match.index + length, label })
     // The name may begin with the second word.
     else fullName.lastIndex = match.index + first.length
@@ -121,10 +122,8 @@ function findFullNames(text: string): Span[] {
   return spans
 }
 
-function startsName(first: string, rest: string): boolean {
-  if (isFirstName(first)) return true
-  const [last = ''] = rest.trim().split(/\s+/).slice(-1)
-  return ambiguousNames.has(first) && surnames.has(last)
+function lastWord(text: string): string {
+  return text.slice(Math.max(text.lastIndexOf(' '), text.lastIndexOf('\u00a0')) + 1)
 }
 
 function isFirstName(word: string): boolean {
