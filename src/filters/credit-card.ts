@@ -1,9 +1,12 @@
-import { type Detector, findMatches, outside } from './detector.ts'
+import { type Detector, findMatches, mergeSpans, outside } from './detector.ts'
 import { findIbans } from './iban.ts'
 
-/** 13 to 19 digits, with one space or hyphen between groups. */
+/** 13 to 19 digits: together, in groups of four, or in the three groups that some issuers print. */
 const cardPattern =
-  /(?<![\d.,_-]|[A-Za-z]|\d[ ])\d(?:[ \u00a0\u2009\u202f\-\u2011]?\d){12,18}(?![\d_-]|[A-Za-z]|[ ]\d|[.,]\d)/g
+  /(?<![\w.-])(?:\d{4}([ \u00a0\u2009\u202f\-\u2011])\d{4}\1\d{4}\1\d{4}|\d{4}[ \u00a0-]\d{6}[ \u00a0-]\d{4,5}|\d{13,19})(?![\w-]|\.\d)/g
+
+/** Four groups and three digits more: of the number, or the code on the back of a card. */
+const longPattern = /(?<![\w.-])\d{4}([ \u00a0\u2009\u202f\-\u2011])\d{4}\1\d{4}\1\d{4}\1\d{3}(?![\w-]|\.\d)/g
 
 /** The digits that the cards of an issuer begin with, and how many they have. */
 const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
@@ -17,9 +20,6 @@ const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
   [/^(?:5018|5019|5020|5038|5893|6304|6759|676[1-3])/, [16, 17, 18, 19]],
 ]
 
-/** How people write the groups of a number: four each, or those of the issuer; others are other numbers. */
-const grouping =
-  /^(?:\d{13,19}|\d{4}(?:\D\d{4}){2,3}(?:\D\d{1,4})?|\d{4}\D\d{6}\D\d{4,5}|\d{4}\D\d{4}\D\d{5}|\d{6}\D\d{8,13})$/
 /** What announces another long number. */
 const otherNumber =
   /(?:order|tracking|invoice|serial|imei|isbn|ean|gtin|timestamp|\bts|_at|trace|span|request|id|nr|no|#)["']?\s?[:=#]?\s?["']?$/i
@@ -27,13 +27,17 @@ const contextLength = 14
 
 /** Numbers that pass the checksum, in the ranges of the issuers. */
 export const findCreditCards: Detector = (text) => {
-  const spans = findMatches(text, cardPattern, '[CREDIT_CARD]', ({ 0: match, index }) => {
-    const digits = match.replace(/\D/g, '')
-    if (!grouping.test(match) || !isCardNumber(digits)) return false
-    // One number in ten passes the checksum by chance.
-    return match !== digits || !otherNumber.test(text.slice(Math.max(0, index - contextLength), index))
-  })
-  return spans.length > 0 ? outside(spans, findIbans(text)) : spans
+  const spans = [cardPattern, longPattern].flatMap((pattern) =>
+    findMatches(text, pattern, '[CREDIT_CARD]', ({ 0: match, index }) => isCard(text, match, index)),
+  )
+  return spans.length > 0 ? mergeSpans(outside(spans, findIbans(text))) : spans
+}
+
+function isCard(text: string, match: string, index: number): boolean {
+  const digits = match.replace(/\D/g, '')
+  if (!isCardNumber(digits)) return false
+  // One number in ten passes the checksum by chance.
+  return match !== digits || !otherNumber.test(text.slice(Math.max(0, index - contextLength), index))
 }
 
 function isCardNumber(digits: string): boolean {

@@ -20,7 +20,7 @@ const bracketedPattern = new RegExp(
 )
 /** `jane dot doe at example dot org`. */
 const spelledPattern =
-  /\b[\w+-]{1,64}(?: dot [\w+-]{1,64}){0,3} at [\w-]{1,63}(?: dot [a-z][\w-]{0,62}){0,3} dot (?:com|org|net|edu|gov|io|dev|co|uk|de|fr|es|it|nl|pt|eu|info|example|test)\b/gi
+  /(?<![\w+-])[\w+-]{1,64}(?: dot [\w+-]{1,64}){0,3} at [\w-]{1,63}(?: dot [a-z][\w-]{0,62}){0,3} dot (?:com|org|net|edu|gov|io|dev|co|uk|de|fr|es|it|nl|pt|eu|info|example|test)\b/gi
 
 /** Names of files, such as `icon@2x.png`. */
 const fileExtensions: ReadonlySet<string> = new Set(

@@ -35,6 +35,8 @@ describe('phone numbers', () => {
     ['Tel. 089/9998-123', 'Tel. [PHONE]'],
     ['mi teléfono es 612 345 678', 'mi teléfono es [PHONE]'],
     ['{"contact_phone":"2125550188"}', '{"contact_phone":"[PHONE]"}'],
+    ['914-309-4996 914-309-4997,914-309-4998', '[PHONE] [PHONE],[PHONE]'],
+    ['7,914-309-4996,12', '7,[PHONE],12'],
     ['手机号是138 0013 8000，谢谢', '手机号是[PHONE]，谢谢'],
   ])('announced: %s', (text, redacted) => {
     expect(redactWith(findPhones, text)).toBe(redacted)
@@ -82,8 +84,17 @@ describe('card numbers', () => {
   })
 
   test.each([
+    ['1,4111111111111111,12/27', '1,[CREDIT_CARD],12/27'],
+    ['2 4111111111111111 04 27', '2 [CREDIT_CARD] 04 27'],
+    ['4111 1111 1111 1111 123', '[CREDIT_CARD] 123'],
+    ['6200 0000 0000 0000 000', '[CREDIT_CARD]'],
+    ['4111111111111111 5555555555554444', '[CREDIT_CARD] [CREDIT_CARD]'],
+  ])('boundaries: %s', (text, redacted) => {
+    expect(redactWith(findCreditCards, text)).toBe(redacted)
+  })
+
+  test.each([
     '4111111111111112',
-    '4111 1111 1111 1111 2',
     '4111-1111-1111-1111-2',
     '0000 0000 0000 0000',
     '4444444444444444',

@@ -14,7 +14,7 @@ const internationalPattern = new RegExp(
 
 /** `914-309-4996`, `(914) 309 4996`, `1.914.309.4996`, `9143094996` and an extension. */
 const northAmericanPattern = new RegExp(
-  `${notInside}(?:1${separator}?)?(?:\\([2-9]\\d{2}\\)${separator}?|[2-9]\\d{2}${separator}?)[2-9]\\d{2}${separator}?\\d{4}(?:,?${space}?(?:x|ext\\.?|extension)${space}?\\d{1,5})?(?![\\w%€$£]|[.,:-]\\d|[ ]\\d{3,}|-[\\w])`,
+  `(?<![\\w.+/#$€£%-])(?:1${separator}?)?(?:\\([2-9]\\d{2}\\)${separator}?|[2-9]\\d{2}${separator}?)[2-9]\\d{2}${separator}?\\d{4}(?:,?${space}?(?:x|ext\\.?|extension)${space}?\\d{1,5})?(?![\\w%€$£]|[.:-]\\d|-[\\w])`,
   'gi',
 )
 
@@ -69,7 +69,17 @@ function isInternational(match: string): boolean {
 }
 
 function isNorthAmerican(text: string, match: string, index: number): boolean {
-  return !isRepeated(match) && !/^\d{4}-/.test(match) && !isNamedOtherwise(text, match, index)
+  if (isRepeated(match) || /^\d{4}-/.test(match)) return false
+  if (/[^\d\s]/.test(match)) return true
+  return !isAmongNumbers(text, index, index + match.length) && !isNamedOtherwise(text, match, index)
+}
+
+/** Digits with only spaces between them may be a part of a longer number. */
+function isAmongNumbers(text: string, start: number, end: number): boolean {
+  return (
+    /\d[ ,:]$/.test(text.slice(Math.max(0, start - 2), start)) ||
+    /^(?:,\d| \d{3})/.test(text.slice(end, end + 4))
+  )
 }
 
 function isNational(match: string): boolean {
