@@ -37,6 +37,7 @@ describe('phone numbers', () => {
     ['{"contact_phone":"2125550188"}', '{"contact_phone":"[PHONE]"}'],
     ['914-309-4996 914-309-4997,914-309-4998', '[PHONE] [PHONE],[PHONE]'],
     ['7,914-309-4996,12', '7,[PHONE],12'],
+    ['7,020 7946 0958,12', '7,[PHONE],12'],
     ['手机号是138 0013 8000，谢谢', '手机号是[PHONE]，谢谢'],
   ])('announced: %s', (text, redacted) => {
     expect(redactWith(findPhones, text)).toBe(redacted)

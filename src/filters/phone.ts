@@ -4,7 +4,7 @@ import { findIbans } from './iban.ts'
 const label = '[PHONE]'
 const space = '[ \\u00a0\\u2009\\u202f]'
 const separator = '[ \\u00a0\\u2009\\u202f.\\-\\u2010\\u2011\\u2013/]'
-const notInside = '(?<![\\w.+/#$€£%-]|\\d[ ,:])'
+const notInside = '(?<![\\w.+/#$€£%-]|\\d[ :])'
 
 /** `+49 30 1234567`, `+44 (0)20 7946 0958`: a country code and 6 to 14 more digits. */
 const internationalPattern = new RegExp(
@@ -20,7 +20,7 @@ const northAmericanPattern = new RegExp(
 
 /** `06 12 34 56 78`, `030/1234567`, `020 7946 0958`: a trunk prefix and groups. */
 const nationalPattern = new RegExp(
-  `${notInside}\\(?0[1-9]\\d{0,3}\\)?(?:${separator}{1,3}\\d{2,8}){1,5}(?![\\w]|[.,\\-/:]\\d|[ ]\\d)`,
+  `${notInside}\\(?0[1-9]\\d{0,3}\\)?(?:${separator}{1,3}\\d{2,8}){1,5}(?![\\w]|[.\\-/:]\\d|[ ]\\d)`,
   'g',
 )
 

@@ -14,6 +14,7 @@ describe('secrets', () => {
     expect(redactWith(findSecrets, value)).toBe(`[SECRET:${id}]`)
     expect(findSecrets(value).map(({ kind }) => kind)).toEqual([id])
     expect(redactWith(findSecrets, `KEY="${value}";`)).toBe(`KEY="[SECRET:${id}]";`)
+    expect(redactWith(findSecrets, `"a\\n${value}"`)).toBe(`"a\\n[SECRET:${id}]"`)
     expect(redactWith(findSecrets, `x=${value}\ny=1`)).toBe(`x=[SECRET:${id}]\ny=1`)
   })
 

@@ -6,9 +6,9 @@ interface SecretFormat {
   pattern: RegExp
 }
 
-/** Every pattern is bounded, and cannot begin in the middle of a longer word. */
+/** Every pattern is bounded, and cannot begin in the middle of a longer word; an escaped line break is none. */
 function format(id: string, pattern: string): SecretFormat {
-  return { id, pattern: new RegExp(`(?<![A-Za-z0-9_])(?:${pattern})`, 'g') }
+  return { id, pattern: new RegExp(`(?:(?<![A-Za-z0-9_])|(?<=\\\\[nrt]))(?:${pattern})`, 'g') }
 }
 
 const end = '(?![A-Za-z0-9_-])'
