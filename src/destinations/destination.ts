@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { EgressRequest } from '../lib/egress-client.ts'
 import { version } from '../lib/version.ts'
+import type { GenerationEvent } from './event.ts'
 
 /** A kind of service that finished calls are exported to: data and pure functions. Nothing is sent from here. */
 export interface Destination {
@@ -16,6 +17,20 @@ export interface Destination {
   target(config: DestinationConfig): string | null
   /** A request that tests the address and the credentials. */
   probe(config: DestinationConfig, target: string): Probe
+  /** How events are sent. */
+  exporter?: Exporter
+}
+
+/** The wire format of a destination. */
+export interface Exporter<Config = DestinationConfig> {
+  /** The most events of one request. */
+  maxEvents: number
+  /** The most bytes of the events of one request, before they are encoded. */
+  maxBytes: number
+  /** One request for all of the events. It must be the same whenever it is repeated, except for signatures. */
+  encode(config: Config, target: string, events: readonly GenerationEvent[], now: number): EgressRequest
+  /** What a successful response says against the events; undefined if it accepts all of them. */
+  findRejection?(body: string): string | undefined
 }
 
 export type DestinationConfig = Record<string, unknown> & { headers?: Record<string, string> }
@@ -33,17 +48,18 @@ interface DestinationDefinition<S extends z.ZodRawShape> {
   address?: keyof S & string
   target(config: z.output<z.ZodObject<S>>): string | null
   probe(config: z.output<z.ZodObject<S>>, target: string): Probe
+  exporter?: Exporter<z.output<z.ZodObject<S>>>
 }
 
 export function defineDestination<S extends z.ZodRawShape>(
   definition: DestinationDefinition<S>,
 ): Destination {
-  const { type, fields, secrets, address = null, target } = definition
+  const { type, fields, secrets, address = null, target, exporter } = definition
   const config = z.strictObject({ ...fields, headers: headerMap.optional() })
   const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
     markAsTest(definition.probe(values, to), values as DestinationConfig)
   // A record's config was parsed with this schema, so the types hold.
-  return { type, config, secrets, address, target, probe } as unknown as Destination
+  return { type, config, secrets, address, target, probe, exporter } as unknown as Destination
 }
 
 /** Marks the request as a test. Custom headers do not override those that authenticate. */
