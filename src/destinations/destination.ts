@@ -28,7 +28,12 @@ export interface Exporter<Config = DestinationConfig> {
   /** The most bytes of the events of one request, before they are encoded. */
   maxBytes: number
   /** One request for all of the events. It must be the same whenever it is repeated, except for signatures. */
-  encode(config: Config, target: string, events: readonly GenerationEvent[], now: number): EgressRequest
+  encode(
+    config: Config,
+    target: string,
+    events: readonly GenerationEvent[],
+    now: number,
+  ): EgressRequest | Promise<EgressRequest>
   /** What a successful response says against the events; undefined if it accepts all of them. */
   findRejection?(body: string): string | undefined
 }
