@@ -3,7 +3,6 @@ import { measureAccuracy } from '../src/filters/corpus/accuracy.ts'
 import { type Passage, readCorpus } from '../src/filters/corpus/corpus.ts'
 import { detectorSlugs, detectors } from '../src/filters/detectors.ts'
 import { type BuiltinRule, type CustomRule, FilterSet } from '../src/filters/filter-set.ts'
-import { builtinLabels } from '../src/policy/guardrail.ts'
 import { median } from './load.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
@@ -31,11 +30,10 @@ export async function measureGuard(isQuick: boolean): Promise<void> {
 }
 
 function measureCpu(corpus: readonly Passage[], rounds: number): Record<string, number> {
-  const all = new FilterSet({ builtins: listBuiltins(), customs: [], labels: builtinLabels })
+  const all = new FilterSet({ builtins: listBuiltins(), customs: [] })
   const withCustoms = new FilterSet({
     builtins: listBuiltins(),
     customs: listCustoms(),
-    labels: builtinLabels,
   })
   const results: Record<string, number> = {}
   for (const [size, target] of Object.entries(targetMillis)) {
@@ -77,7 +75,7 @@ function buildText(corpus: readonly Passage[], size: number): string {
 }
 
 function listBuiltins(): BuiltinRule[] {
-  return detectorSlugs.map((slug) => ({ slug, action: 'redact' }))
+  return detectorSlugs.map((slug) => ({ slug, action: 'redact', isEnforced: true, layers: [] }))
 }
 
 function listCustoms(): CustomRule[] {
@@ -87,6 +85,8 @@ function listCustoms(): CustomRule[] {
     ] as string,
     action: 'redact',
     label: `[CUSTOM_${index}]`,
+    isEnforced: true,
+    layers: [],
   }))
 }
 

@@ -23,7 +23,9 @@ import { readOverrides } from './catalogue/store.ts'
 import { type Config, ConfigError } from './config.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './db/db.ts'
 import { PostgresBatchConnection } from './db/postgres-batch.ts'
+import { StatementWriter } from './db/statement-writer.ts'
 import { upgrade } from './db/upgrade.ts'
+import { ContentScanner } from './filters/scanner.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
 import type { LedgerEngine } from './ledger/engine.ts'
@@ -87,6 +89,8 @@ export async function openGateway(
     metrics,
     accounts: new AccountCache(db),
     ledger,
+    statementWriter: new StatementWriter(db),
+    scanner: new ContentScanner(),
     node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
     rollUps: new RollupThread(config.databaseUrl),
     timer: new CoarseTimer(),
@@ -252,6 +256,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   await Promise.all([server.stop(), gateway.backgroundRuns.drain(drain), gateway.videoTasks.close()])
   clearTimeout(abortTimer)
   clearTimeout(deadline)
+  gateway.scanner.stop()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)

@@ -13,6 +13,7 @@ import { loadCreditTotals } from '../ledger/entries.ts'
 import type { Limit } from '../ledger/ledger-state.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
+import { buildContentRules, type ContentRules } from '../policy/content-rules.ts'
 import { computeEffectivePolicy, type EffectivePolicy } from '../policy/effective.ts'
 import { listLimits, listMeterScopes } from '../policy/limits.ts'
 import { loadLayers } from '../policy/store.ts'
@@ -34,6 +35,8 @@ async function withUnavailableError<T>(query: Promise<T>): Promise<T> {
 /** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
 export interface KeyContext {
   policy: EffectivePolicy
+  /** Null if no guardrail has a rule about content. */
+  contentRules: ContentRules | null
   /** The meters its requests count in, and their limits. */
   meterScopes: readonly string[]
   limits: readonly Limit[]
@@ -96,6 +99,7 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
   const policy = computeEffectivePolicy(layers)
   return {
     policy,
+    contentRules: buildContentRules(policy, []),
     meterScopes: listMeterScopes(key),
     limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),
     purchasedCredits: credits.purchased,

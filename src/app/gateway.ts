@@ -4,6 +4,8 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CatalogueOverrides } from '../catalogue/overrides.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
+import type { StatementWriter } from '../db/statement-writer.ts'
+import type { ContentScanner } from '../filters/scanner.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ClusterNode } from '../ledger/recovery.ts'
 import type { RollupThread } from '../ledger/rollups/rollup-thread.ts'
@@ -36,6 +38,10 @@ export interface Gateway {
   readonly metrics: Metrics
   readonly accounts: AccountCache
   readonly ledger: Ledger
+  /** For what is stored outside a settlement, by many requests at once. */
+  readonly statementWriter: StatementWriter
+  /** Content filters. */
+  readonly scanner: ContentScanner
   /** This process among those that share the database. */
   readonly node: ClusterNode
   readonly rollUps: RollupThread

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ModelCall } from './call.ts'
-import { readJsonText } from './json-text.ts'
-import { editTexts, listOpaqueContent, type TextPlace, type TextScanner } from './texts.ts'
+import { type Edit, readJsonText } from './json-text.ts'
+import { applyEdits, collectTexts, listOpaqueContent, type TextPlace } from './texts.ts'
+
+/** As the filters do: the strings of a JSON text are read without escapes. */
+function editTexts(call: ModelCall, find: (text: string, place: TextPlace) => Edit[]): ModelCall {
+  const edits = collectTexts(call).map(({ text, place }) => find(readJsonText(text)?.readable ?? text, place))
+  return applyEdits(call, edits)
+}
 
 /** Replaces each `secret`, and each of these numbers. */
-const scan: TextScanner = (text) =>
+const scan = (text: string): Edit[] =>
   [...text.matchAll(/secret|4111/g)].map(({ index, 0: match }) => ({
     start: index,
     end: index + match.length,
@@ -64,7 +70,7 @@ describe('editing the texts of a call', () => {
     }
     const edited = editTexts(call, (value, place) => {
       places.push(place.part)
-      return scan(value, place)
+      return scan(value)
     })
     expect(JSON.stringify(edited)).not.toContain('secret')
     expect(places).toEqual([
@@ -75,9 +81,13 @@ describe('editing the texts of a call', () => {
       'file',
       'tool-result',
       'name',
+      'name',
       'reasoning',
       'reasoning',
       'tool-call',
+      'name',
+      'name',
+      'tool',
       'tool',
       'parameter',
       'parameter',

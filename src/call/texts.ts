@@ -10,29 +10,44 @@ export interface TextPlace {
   message: number | null
 }
 
-/** Returns what to replace in a text: in order, and without overlaps. */
-export type TextScanner = (text: string, place: TextPlace) => readonly Edit[]
-
 type TextMapper = (text: string, place: TextPlace) => string
 
 /** Content of a request that has no text to look at. */
 export interface OpaqueContent extends TextPlace {
-  kind: 'image' | 'audio' | 'video' | 'file' | 'encrypted' | 'other'
+  kind: 'image' | 'audio' | 'video' | 'file' | 'encrypted'
 }
 
 type Part = InputPart | OutputPart
 
-/**
- * The call with each of its texts scanned in a fixed order and edited; the same object if no text changes. JSON
- * stays valid: the scanner sees the strings without escapes, and a number that it replaces becomes a string.
- */
-export function editTexts(call: ModelCall, scan: TextScanner): ModelCall {
-  return mapTexts(call, (text, place) => {
-    const json = readJsonText(text)
-    const edits = scan(json?.readable ?? text, place)
-    if (edits.length === 0) return text
-    return json ? json.apply(edits) : applyTextEdits(text, edits)
+/** A text and where it stands. */
+export interface PlacedText {
+  text: string
+  place: TextPlace
+}
+
+/** Every text of a call, in a fixed order. */
+export function collectTexts(call: ModelCall): PlacedText[] {
+  const texts: PlacedText[] = []
+  mapTexts(call, (text, place) => {
+    texts.push({ text, place })
+    return text
   })
+  return texts
+}
+
+/**
+ * The call with the edits of each text, in the order of `collectTexts`; the same object if there are none. In a JSON
+ * text the edits refer to its readable form, and the text stays valid: an edited number becomes a string.
+ */
+export function applyEdits(call: ModelCall, edits: readonly (readonly Edit[])[]): ModelCall {
+  let index = 0
+  return mapTexts(call, (text) => editText(text, edits[index++] ?? []))
+}
+
+/** The text with its edits, which are in order and do not overlap. */
+export function editText(text: string, edits: readonly Edit[]): string {
+  if (edits.length === 0) return text
+  return readJsonText(text)?.apply(edits) ?? applyTextEdits(text, edits)
 }
 
 function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
@@ -44,7 +59,8 @@ function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
     ...(messages !== call.messages && { messages }),
     ...(tools && tools !== call.tools && { tools }),
     ...(stop && stop !== call.stop && { stop }),
-    ...mapFields(call, ['prediction', 'user'], parameter),
+    ...mapFields(call, ['prediction', 'user', 'promptCacheKey'], parameter),
+    ...mapJsonFields(call, ['metadata', 'format', 'imageConfig'], parameter),
   }
   return Object.keys(mapped).length > 0 ? { ...call, ...mapped } : call
 }
@@ -65,14 +81,20 @@ function mapPart(part: Part, place: Omit<TextPlace, 'part'>, map: TextMapper): P
     case 'reasoning':
       return mapReasoning(part, apply('reasoning'))
     case 'tool-call':
-      return withFields(part, mapFields(part, ['arguments'], apply('tool-call')))
+      return withFields(part, {
+        ...mapFields(part, ['arguments'], apply('tool-call')),
+        ...mapFields(part, ['name', 'id'], apply('name')),
+      })
     case 'tool-result': {
       const content = mapList(
         part.content,
         (inner) => mapPart(inner, place, mapAs('tool-result', map)) as typeof inner,
       )
-      return content === part.content ? part : { ...part, content }
+      const names = mapFields(part, ['name', 'id'], apply('name'))
+      return content === part.content && isEmpty(names) ? part : { ...part, ...names, content }
     }
+    case 'opaque':
+      return withFields(part, mapJsonFields(part, ['value'], apply('text')))
     case 'file':
       return mapFile(part, apply)
     case 'image':
@@ -125,9 +147,21 @@ function isTextType(mediaType: string): boolean {
 }
 
 function mapTool(tool: Tool, map: TextMapper): Tool {
-  if (tool.kind === 'native') return tool
   const apply = (text: string) => map(text, { part: 'tool', role: null, message: null })
-  return withFields(tool, mapFields(tool, ['description'], apply))
+  switch (tool.kind) {
+    case 'native':
+      return withFields(tool, mapJsonFields(tool, ['value'], apply))
+    case 'custom':
+      return withFields(tool, {
+        ...mapFields(tool, ['name', 'description'], apply),
+        ...mapJsonFields(tool, ['format'], apply),
+      })
+    case 'function':
+      return withFields(tool, {
+        ...mapFields(tool, ['name', 'description'], apply),
+        ...mapJsonFields(tool, ['schema'], apply),
+      })
+  }
 }
 
 /** What `editTexts` cannot show to a scanner. */
@@ -152,8 +186,6 @@ function opaqueKindOf(part: Part): OpaqueContent['kind'] | null {
         : 'file'
     case 'reasoning':
       return part.encrypted === undefined ? null : 'encrypted'
-    case 'opaque':
-      return 'other'
     case 'tool-result':
       return part.content.map(opaqueKindOf).find((kind) => kind !== null) ?? null
     default:
@@ -184,6 +216,22 @@ function mapFields<T, K extends keyof T>(
     if (typeof text !== 'string') continue
     const mapped = map(text)
     if (mapped !== text) changed[name] = mapped as T[K]
+  }
+  return changed
+}
+
+/** As `mapFields`, for objects: each is one JSON text. */
+function mapJsonFields<T, K extends keyof T>(
+  object: T,
+  names: readonly K[],
+  map: (text: string) => string,
+): Partial<T> {
+  const changed: Partial<T> = {}
+  for (const name of names) {
+    if (object[name] === undefined) continue
+    const text = JSON.stringify(object[name])
+    const mapped = map(text)
+    if (mapped !== text) changed[name] = JSON.parse(mapped) as T[K]
   }
   return changed
 }

@@ -24,6 +24,7 @@ export interface Schema {
   sessions: SessionTable
   files: FileTable
   guardrails: GuardrailTable
+  guardrail_hits: GuardrailHitTable
   guardrail_keys: GuardrailKeyTable
   guardrail_members: GuardrailMemberTable
   presets: PresetTable
@@ -332,8 +333,36 @@ export interface GuardrailTable {
   enforce_zdr_vendor_c: Flag | null
   enforce_zdr_vendor_d: Flag | null
   enforce_zdr_other: Flag | null
+  dry_run: Flag
+  unscannable_content: 'allow' | 'block' | null
+  /** JSON object. */
+  moderation: string | null
   created_at: string
   updated_at: string
+}
+
+/** What the guardrails found in a request or its reply, without the text they found. */
+export interface GuardrailHitTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  key_id: number
+  /** Of the request; a refused request has no record. */
+  generation_id: string
+  /** The slug of a detector, the label of a custom filter, or the field of another rule. */
+  rule: string
+  action: 'flag' | 'redact' | 'block'
+  /** 0: a dry run, which only records. */
+  enforced: Flag
+  direction: 'input' | 'output'
+  /** Where it was found, and in whose message. */
+  part: string
+  role: string | null
+  count: number
+  /** JSON arrays: the kinds a detector recognised, and the layers whose rule it is. */
+  kinds: string
+  layers: string
+  created_at: string
 }
 
 /** A key has at most one guardrail of its own. */

@@ -22,5 +22,18 @@ export const detectors = {
   'regex-prompt-injection': findInjections,
 } as const satisfies Record<string, Detector>
 
+/** The replacement text of each detector. */
+export const detectorLabels: Readonly<Record<DetectorSlug, string>> = {
+  email: '[EMAIL]',
+  phone: '[PHONE]',
+  ssn: '[SSN]',
+  'credit-card': '[CREDIT_CARD]',
+  'ip-address': '[IP_ADDRESS]',
+  'person-name': '[PERSON_NAME]',
+  address: '[ADDRESS]',
+  secrets: '[SECRET]',
+  'regex-prompt-injection': '[PROMPT_INJECTION]',
+}
+
 export type DetectorSlug = keyof typeof detectors
 export const detectorSlugs = Object.keys(detectors) as DetectorSlug[]

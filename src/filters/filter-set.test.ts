@@ -3,21 +3,20 @@ import fc from 'fast-check'
 import { applyTextEdits } from '../call/json-text.ts'
 import { fakeSecret } from './corpus/fake-secrets.ts'
 import { mergeSpans } from './detector.ts'
-import { type DetectorSlug, detectorSlugs } from './detectors.ts'
 import { type BuiltinRule, type CustomRule, FilterSet } from './filter-set.ts'
 
-const labels = Object.fromEntries(detectorSlugs.map((slug) => [slug, `[${slug}]`])) as Record<
-  DetectorSlug,
-  string
->
 const place = { part: 'text', role: 'user', message: 0 } as const
 
+const traits = { isEnforced: true, layers: ['key'] }
+type Untraited<R> = Omit<R, 'isEnforced' | 'layers'>
+
 function build(
-  builtins: BuiltinRule[],
-  customs: CustomRule[] = [],
+  builtins: Untraited<BuiltinRule>[],
+  customs: Untraited<CustomRule>[] = [],
   allowedPhrases: string[] = [],
 ): FilterSet {
-  return new FilterSet({ builtins, customs, labels, allowedPhrases })
+  const add = <R>(rule: R) => ({ ...traits, ...rule })
+  return new FilterSet({ builtins: builtins.map(add), customs: customs.map(add), allowedPhrases })
 }
 
 function redact(set: FilterSet, text: string): string {
@@ -33,20 +32,27 @@ describe('a set of filters', () => {
     ])
     const text = 'a@example.org, b@example.org at 192.0.2.1, 123-45-6789'
     const { hits, redactions } = set.scan(text, place)
-    expect(hits).toEqual([
-      { filter: 'email', action: 'flag', label: '[email]', kinds: [], count: 2, part: 'text', role: 'user' },
+    expect(hits).toMatchObject([
+      { rule: 'email', action: 'flag', label: '[EMAIL]', kinds: [], count: 2, part: 'text', role: 'user' },
       {
-        filter: 'ip-address',
+        rule: 'ip-address',
         action: 'redact',
-        label: '[ip-address]',
+        label: '[IP_ADDRESS]',
         kinds: [],
         count: 1,
         part: 'text',
         role: 'user',
       },
-      { filter: 'ssn', action: 'block', label: '[ssn]', kinds: [], count: 1, part: 'text', role: 'user' },
+      { rule: 'ssn', action: 'block', label: '[SSN]', kinds: [], count: 1, part: 'text', role: 'user' },
     ])
     expect(applyTextEdits(text, redactions)).toBe('a@example.org, b@example.org at [IP_ADDRESS], 123-45-6789')
+  })
+
+  test('a filter that is not enforced reports its hits and changes nothing', () => {
+    const rule = { slug: 'email', action: 'redact', isEnforced: false, layers: ['key'] } as const
+    const { hits, redactions } = new FilterSet({ builtins: [rule], customs: [] }).scan('a@example.org', place)
+    expect(hits).toMatchObject([{ rule: 'email', action: 'redact', isEnforced: false, layers: ['key'] }])
+    expect(redactions).toEqual([])
   })
 
   test('the formats of secrets and the patterns of injections are reported, and no text', () => {
@@ -62,14 +68,14 @@ describe('a set of filters', () => {
   })
 
   test('several filters on one span leave one label, that of the longest', () => {
-    const customs: CustomRule[] = [
+    const customs: Untraited<CustomRule>[] = [
       { pattern: 'example', action: 'redact', label: '[WORD]' },
       { pattern: 'mail \\S+', action: 'redact', label: null },
     ]
     const set = build([{ slug: 'email', action: 'redact' }], customs)
     expect(redact(set, 'x a@example.org y')).toBe('x [EMAIL] y')
     expect(redact(set, 'mail a@example.org now')).toBe('[REDACTED] now')
-    expect(set.scan('mail a@example.org', place).hits.map(({ filter }) => filter)).toEqual([
+    expect(set.scan('mail a@example.org', place).hits.map(({ rule }) => rule)).toEqual([
       'email',
       '[WORD]',
       'mail \\S+',
@@ -94,7 +100,7 @@ describe('a set of filters', () => {
   })
 
   test('custom patterns: characters outside the BMP, empty matches, labels with special signs', () => {
-    const customs: CustomRule[] = [
+    const customs: Untraited<CustomRule>[] = [
       { pattern: 'secret', action: 'redact', label: '$1\\[X]' },
       { pattern: 'z*', action: 'redact', label: '[Z]' },
     ]

@@ -1,38 +1,41 @@
 import { RE2JS, RE2Set } from 're2js'
 import type { TextPlace } from '../call/texts.ts'
 import { type Detector, mergeSpans, type Span } from './detector.ts'
-import { type DetectorSlug, detectors } from './detectors.ts'
+import { type DetectorSlug, detectorLabels, detectors } from './detectors.ts'
 import { createInjectionDetector } from './prompt-injection.ts'
 
 type FilterAction = 'flag' | 'redact' | 'block'
 
-/** A filter as policies define it. */
-export interface BuiltinRule {
-  slug: DetectorSlug
+interface RuleTraits {
   action: FilterAction
+  /** False: matches are recorded, and nothing else happens. */
+  isEnforced: boolean
+  /** The guardrails it comes from. */
+  layers: readonly string[]
+}
+
+/** A filter as policies define it. */
+export interface BuiltinRule extends RuleTraits {
+  slug: DetectorSlug
   scan_scope?: 'user_only' | 'all_messages'
 }
 
-export interface CustomRule {
+export interface CustomRule extends RuleTraits {
   pattern: string
-  action: FilterAction
   label: string | null
 }
 
 export interface FilterRules {
   builtins: readonly BuiltinRule[]
   customs: readonly CustomRule[]
-  /** The label of each detector. */
-  labels: Readonly<Record<DetectorSlug, string>>
   /** Phrases that are no injection. */
   allowedPhrases?: readonly string[]
 }
 
 /** A filter that matched, without the text it matched. */
-export interface FilterHit extends Pick<TextPlace, 'part' | 'role'> {
+export interface FilterHit extends RuleTraits, Pick<TextPlace, 'part' | 'role'> {
   /** The slug of a detector, or the label of a custom filter. */
-  filter: string
-  action: FilterAction
+  rule: string
   /** The label that replaces a match. */
   label: string
   /** What a detector of several kinds recognised. */
@@ -46,9 +49,8 @@ export interface FilterResult {
   redactions: Span[]
 }
 
-interface CompiledFilter {
+interface CompiledFilter extends RuleTraits {
   name: string
-  action: FilterAction
   label: string
   isUserOnly: boolean
   find: Detector
@@ -63,11 +65,11 @@ export class FilterSet {
   /** Finds which custom patterns match at all, in one pass. */
   readonly #screen: RE2Set | null
 
-  constructor({ builtins, customs, labels, allowedPhrases }: FilterRules) {
-    this.#builtins = builtins.map(({ slug, action, scan_scope }) => ({
+  constructor({ builtins, customs, allowedPhrases }: FilterRules) {
+    this.#builtins = builtins.map(({ slug, scan_scope, ...traits }) => ({
+      ...traits,
       name: slug,
-      action,
-      label: labels[slug],
+      label: detectorLabels[slug],
       isUserOnly: scan_scope === 'user_only',
       find: slug === 'regex-prompt-injection' ? createInjectionDetector(allowedPhrases) : detectors[slug],
     }))
@@ -85,7 +87,7 @@ export class FilterSet {
       const spans = mergeKinds(filter.find(text))
       if (spans.count === 0) continue
       hits.push(toHit(filter, spans, place))
-      if (filter.action === 'redact') redacted.push(spans.merged)
+      if (filter.action === 'redact' && filter.isEnforced) redacted.push(spans.merged)
     }
     return { hits, redactions: mergeSpans(redacted.flat()) }
   }
@@ -110,14 +112,14 @@ function mergeKinds(spans: Span[]): Matches {
 }
 
 function toHit(
-  { name, action, label }: CompiledFilter,
+  { name, action, isEnforced, layers, label }: CompiledFilter,
   { kinds, count }: Matches,
   { part, role }: TextPlace,
 ): FilterHit {
-  return { filter: name, action, label, kinds, count, part, role }
+  return { rule: name, action, isEnforced, layers, label, kinds, count, part, role }
 }
 
-function compileCustom({ pattern, action, label }: CustomRule): CompiledFilter {
+function compileCustom({ pattern, label, ...traits }: CustomRule): CompiledFilter {
   const program = RE2JS.compile(RE2JS.translateRegExp(pattern))
   const replacement = label ?? defaultLabel
   const find: Detector = (text) => {
@@ -129,5 +131,5 @@ function compileCustom({ pattern, action, label }: CustomRule): CompiledFilter {
     }
     return spans
   }
-  return { name: label ?? pattern.slice(0, 100), action, label: replacement, isUserOnly: false, find }
+  return { ...traits, name: label ?? pattern.slice(0, 100), label: replacement, isUserOnly: false, find }
 }

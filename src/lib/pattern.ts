@@ -47,7 +47,7 @@ const tokenPattern =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]{0,64}\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w{1,16}:\]|[^\]\\])*\]|\{\d{1,4}(?:,\d{0,4})?\}|[^[]/uy
 
 /** An upper bound of the program size, known before compiling, which is what must stay bounded. */
-function estimateProgramSize(text: string): number {
+export function estimateProgramSize(text: string): number {
   const groups = [{ total: 0, last: 0 }]
   tokenPattern.lastIndex = 0
   for (let match = tokenPattern.exec(text); match; match = tokenPattern.exec(text)) {

@@ -1,8 +1,8 @@
 import type { Gateway } from '../app/gateway.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
-import { assertRegionAllowed } from '../policy/guard.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
+import { guardRequest } from './guard/guard.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
 import type { IncomingRequest, InferenceRequest, ModelRequest } from './request/inference-request.ts'
@@ -13,18 +13,19 @@ import { admit } from './settlement/admit.ts'
 
 /** A request for text: parse, guard, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
-  const request = await parseRequest(gateway, incoming)
+  const parsed = await parseRequest(gateway, incoming)
+  const guarding = guardRequest(gateway, parsed)
+  const request = guarding instanceof Promise ? await guarding : guarding
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
 }
 
-/** Guards and routes a request, whatever it asks for; `execute` looks it up, or admits it and replies. */
+/** Routes a guarded request, whatever it asks for; `execute` looks it up, or admits it and replies. */
 export function serveRequest(
   gateway: Gateway,
   request: ModelRequest,
   execute: (plan: RoutingPlan) => Promise<Response>,
 ): Promise<Response> {
-  assertRegionAllowed(request.keyContext.policy, request.region)
   const plan = buildPlan(gateway, request)
   const responding = executeRoutable(gateway, request, plan, execute)
   return request.options.wantsMetadata ? withErrorMetadata(request, plan, responding) : responding

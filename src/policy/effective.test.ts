@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { dataRegions } from '../catalogue/vocabulary.ts'
+import { detectorSlugs } from '../filters/detectors.ts'
 import {
   computeEffectivePolicy,
   type EffectivePolicy,
@@ -9,7 +10,6 @@ import {
   layerNames,
 } from './effective.ts'
 import {
-  builtinSlugs,
   filterActions,
   type Guardrail,
   type GuardrailRow,
@@ -44,6 +44,9 @@ const blank: GuardrailRow = {
   enforce_zdr_vendor_c: null,
   enforce_zdr_vendor_d: null,
   enforce_zdr_other: null,
+  dry_run: 0,
+  unscannable_content: null,
+  moderation: null,
   created_at: '2028-01-01T00:00:00.000Z',
   updated_at: '2028-01-01T00:00:00.000Z',
 }
@@ -72,6 +75,9 @@ describe('the effective policy', () => {
         other: nothing,
       },
       budgets: [],
+      unscannable_content: { value: 'allow', layers: [] },
+      moderation: [],
+      dry_run: null,
     })
   })
 
@@ -131,10 +137,11 @@ describe('the effective policy', () => {
       }),
     })
     expect(policy.content_filter_builtins).toEqual([
-      { slug: 'email', action: 'redact', sources: [{ layer: 'member', action: 'redact' }] },
+      { slug: 'email', action: 'redact', scope: 'input', sources: [{ layer: 'member', action: 'redact' }] },
       {
         slug: scopedBuiltin,
         action: 'block',
+        scope: 'input',
         scan_scope: 'all_messages',
         sources: [
           { layer: 'organization', action: 'flag' },
@@ -147,13 +154,43 @@ describe('the effective policy', () => {
         pattern: 'x',
         action: 'block',
         label: 'strict',
+        scope: 'input',
         sources: [
           { layer: 'organization', action: 'redact' },
           { layer: 'member', action: 'block' },
         ],
       },
-      { pattern: 'y', action: 'flag', label: null, sources: [{ layer: 'member', action: 'flag' }] },
+      {
+        pattern: 'y',
+        action: 'flag',
+        label: null,
+        scope: 'input',
+        sources: [{ layer: 'member', action: 'flag' }],
+      },
     ])
+  })
+
+  test('filters of both sides apply to each side, and each side has its own strictest action', () => {
+    const { content_filter_builtins } = computeEffectivePolicy({
+      workspace: guardrail({ content_filter_builtins: [{ slug: 'email', action: 'flag', scope: 'both' }] }),
+      key: guardrail({ content_filter_builtins: [{ slug: 'email', action: 'block', scope: 'output' }] }),
+    })
+    expect(content_filter_builtins.map(({ scope, action }) => [scope, action])).toEqual([
+      ['input', 'flag'],
+      ['output', 'block'],
+    ])
+  })
+
+  test('a guardrail in dry run enforces nothing; its rules are listed apart', () => {
+    const policy = computeEffectivePolicy({
+      workspace: guardrail({ dry_run: true, allowed_models: ['a/b'], unscannable_content: 'block' }),
+      key: guardrail({ ignored_models: ['c/d'] }),
+    })
+    expect(policy.allowed_models.values).toBeNull()
+    expect(policy.unscannable_content).toEqual({ value: 'allow', layers: [] })
+    expect(policy.dry_run?.allowed_models).toEqual({ values: ['a/b'], layers: ['workspace'] })
+    expect(policy.dry_run?.unscannable_content).toEqual({ value: 'block', layers: ['workspace'] })
+    expect(policy.dry_run?.ignored_models).toEqual([])
   })
 
   test('zero data retention is OR for each vendor, with the deprecated field as fallback', () => {
@@ -284,7 +321,7 @@ const someGuardrail: fc.Arbitrary<Guardrail> = fc
     content_filter_builtins: fc.option(
       fc.uniqueArray(
         fc.record({
-          slug: fc.constantFrom(...builtinSlugs),
+          slug: fc.constantFrom(...detectorSlugs),
           action,
           scan_scope: fc.constantFrom(...scanScopes),
         }),

@@ -5,10 +5,14 @@ import {
   type BuiltinFilter,
   type CustomFilter,
   type FilterAction,
+  type FilterScope,
   filterActions,
   type Guardrail,
+  type ModerationRule,
   type ScanScope,
   scanScopes,
+  type UnscannableAction,
+  unscannableActions,
   type ZdrGroup,
 } from './guardrail.ts'
 
@@ -35,12 +39,22 @@ export interface FilterSource {
   action: FilterAction
 }
 
+/** What a filter reads: a filter of both sides is two effective filters. */
+export type FilterDirection = Exclude<FilterScope, 'both'>
+
 export interface EffectiveBuiltin extends BuiltinFilter {
+  scope: FilterDirection
   sources: FilterSource[]
 }
 
 export interface EffectiveFilter extends CustomFilter {
+  scope: FilterDirection
   sources: FilterSource[]
+}
+
+/** Of one layer: each asks its own model. */
+export interface EffectiveModeration extends ModerationRule {
+  layer: Layer
 }
 
 export interface LayeredValue<T> {
@@ -61,7 +75,7 @@ export interface Budget {
   scope: BudgetScope
 }
 
-export interface EffectivePolicy {
+export interface EffectiveRules {
   allowed_data_regions: Restriction<DataRegion>
   allowed_models: Restriction<string>
   allowed_providers: Restriction<string>
@@ -75,6 +89,13 @@ export interface EffectivePolicy {
   enable_paid_model_training: LayeredValue<boolean | null>
   enforce_zdr: Record<ZdrGroup, LayeredValue<boolean>>
   budgets: Budget[]
+  unscannable_content: LayeredValue<UnscannableAction>
+  moderation: EffectiveModeration[]
+}
+
+export interface EffectivePolicy extends EffectiveRules {
+  /** The rules of guardrails that only record; null if there are none. */
+  dry_run: EffectiveRules | null
 }
 
 /** The values of each layer, broadest first. */
@@ -86,6 +107,15 @@ export function computeEffectivePolicy(layers: Layers): EffectivePolicy {
     const value = layers[layer]
     return value ? [{ layer, value }] : []
   })
+  const isDryRun = ({ value }: { value: Guardrail }) => value.dry_run
+  const dryRun = active.filter(isDryRun)
+  return {
+    ...combineRules(active.filter((entry) => !isDryRun(entry))),
+    dry_run: dryRun.length === 0 ? null : combineRules(dryRun),
+  }
+}
+
+function combineRules(active: LayerValues<Guardrail>): EffectiveRules {
   return {
     allowed_data_regions: intersectLists(collectValues(active, (g) => g.allowed_data_regions)),
     allowed_models: intersectLists(
@@ -110,6 +140,8 @@ export function computeEffectivePolicy(layers: Layers): EffectivePolicy {
       other: mergeTrueWins(collectValues(active, (g) => g.enforce_zdr_other)),
     },
     budgets: active.flatMap(({ layer, value }) => listBudgets(layer, value)),
+    unscannable_content: mergeStrictest(collectValues(active, (g) => g.unscannable_content)),
+    moderation: collectValues(active, (g) => g.moderation).map(({ layer, value }) => ({ ...value, layer })),
   }
 }
 
@@ -144,11 +176,12 @@ function unionLists(lists: LayerValues<string[]>): DeniedItem[] {
 
 function mergeBuiltins(lists: LayerValues<BuiltinFilter[]>): EffectiveBuiltin[] {
   return groupFilters(lists, (filter) => filter.slug).map((group) => {
-    const { slug } = group.strictest
+    const { slug, scope: side } = group.strictest
     const scope = findWidestScope(group.all.flatMap(({ value }) => value.scan_scope ?? []))
     return {
       slug,
       action: group.strictest.action,
+      scope: side,
       ...(scope && { scan_scope: scope }),
       sources: group.sources,
     }
@@ -158,6 +191,7 @@ function mergeBuiltins(lists: LayerValues<BuiltinFilter[]>): EffectiveBuiltin[] 
 function mergeFilters(lists: LayerValues<CustomFilter[]>): EffectiveFilter[] {
   return groupFilters(lists, (filter) => filter.pattern).map(({ strictest, sources }) => ({
     pattern: strictest.pattern,
+    scope: strictest.scope,
     action: strictest.action,
     label: strictest.label,
     sources,
@@ -165,23 +199,42 @@ function mergeFilters(lists: LayerValues<CustomFilter[]>): EffectiveFilter[] {
 }
 
 interface FilterGroup<F> {
-  strictest: F
+  strictest: F & { scope: FilterDirection }
   all: LayerValues<F>
   sources: FilterSource[]
 }
 
-function groupFilters<F extends { action: FilterAction }>(
+/** Filters of one side that find the same. */
+function groupFilters<F extends { action: FilterAction; scope?: FilterScope }>(
   lists: LayerValues<F[]>,
   keyOf: (filter: F) => string,
 ): FilterGroup<F>[] {
-  const each = lists.flatMap(({ layer, value }) => value.map((filter) => ({ layer, value: filter })))
-  const groups = [...Map.groupBy(each, ({ value }) => keyOf(value))].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const each = lists.flatMap(({ layer, value }) =>
+    value.flatMap((filter) =>
+      directionsOf(filter.scope).map((scope) => ({ layer, value: { ...filter, scope } })),
+    ),
+  )
+  const groups = [...Map.groupBy(each, ({ value }) => `${value.scope} ${keyOf(value)}`)].toSorted(
+    ([a], [b]) => (a < b ? -1 : 1),
+  )
   return groups.flatMap(([, all]) => {
     // The sort is stable: among equally strict filters, the label of the broadest layer wins.
     const [first] = all.toSorted((a, b) => strictnessOf(b.value.action) - strictnessOf(a.value.action))
     const sources = all.map(({ layer, value }) => ({ layer, action: value.action }))
     return first ? [{ strictest: first.value, all, sources }] : []
   })
+}
+
+function directionsOf(scope: FilterScope = 'input'): FilterDirection[] {
+  return scope === 'both' ? ['input', 'output'] : [scope]
+}
+
+function mergeStrictest(entries: LayerValues<UnscannableAction>): LayeredValue<UnscannableAction> {
+  const value = unscannableActions.findLast((action) => entries.some((entry) => entry.value === action))
+  return {
+    value: value ?? 'allow',
+    layers: layersOf(entries.filter((entry) => entry.value === value)),
+  }
 }
 
 function strictnessOf(action: FilterAction): number {

@@ -2,7 +2,7 @@ import type { Endpoint, Model } from '../catalogue/model.ts'
 import { ruleApplies } from '../catalogue/model-rule.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
-import type { EffectivePolicy } from './effective.ts'
+import type { EffectivePolicy, EffectiveRules } from './effective.ts'
 import type { ZdrGroup } from './guardrail.ts'
 
 /** Checks the data region against the guardrails, before routing. */
@@ -16,7 +16,7 @@ export function assertRegionAllowed(policy: EffectivePolicy, region: DataRegion)
 }
 
 export function isRegionAllowed(
-  { allowed_data_regions: { values } }: EffectivePolicy,
+  { allowed_data_regions: { values } }: EffectiveRules,
   region: DataRegion,
 ): boolean {
   return values === null || values.includes(region)

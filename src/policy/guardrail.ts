@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { type DataRegion, vendorNames } from '../catalogue/vocabulary.ts'
 import type { GuardrailTable, LimitReset } from '../db/schema.ts'
 import { booleanOf, decodeList } from '../db/values.ts'
+import type { DetectorSlug } from '../filters/detectors.ts'
 
 export type GuardrailRow = Selectable<GuardrailTable>
 
@@ -13,34 +14,38 @@ export type FilterAction = (typeof filterActions)[number]
 export const scanScopes = ['user_only', 'all_messages'] as const
 export type ScanScope = (typeof scanScopes)[number]
 
-/** The replacement text of each detector. */
-export const builtinLabels = {
-  email: '[EMAIL]',
-  phone: '[PHONE]',
-  ssn: '[SSN]',
-  'credit-card': '[CREDIT_CARD]',
-  'ip-address': '[IP_ADDRESS]',
-  'person-name': '[PERSON_NAME]',
-  address: '[ADDRESS]',
-  secrets: '[SECRET]',
-  'regex-prompt-injection': '[PROMPT_INJECTION]',
-} as const
-export type BuiltinSlug = keyof typeof builtinLabels
-export const builtinSlugs = Object.keys(builtinLabels) as BuiltinSlug[]
+/** Which side of an exchange a filter reads; the prompt by default. */
+export const filterScopes = ['input', 'output', 'both'] as const
+export type FilterScope = (typeof filterScopes)[number]
+
+/** What happens to content that filters cannot read, such as images. Weakest first. */
+export const unscannableActions = ['allow', 'block'] as const
+export type UnscannableAction = (typeof unscannableActions)[number]
 
 /** The only detector with a configurable scan scope. */
-export const scopedBuiltin: BuiltinSlug = 'regex-prompt-injection'
+export const scopedBuiltin: DetectorSlug = 'regex-prompt-injection'
 
 export interface BuiltinFilter {
-  slug: BuiltinSlug
+  slug: DetectorSlug
   action: FilterAction
   scan_scope?: ScanScope
+  scope?: FilterScope
 }
 
 export interface CustomFilter {
   pattern: string
   action: FilterAction
   label: string | null
+  scope?: FilterScope
+}
+
+/** A model classifies the prompt. */
+export interface ModerationRule {
+  action: Exclude<FilterAction, 'redact'>
+  /** Null: the moderation model of the installation. */
+  model: string | null
+  /** The categories that count; null for all. */
+  categories: string[] | null
 }
 
 /** The groups of models that zero data retention can be set for. */
@@ -69,6 +74,10 @@ export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, OptionalBoo
   enable_free_model_training: OptionalBoolean
   enable_paid_model_training: OptionalBoolean
   enforce_zdr: OptionalBoolean
+  /** It only records what it would do. */
+  dry_run: boolean
+  unscannable_content: UnscannableAction | null
+  moderation: ModerationRule | null
   created_at: string
   updated_at: string
 }
@@ -98,6 +107,9 @@ export function parseGuardrail(row: GuardrailRow): Guardrail {
     enforce_zdr_vendor_c: booleanOf(row.enforce_zdr_vendor_c ?? row.enforce_zdr),
     enforce_zdr_vendor_d: booleanOf(row.enforce_zdr_vendor_d ?? row.enforce_zdr),
     enforce_zdr_other: booleanOf(row.enforce_zdr_other ?? row.enforce_zdr),
+    dry_run: row.dry_run === 1,
+    unscannable_content: row.unscannable_content,
+    moderation: row.moderation === null ? null : (JSON.parse(row.moderation) as ModerationRule),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }

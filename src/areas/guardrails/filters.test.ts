@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
-import { builtinLabels, builtinSlugs } from '../../policy/guardrail.ts'
+import { detectorLabels, detectorSlugs } from '../../filters/detectors.ts'
 
 describeOnEachDatabase('Content filters', (server) => {
   let made = 0
@@ -11,21 +11,21 @@ describeOnEachDatabase('Content filters', (server) => {
     test('E15 every slug takes every action, and comes back with its own label', async () => {
       for (const action of ['redact', 'block', 'flag']) {
         const { body } = await create({
-          content_filter_builtins: builtinSlugs.map((slug) => ({ slug, action, label: 'mine' })),
+          content_filter_builtins: detectorSlugs.map((slug) => ({ slug, action, label: 'mine' })),
         })
         expect(body.data.content_filter_builtins).toEqual(
-          builtinSlugs.map((slug) => ({
+          detectorSlugs.map((slug) => ({
             slug,
             action,
             ...(slug === 'regex-prompt-injection' && { scan_scope: 'all_messages' }),
-            label: builtinLabels[slug],
+            label: detectorLabels[slug],
           })),
         )
       }
     })
 
     test('E15 what is returned can be sent back', async () => {
-      const content_filter_builtins = builtinSlugs.map((slug) => ({ slug, action: 'block' }))
+      const content_filter_builtins = detectorSlugs.map((slug) => ({ slug, action: 'block' }))
       const { body } = await create({ content_filter_builtins })
       const { id, content_filter_builtins: returned } = body.data
       const again = await server().call('PATCH', `/guardrails/${id}`, {

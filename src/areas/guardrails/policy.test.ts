@@ -89,6 +89,7 @@ describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
         {
           slug: 'email',
           action: 'redact',
+          scope: 'input',
           label: '[EMAIL]',
           sources: [
             { layer: 'workspace', action: 'flag' },
@@ -97,7 +98,13 @@ describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
         },
       ],
       content_filters: [
-        { pattern: 'x', action: 'block', label: '[X]', sources: [{ layer: 'key', action: 'block' }] },
+        {
+          pattern: 'x',
+          action: 'block',
+          scope: 'input',
+          label: '[X]',
+          sources: [{ layer: 'key', action: 'block' }],
+        },
       ],
       enable_paid_model_training: { value: false, layers: ['member'] },
       enable_free_model_training: { value: null, layers: [] },

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type ApiKey, findKey } from '../../account/keys.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import { detectorLabels } from '../../filters/detectors.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { buildOrganizationGuardrail, buildWorkspaceGuardrail } from '../../policy/default-guardrail.ts'
@@ -13,7 +14,7 @@ import {
   type Layers,
   layerNames,
 } from '../../policy/effective.ts'
-import { builtinLabels, zdrGroups } from '../../policy/guardrail.ts'
+import { zdrGroups } from '../../policy/guardrail.ts'
 import { loadLayers } from '../../policy/store.ts'
 import { builtinSlug, filterAction, resetInterval, scanScope } from './record.ts'
 
@@ -35,6 +36,9 @@ const choice = z.strictObject({
   layers,
 })
 const enforced = z.strictObject({ value: z.boolean(), layers })
+
+/** A filter of both sides is listed for each. */
+const filterDirection = z.enum(['input', 'output'])
 
 const budget = z.strictObject({
   layer,
@@ -65,12 +69,19 @@ const policyRecord = z
         slug: builtinSlug,
         action: filterAction,
         scan_scope: scanScope.optional(),
+        scope: filterDirection,
         label: z.string(),
         sources,
       }),
     ),
     content_filters: z.array(
-      z.strictObject({ pattern: z.string(), action: filterAction, label: z.string().nullable(), sources }),
+      z.strictObject({
+        pattern: z.string(),
+        action: filterAction,
+        label: z.string().nullable(),
+        scope: filterDirection,
+        sources,
+      }),
     ),
     enable_free_model_publication: choice,
     enable_free_model_training: choice,
@@ -117,7 +128,7 @@ function toPolicyRecord(
     ignored_providers: policy.ignored_providers,
     content_filter_builtins: policy.content_filter_builtins.map((filter) => ({
       ...filter,
-      label: builtinLabels[filter.slug],
+      label: detectorLabels[filter.slug],
     })),
     content_filters: policy.content_filters,
     enable_free_model_publication: policy.enable_free_model_publication,

@@ -1,20 +1,14 @@
 import { z } from 'zod'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
+import { detectorLabels, detectorSlugs } from '../../filters/detectors.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import {
-  type BuiltinFilter,
-  builtinLabels,
-  builtinSlugs,
-  filterActions,
-  type Guardrail,
-  scanScopes,
-} from '../../policy/guardrail.ts'
+import { type BuiltinFilter, filterActions, type Guardrail, scanScopes } from '../../policy/guardrail.ts'
 
 export const filterAction = z
   .enum(filterActions)
   .describe('`flag` only reports a match; `block` is the strictest action.')
 export const resetInterval = z.enum(['daily', 'weekly', 'monthly'])
-export const builtinSlug = z.enum(builtinSlugs)
+export const builtinSlug = z.enum(detectorSlugs)
 export const scanScope = z.enum(scanScopes)
 
 const builtinEntry = z
@@ -105,5 +99,5 @@ export function toGuardrailRecord(
 }
 
 function toBuiltinEntry(filter: BuiltinFilter): z.input<typeof builtinEntry> {
-  return { ...filter, label: builtinLabels[filter.slug] }
+  return { ...filter, label: detectorLabels[filter.slug] }
 }

@@ -25,7 +25,14 @@ function countExcluded(field: string, excluded: readonly Exclusion[]): number {
 }
 
 /** Described by other parts of a quote, or by a rule for each vendor. */
-type DescribedElsewhere = 'budgets' | 'content_filter_builtins' | 'content_filters' | 'enforce_zdr'
+type DescribedElsewhere =
+  | 'budgets'
+  | 'content_filter_builtins'
+  | 'content_filters'
+  | 'dry_run'
+  | 'enforce_zdr'
+  | 'moderation'
+  | 'unscannable_content'
 
 /** The effect of each field on requests; null if it has none. */
 const ruleEffects: Record<

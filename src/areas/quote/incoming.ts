@@ -8,6 +8,7 @@ import { responsesRequest } from '../../dialects/responses/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { formats } from '../../pipeline/formats.ts'
+import { inspectRequest } from '../../pipeline/guard/inspect.ts'
 import { ownerOf } from '../../pipeline/request/authenticate.ts'
 import { resolveConversation } from '../../pipeline/request/conversation.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
@@ -49,7 +50,8 @@ export async function resolveQuoted(
 ): Promise<QuotedRequest> {
   const name = requestedFormat ?? detectFormat(input.body, input.httpRequest.headers)
   if (isMediaFormat(name)) return mediaFormats[name](gateway, input)
-  const request = await parseRequest(gateway, await resolveText(gateway, input, name))
+  const parsed = await parseRequest(gateway, await resolveText(gateway, input, name))
+  const request = await inspectRequest(gateway, parsed)
   return {
     request,
     excludeUnfit: (plan) => plan,

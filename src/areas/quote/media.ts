@@ -13,6 +13,7 @@ import { speechRequest } from '../../dialects/speech/schema.ts'
 import { transcriptionRequest } from '../../dialects/transcriptions/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
+import { inspectMedia } from '../../pipeline/guard/inspect.ts'
 import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { excludeUnfit } from '../../pipeline/media/fit.ts'
 import { imageSupport } from '../../pipeline/media/image-support.ts'
@@ -54,7 +55,7 @@ function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>
   return async (gateway, { caller, region, httpRequest, body }) => {
     const validated = validateInput(schema, body, 'body')
     const incoming = { caller, region, httpRequest, ...(await decode(validated)) }
-    const request = await parseMediaRequest(gateway, incoming, task.name)
+    const request = await inspectMedia(gateway, await parseMediaRequest(gateway, incoming, task.name))
     return {
       request,
       excludeUnfit: (plan) => excludeUnfit(plan, request.media, task),

@@ -6,6 +6,7 @@ import type { HoldRequest } from '../../ledger/ledger-state.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { type AdmissionPreview, previewAdmission } from '../../ledger/preview.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
+import { findBlock } from '../../pipeline/guard/refuse.ts'
 import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
 import { describeDecision } from '../../pipeline/routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from '../../pipeline/routing/plan.ts'
@@ -64,6 +65,8 @@ async function dryRunRequest(gateway: Gateway, quoted: QuotedRequest, routed: Ro
   const { request } = quoted
   const earlyError = captureError(() => {
     assertRegionAllowed(request.keyContext.policy, request.region)
+    const block = findBlock(request.hits ?? [])
+    if (block) throw block
     assertRoutable(gateway, request, routed)
   })
   const nothing = { plan: routed, hold: null, preview: null }

@@ -19,6 +19,7 @@ import { uncompactedEntries } from './016-uncompacted-entries.ts'
 import { fileStorage } from './017-file-storage.ts'
 import { billedUnits } from './018-billed-units.ts'
 import { videoJobs } from './019-video-jobs.ts'
+import { contentFilters } from './021-content-filters.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -41,4 +42,5 @@ export const migrations: Record<string, Migration> = {
   '017-file-storage': fileStorage,
   '018-billed-units': billedUnits,
   '019-video-jobs': videoJobs,
+  '021-content-filters': contentFilters,
 }

@@ -12,6 +12,7 @@ import {
   storeReply,
   zeroCost,
 } from '../cache/response-cache.ts'
+import { guardMedia } from '../guard/guard.ts'
 import { serveRequest } from '../inference.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
 import { Transcript } from '../reply/transcript.ts'
@@ -32,7 +33,7 @@ export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply 
   task: MediaTask<Call, D, Reply>,
   encodeReply: EncodeFn<Reply>,
 ): Promise<Response> {
-  const request = await parseMediaRequest(gateway, incoming, task.name)
+  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task.name))
   return serveRequest(gateway, request, async (routed) => {
     const plan = excludeUnfit(routed, request.media, task)
     const key = resolveCacheKey(gateway, request)

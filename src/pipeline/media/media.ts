@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
+import { guardMedia } from '../guard/guard.ts'
 import { serveRequest } from '../inference.ts'
 import { type Admission, admit } from '../settlement/admit.ts'
 import { excludeUnfit } from './fit.ts'
@@ -19,7 +20,7 @@ export async function handleMedia<Call, D extends MediaDialect<Call>, Reply>(
   task: MediaTask<Call, D, Reply>,
   respond: RespondFn<Call>,
 ): Promise<Response> {
-  const request = await parseMediaRequest(gateway, incoming, task.name)
+  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task.name))
   return serveRequest(gateway, request, async (plan) => {
     const admission = await admit(gateway, request, excludeUnfit(plan, request.media, task))
     return respond(gateway, request, admission)

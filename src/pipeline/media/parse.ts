@@ -1,6 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { TaskName } from '../../catalogue/vocabulary.ts'
 import { asString } from '../../lib/json-values.ts'
+import type { Unguarded } from '../request/inference-request.ts'
 import { describeRequest } from '../request/parse.ts'
 import type { IncomingMedia, MediaRequest } from './task.ts'
 
@@ -12,7 +13,7 @@ export async function parseMediaRequest<Call>(
   gateway: Gateway,
   incoming: IncomingMedia<Call>,
   task: TaskName,
-): Promise<MediaRequest<Call>> {
+): Promise<Unguarded<MediaRequest<Call>>> {
   const { caller, region, httpRequest, body, call, prompt, size } = incoming
   const startedAt = performance.now()
   const keyContext = await gateway.accounts.findContext(caller.key)

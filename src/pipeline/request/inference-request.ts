@@ -6,6 +6,7 @@ import type { Statement } from '../../db/batch.ts'
 import type { GenerationStatus } from '../../db/generation-table.ts'
 import type { ClientCodec, ReplySummary } from '../../dialects/dialect.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import type { Caller } from './authenticate.ts'
@@ -79,7 +80,12 @@ export interface ModelRequest {
   onSettled: readonly ((settled: SettledReply) => void)[]
   /** Added to those of the reply. */
   replyHeaders: Readonly<Record<string, string>>
+  /** What the guardrails found so far; null if they have nothing to look for. */
+  hits: GuardrailHit[] | null
 }
+
+/** A parsed request before the guardrails are applied: it cannot be routed. */
+export type Unguarded<R extends ModelRequest> = Omit<R, 'hits'>
 
 /** A request for text. */
 export interface InferenceRequest extends ModelRequest, Pick<IncomingRequest, 'onAdmitted' | 'store'> {

@@ -4,7 +4,7 @@ import { newTimeOrderedHex } from '../../lib/ids.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { shouldLogContent } from '../settlement/content-log.ts'
 import { RequestContent } from './content.ts'
-import type { IncomingRequest, InferenceRequest, ModelRequest } from './inference-request.ts'
+import type { IncomingRequest, InferenceRequest, ModelRequest, Unguarded } from './inference-request.ts'
 import { inlineFiles } from './inline-files.ts'
 import { parseOptions } from './options.ts'
 import { expandPreset } from './preset.ts'
@@ -14,7 +14,10 @@ export function newGenerationId(): string {
 }
 
 /** Expands the preset, decodes the body, inlines the files it names and adds the context of the caller's key. */
-export async function parseRequest(gateway: Gateway, incoming: IncomingRequest): Promise<InferenceRequest> {
+export async function parseRequest(
+  gateway: Gateway,
+  incoming: IncomingRequest,
+): Promise<Unguarded<InferenceRequest>> {
   const { caller, format } = incoming
   const startedAt = performance.now()
   const loading = gateway.accounts.findContext(caller.key)
@@ -36,7 +39,7 @@ export async function parseRequest(gateway: Gateway, incoming: IncomingRequest):
 
 type RequestDescription = Omit<
   ModelRequest,
-  'caller' | 'region' | 'httpRequest' | 'format' | 'content' | 'presetId'
+  'caller' | 'region' | 'httpRequest' | 'format' | 'content' | 'presetId' | 'hits'
 >
 
 /** What is known of every request besides its content. */

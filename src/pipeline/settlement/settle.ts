@@ -11,6 +11,7 @@ import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
+import { buildHitStatements } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
@@ -122,7 +123,7 @@ export function settleOnce(
     const startSettling = async () => {
       recordOutcome(gateway, request, trace, outcome)
       const contentStatements = buildContentStatements(gateway, request, { ...trace, error: outcome.error })
-      const statements = [...extraStatements, ...contentStatements]
+      const statements = [...extraStatements, ...contentStatements, ...buildHitStatements(gateway, request)]
       await settle(gateway, createSettlement(gateway, admission, trace, outcome, statements), request)
       const { candidate, translation } = trace
       const upstreamDialect = translation?.dialect.name ?? ''

@@ -5,8 +5,8 @@ import type { Dialect, TokenCounting } from '../../dialects/dialect.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { createRelease } from '../../ledger/settlement.ts'
 import { asCount, asObject } from '../../lib/json-values.ts'
-import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { Candidate } from '../../routing/candidate.ts'
+import { guardRequest } from '../guard/guard.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
@@ -20,8 +20,7 @@ import { translate } from './translate.ts'
 
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
-  const request = await parseRequest(gateway, incoming)
-  assertRegionAllowed(request.keyContext.policy, request.region)
+  const request = await guardRequest(gateway, await parseRequest(gateway, incoming))
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {
     return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.content.call)

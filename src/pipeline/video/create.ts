@@ -22,6 +22,7 @@ import { jobOwner } from '../../ledger/engine.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import { guardMedia } from '../guard/guard.ts'
 import { serveRequest } from '../inference.ts'
 import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
@@ -60,7 +61,7 @@ export async function createVideoJob(
   assertCallbackAllowed(gateway, body.callback_url, 'callback_url')
   const previous = await findPrevious(gateway, incoming)
   const call: VideoCall = { ...decodeVideoRequest(body), previous: previous?.reference ?? null }
-  const request = await parseMediaRequest(
+  const parsed = await parseMediaRequest(
     gateway,
     {
       ...incoming,
@@ -72,6 +73,7 @@ export async function createVideoJob(
     },
     'video',
   )
+  const request = await guardMedia(gateway, parsed)
   const ineffective = listIneffectiveFields(body)
   assertLossless(request, ineffective)
   await enforceActiveLimit(gateway, caller.key.workspace_id)

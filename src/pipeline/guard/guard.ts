@@ -1,0 +1,37 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { assertRegionAllowed } from '../../policy/guard.ts'
+import type { MediaRequest } from '../media/task.ts'
+import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
+import { inspectMedia, inspectRequest } from './inspect.ts'
+import { refuseBlocked } from './refuse.ts'
+
+/**
+ * Applies the guardrails to a parsed request: refuses it, or returns it as it may be sent. Only a guarded request can
+ * be routed.
+ */
+export function guardRequest(
+  gateway: Gateway,
+  parsed: Unguarded<InferenceRequest>,
+): InferenceRequest | Promise<InferenceRequest> {
+  assertRegionAllowed(parsed.keyContext.policy, parsed.region)
+  const inspected = inspectRequest(gateway, parsed)
+  return inspected instanceof Promise ? refuseIfBlocked(gateway, inspected) : inspected
+}
+
+/** As `guardRequest`, for a task other than text. */
+export async function guardMedia<Call>(
+  gateway: Gateway,
+  parsed: Unguarded<MediaRequest<Call>>,
+): Promise<MediaRequest<Call>> {
+  assertRegionAllowed(parsed.keyContext.policy, parsed.region)
+  return refuseIfBlocked(gateway, inspectMedia(gateway, parsed))
+}
+
+async function refuseIfBlocked<R extends ModelRequest>(
+  gateway: Gateway,
+  inspected: R | Promise<R>,
+): Promise<R> {
+  const request = await inspected
+  await refuseBlocked(gateway, request)
+  return request
+}

@@ -1,0 +1,47 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import { detectorLabels } from '../../filters/detectors.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
+import { scopedBuiltin } from '../../policy/guardrail.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { recordHits } from './hits.ts'
+
+/** Throws if a filter blocks the request, after its hits are stored. */
+export async function refuseBlocked(gateway: Gateway, request: ModelRequest): Promise<void> {
+  const error = findBlock(request.hits ?? [])
+  if (!error) return
+  await recordHits(gateway, request)
+  throw error
+}
+
+/** The error of hits that block; undefined if none does. */
+export function findBlock(hits: readonly GuardrailHit[]): GatewayError | undefined {
+  const blocking = hits.filter(({ action, isEnforced }) => action === 'block' && isEnforced)
+  if (blocking.length === 0) return undefined
+  const rules = [...new Set(blocking.map(({ rule }) => rule))]
+  const patterns = blocking.filter(({ rule }) => rule === scopedBuiltin).flatMap(({ kinds }) => kinds)
+  return gatewayError('guardrail_blocked', describeBlock(rules), {
+    filters: describeFilters(blocking),
+    ...(patterns.length > 0 && { patterns: [...new Set(patterns)] }),
+  })
+}
+
+const labels: Record<string, string> = {
+  ...detectorLabels,
+  unscannable_content: 'content that cannot be scanned',
+}
+
+function describeBlock(rules: readonly string[]): string {
+  if (rules.length === 1 && rules[0] === scopedBuiltin)
+    return 'Request blocked: prompt injection patterns detected'
+  return `Request blocked by content filter: ${rules.map((rule) => labels[rule] ?? rule).join(', ')}`
+}
+
+/** Bounded: a request can have as many places as parts. */
+const maxDescribed = 20
+
+function describeFilters(hits: readonly GuardrailHit[]) {
+  return hits
+    .slice(0, maxDescribed)
+    .map(({ rule, part, role, count }) => ({ filter: rule, part, role, count }))
+}
