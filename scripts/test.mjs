@@ -1,5 +1,6 @@
 // `npm test`: installs dependencies, checks types, lint, format and shape, then runs the tests on both databases.
 import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -55,12 +56,27 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   })
 }
 
-const result = await runTests()
+const results = await Promise.all(listRuns().map(runTests))
 postgres?.stop()
 s3?.stop()
-finish(result.passed, result.failed, result.skipped)
+const total = (count) => results.reduce((sum, result) => sum + result[count], 0)
+finish(total('passed'), total('failed'), total('skipped'))
 
-function runTests() {
+/** Two runs side by side: the tests that start and kill processes mostly wait for them. */
+function listRuns() {
+  if (paths.length > 0) return [paths]
+  const files = ['src', 'test', 'scripts', 'bench'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+      .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
+  )
+  const startsProcesses = (file) =>
+    /^\.\/test\/(?:faults\/|process-and-cli|big-files|catalogue-overrides)/.test(file)
+  return [files.filter((file) => !startsProcesses(file)), files.filter(startsProcesses)]
+}
+
+/** The output of the first run is shown as it comes, that of others when they end. */
+function runTests(files, index) {
   // As in the launcher: without it Bun queues outbound requests past 256.
   const env = {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
@@ -68,7 +84,7 @@ function runTests() {
     ...(postgres && { TEST_DATABASE_URL: postgres.url }),
     ...(s3 && { TEST_S3_URL: s3.url }),
   }
-  const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...paths], {
+  const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...files], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,11 +93,12 @@ function runTests() {
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       output += chunk
-      process.stdout.write(chunk)
+      if (index === 0) process.stdout.write(chunk)
     })
   }
   return new Promise((resolve) => {
-    child.on('exit', (code) => {
+    child.on('close', (code) => {
+      if (index > 0) process.stdout.write(output)
       const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
       const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
       // A run that crashes, or finds no test, has failed whatever it counted.
