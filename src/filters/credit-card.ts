@@ -22,8 +22,9 @@ const issuers: [prefix: RegExp, lengths: readonly number[]][] = [
 
 /** What announces another long number. */
 const otherNumber =
-  /(?:order|tracking|invoice|serial|imei|isbn|ean|gtin|timestamp|\bts|_at|trace|span|request|id|nr|no|#)["']?\s?[:=#]?\s?["']?$/i
-const contextLength = 14
+  /(?:(?<![a-z])(?:order|tracking|invoice|serial|imei|isbn|ean|gtin|timestamp|ts|trace|span|request|id|nr|no)|_at|_id|#)["']?\s?[:=#]?\s?["']?$/i
+const cardName = /card|credit|debit|visa|master|amex|(?<![a-z])(?:cc|pan|karte|carte|tarjeta|carta)/i
+const contextLength = 30
 
 /** Numbers that pass the checksum, in the ranges of the issuers. */
 export const findCreditCards: Detector = (text) => {
@@ -37,7 +38,8 @@ function isCard(text: string, match: string, index: number): boolean {
   const digits = match.replace(/\D/g, '')
   if (!isCardNumber(digits)) return false
   // One number in ten passes the checksum by chance.
-  return match !== digits || !otherNumber.test(text.slice(Math.max(0, index - contextLength), index))
+  const before = text.slice(Math.max(0, index - contextLength), index)
+  return match !== digits || cardName.test(before) || !otherNumber.test(before)
 }
 
 function isCardNumber(digits: string): boolean {

@@ -2,6 +2,7 @@ import { RE2JS, RE2Set } from 're2js'
 import type { TextPlace } from '../call/texts.ts'
 import { type Detector, mergeSpans, type Span } from './detector.ts'
 import { type DetectorSlug, detectorLabels, detectors } from './detectors.ts'
+import { findInPlain, type PlainText, plainCharacters } from './plain-text.ts'
 import { createInjectionDetector } from './prompt-injection.ts'
 
 type FilterAction = 'flag' | 'redact' | 'block'
@@ -81,22 +82,37 @@ export class FilterSet {
 
   /** What matches in a text, and which parts of it to replace. */
   scan(text: string, place: TextPlace): FilterResult {
+    const plain = plainCharacters(text)
     const hits: FilterHit[] = []
     const redacted: Span[][] = []
-    for (const filter of this.#listCandidates(text, place)) {
-      const spans = mergeKinds(filter.find(text))
-      if (spans.count === 0) continue
-      hits.push(toHit(filter, spans, place))
-      if (filter.action === 'redact' && filter.isEnforced) redacted.push(spans.merged)
+    const add = (filter: CompiledFilter, spans: Span[]) => {
+      const matches = mergeKinds(spans)
+      if (matches.count === 0) return
+      hits.push(toHit(filter, matches, place))
+      if (filter.action === 'redact' && filter.isEnforced) redacted.push(matches.merged)
     }
+    for (const filter of this.#builtins) {
+      if (!filter.isUserOnly || place.role === 'user') add(filter, findInPlain(filter.find, plain))
+    }
+    for (const [filter, spans] of this.#findCustoms(text, plain)) add(filter, spans)
     return { hits, redactions: mergeSpans(redacted.flat()) }
   }
 
-  #listCandidates(text: string, { role }: TextPlace): CompiledFilter[] {
-    const builtins = this.#builtins.filter(({ isUserOnly }) => !isUserOnly || role === 'user')
-    if (!this.#screen) return builtins
+  /** In the text as it is, and in ordinary characters. */
+  #findCustoms(text: string, plain: PlainText): Map<CompiledFilter, Span[]> {
+    const found = new Map<CompiledFilter, Span[]>()
+    for (const filter of this.#listMatching(text)) found.set(filter, filter.find(text))
+    if (plain.text === text) return found
+    for (const filter of this.#listMatching(plain.text))
+      found.set(filter, [...(found.get(filter) ?? []), ...findInPlain(filter.find, plain)])
+    return found
+  }
+
+  /** The custom filters that match at all. */
+  #listMatching(text: string): CompiledFilter[] {
+    if (!this.#screen) return []
     const matching = new Set(this.#screen.match(text))
-    return [...builtins, ...this.#customs.filter((_, index) => matching.has(index))]
+    return this.#customs.filter((_, index) => matching.has(index))
   }
 }
 

@@ -86,6 +86,9 @@ describe('card numbers', () => {
 
   test.each([
     ['1,4111111111111111,12/27', '1,[CREDIT_CARD],12/27'],
+    ['card no 4111111111111111', 'card no [CREDIT_CARD]'],
+    ['{"card_id":"4111111111111111"}', '{"card_id":"[CREDIT_CARD]"}'],
+    ['I paid 4111111111111111', 'I paid [CREDIT_CARD]'],
     ['2 4111111111111111 04 27', '2 [CREDIT_CARD] 04 27'],
     ['4111 1111 1111 1111 123', '[CREDIT_CARD] 123'],
     ['6200 0000 0000 0000 000', '[CREDIT_CARD]'],

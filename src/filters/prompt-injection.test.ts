@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { redactWith } from '../../test/support/detectors.ts'
+import { findInPlain, plainCharacters } from './plain-text.ts'
 import { createInjectionDetector, findInjections } from './prompt-injection.ts'
 import { injectionPatterns } from './prompt-injection-patterns.ts'
 
@@ -52,7 +53,7 @@ const examples: Record<string, string[]> = {
 }
 
 function kindsIn(text: string): string[] {
-  return findInjections(text).flatMap(({ kind }) => kind ?? [])
+  return findInPlain(findInjections, plainCharacters(text)).flatMap(({ kind }) => kind ?? [])
 }
 
 describe('injection patterns', () => {

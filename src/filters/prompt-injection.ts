@@ -1,5 +1,5 @@
 import { type Detector, mapSpan, type Span } from './detector.ts'
-import { plainLetters } from './plain-letters.ts'
+import { plainLetters } from './plain-text.ts'
 import { findEncodedInjections } from './prompt-injection-encodings.ts'
 import { type InjectionPattern, injectionPatterns } from './prompt-injection-patterns.ts'
 import { respell } from './prompt-injection-spelling.ts'

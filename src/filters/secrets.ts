@@ -16,7 +16,7 @@ const end = '(?![A-Za-z0-9_-])'
 const keyEnd = '(?![A-Za-z0-9_+/=-])'
 
 const formats: readonly SecretFormat[] = [
-  format('aws-access-key-id', `(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9])`),
+  format('aws-access-key-id', `(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])`),
   format('github-token', `gh[pousr]_[A-Za-z0-9]{36,255}${end}`),
   format('github-fine-grained-pat', `github_pat_[A-Za-z0-9_]{60,255}`),
   format('gitlab-personal-access-token', `glpat-[A-Za-z0-9_-]{20,64}(?:\\.[A-Za-z0-9_-]{2,64}){0,2}`),
@@ -37,7 +37,7 @@ const formats: readonly SecretFormat[] = [
   format('npm-access-token', `npm_[A-Za-z0-9]{36}${end}`),
   format('pypi-upload-token', `pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}`),
   format('sendgrid-api-key', `SG\\.[A-Za-z0-9_-]{16,32}\\.[A-Za-z0-9_-]{16,64}${end}`),
-  format('model-hub-access-token', `hf_[A-Za-z]{30,40}(?![A-Za-z0-9])`),
+  format('model-hub-access-token', `hf_[A-Za-z0-9]{30,40}(?![A-Za-z0-9])`),
   format('databricks-api-token', `dapi[0-9a-f]{32}(?:-\\d)?${end}`),
   format('atlassian-api-token', `ATATT3[A-Za-z0-9_=-]{50,300}`),
   format(

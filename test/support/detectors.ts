@@ -1,14 +1,15 @@
 import { applyTextEdits } from '../../src/call/json-text.ts'
 import { type Detector, mergeSpans } from '../../src/filters/detector.ts'
+import { findInPlain, plainCharacters } from '../../src/filters/plain-text.ts'
 
 /** The text with what a detector finds replaced by its label. */
 export function redactWith(find: Detector, text: string): string {
-  return applyTextEdits(text, mergeSpans(find(text)))
+  return applyTextEdits(text, mergeSpans(findInPlain(find, plainCharacters(text))))
 }
 
 /** What a detector finds. */
 export function findTexts(find: Detector, text: string): string[] {
-  return mergeSpans(find(text)).map(({ start, end }) => text.slice(start, end))
+  return mergeSpans(findInPlain(find, plainCharacters(text))).map(({ start, end }) => text.slice(start, end))
 }
 
 /** How many times longer twice the text takes; CPU time, so that other load does not count. */

@@ -1,5 +1,6 @@
 import { mergeSpans, type Span } from '../detector.ts'
 import { type DetectorSlug, detectorSlugs, detectors } from '../detectors.ts'
+import { findInPlain, plainCharacters } from '../plain-text.ts'
 import type { Mark, Passage } from './corpus.ts'
 
 export interface Accuracy {
@@ -27,7 +28,7 @@ function measureDetector(slug: DetectorSlug, passages: readonly Passage[]): Accu
   let [marks, matches] = [0, 0]
   for (const { text, marks: all, genre } of passages) {
     const expected = all.filter((mark) => mark.slug === slug)
-    const found = mergeSpans(detectors[slug](text))
+    const found = mergeSpans(findInPlain(detectors[slug], plainCharacters(text)))
     marks += expected.length
     matches += found.length
     const describe = ({ start, end }: Mark | Span) => `${genre}: ${text.slice(start, end)}`

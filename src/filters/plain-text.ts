@@ -1,0 +1,62 @@
+import { type Detector, mapSpan, type Span } from './detector.ts'
+
+/** A text in ordinary characters, and where its characters were before. */
+export interface PlainText {
+  text: string
+  offsetOf: (index: number) => number
+}
+
+/** Characters without a shape: they break words apart for a program, not for a reader. */
+const invisible = /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/
+const unusual = /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e]/g
+const lookalikeLetter = /[\u0391-\u03c9\u0405-\u0458]/g
+
+/** Greek and Cyrillic letters with the shape of Latin ones. */
+const lookalikes = new Map(
+  zip('аеорсухіјѕАВЕКМНОРСТУХІЈЅ', 'aeopcyxijsABEKMHOPCTYXIJS').concat(
+    zip('ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονιαρ', 'ABEZHIKMNOPTYXovıap'.replace('ı', 'i')),
+  ),
+)
+
+/** Lookalike letters replaced by the Latin ones they resemble. */
+export function plainLetters(text: string): PlainText {
+  return respellText(text, lookalikeLetter, (letter) => lookalikes.get(letter) ?? letter)
+}
+
+/** Fullwidth characters replaced by ordinary ones, and invisible ones removed. */
+export function plainCharacters(text: string): PlainText {
+  return respellText(text, unusual, (character) =>
+    invisible.test(character) ? '' : String.fromCharCode(character.charCodeAt(0) - 0xfee0),
+  )
+}
+
+/** What a detector finds in a text of ordinary characters, as spans of the text before. */
+export function findInPlain(find: Detector, { text, offsetOf }: PlainText): Span[] {
+  return find(text).map((span) => mapSpan(span, offsetOf))
+}
+
+function respellText(text: string, pattern: RegExp, respell: (character: string) => string): PlainText {
+  if (text.search(pattern) === -1) return { text, offsetOf: (index) => index }
+  const removed: number[] = []
+  const plain = text.replace(pattern, (character, index: number) => {
+    const replacement = respell(character)
+    if (replacement === '') removed.push(index)
+    return replacement
+  })
+  return { text: plain, offsetOf: (index) => findOriginal(removed, index) }
+}
+
+/** The index plus the number of characters removed before it. */
+function findOriginal(removed: readonly number[], index: number): number {
+  let [low, high] = [0, removed.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((removed[middle] ?? 0) - middle <= index) low = middle + 1
+    else high = middle
+  }
+  return index + low
+}
+
+function zip(from: string, to: string): [string, string][] {
+  return [...from].map((character, index) => [character, to.charAt(index)])
+}
