@@ -38,7 +38,7 @@ export function isUnrestricted(policy: EffectivePolicy): boolean {
 
 /** The guardrail field that blocks an endpoint with any credential; undefined if none does. */
 export function findEndpointBlock(
-  policy: EffectivePolicy,
+  policy: EffectiveRules,
   model: Model,
   endpoint: Endpoint,
 ): string | undefined {
@@ -50,11 +50,11 @@ export function findEndpointBlock(
 }
 
 /** Whether zero data retention is required. */
-export function isZdrEnforced(policy: EffectivePolicy, model: Model, endpoint: Endpoint): boolean {
+export function isZdrEnforced(policy: EffectiveRules, model: Model, endpoint: Endpoint): boolean {
   return policy.enforce_zdr[zdrGroupOf(model, endpoint)].value
 }
 
-function findModelBlock(policy: EffectivePolicy, model: Model): string | undefined {
+function findModelBlock(policy: EffectiveRules, model: Model): string | undefined {
   const { allowed_models, ignored_models } = policy
   if (allowed_models.values !== null && !allowed_models.values.some((rule) => ruleApplies(rule, model)))
     return 'allowed_models'
@@ -63,7 +63,7 @@ function findModelBlock(policy: EffectivePolicy, model: Model): string | undefin
 
 /** The guardrail field that blocks a provider; undefined if none does. */
 export function findProviderBlock(
-  policy: EffectivePolicy,
+  policy: EffectiveRules,
   { provider }: Pick<Endpoint, 'provider'>,
 ): string | undefined {
   const { allowed_providers, ignored_providers } = policy
@@ -72,7 +72,7 @@ export function findProviderBlock(
   return ignored_providers.some(({ value }) => value === provider.slug) ? 'ignored_providers' : undefined
 }
 
-function findTrainingBlock(policy: EffectivePolicy, endpoint: Endpoint): string | undefined {
+function findTrainingBlock(policy: EffectiveRules, endpoint: Endpoint): string | undefined {
   const { training, publishes } = endpoint.data_policy
   const isFree = endpoint.price_state === 'free'
   if (training && isFree && policy.enable_free_model_training.value === false)

@@ -1,11 +1,20 @@
 import { buildHitStatement } from '../../account/guardrail-hits.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Statement } from '../../db/batch.ts'
+import type { Candidate } from '../../routing/candidate.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import { listEndpointHits } from './dry-run.ts'
 
-/** The hits of a request, stored with its record. */
-export function buildHitStatements({ db }: Gateway, { hits, id, caller, at }: ModelRequest): Statement[] {
-  if (!hits || hits.length === 0) return []
+/** The hits of a request, stored with its record. `candidate` is what served it. */
+export function buildHitStatements(
+  { db }: Gateway,
+  { hits: found, keyContext, id, caller, at }: ModelRequest,
+  candidate: Candidate | null,
+): Statement[] {
+  if (!found) return []
+  const { dry_run } = keyContext.policy
+  const hits = dry_run && candidate ? [...found, ...listEndpointHits(dry_run, candidate)] : found
+  if (hits.length === 0) return []
   const owner = {
     generationId: id,
     organizationId: caller.organizationId,
@@ -16,12 +25,12 @@ export function buildHitStatements({ db }: Gateway, { hits, id, caller, at }: Mo
   return [buildHitStatement(db, owner, hits)]
 }
 
-/** For a refused request, which has no record. Resolves when they are durable. */
+/** For a request without a record. Resolves when they are durable. */
 export async function recordHits(gateway: Gateway, request: ModelRequest): Promise<void> {
-  const statements = buildHitStatements(gateway, request)
+  const statements = buildHitStatements(gateway, request, null)
   try {
     await Promise.all(statements.map((statement) => gateway.statementWriter.write(statement)))
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to record the hits of a refused request')
+    gateway.log.warn({ err, id: request.id }, 'failed to record the hits of a request')
   }
 }

@@ -5,6 +5,7 @@ import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
 import { isRegionAllowed } from '../../policy/guard.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
+import { describeRule } from './dry-run.ts'
 
 /** Finds what the guardrails say about a request, and redacts it. Nothing is refused or stored. */
 export function inspectRequest(
@@ -78,19 +79,4 @@ function listUnscannable(call: ModelCall, { unscannable, input }: ContentRules):
     part: kind,
     role,
   }))
-}
-
-/** A rule that is only recorded. */
-function describeRule(rule: string, layers: readonly string[]): GuardrailHit {
-  return {
-    rule,
-    action: 'block',
-    isEnforced: false,
-    layers,
-    direction: 'input',
-    part: rule,
-    role: null,
-    count: 1,
-    kinds: [],
-  }
 }

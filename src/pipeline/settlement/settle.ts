@@ -123,7 +123,11 @@ export function settleOnce(
     const startSettling = async () => {
       recordOutcome(gateway, request, trace, outcome)
       const contentStatements = buildContentStatements(gateway, request, { ...trace, error: outcome.error })
-      const statements = [...extraStatements, ...contentStatements, ...buildHitStatements(gateway, request)]
+      const statements = [
+        ...extraStatements,
+        ...contentStatements,
+        ...buildHitStatements(gateway, request, trace.candidate),
+      ]
       await settle(gateway, createSettlement(gateway, admission, trace, outcome, statements), request)
       const { candidate, translation } = trace
       const upstreamDialect = translation?.dialect.name ?? ''
