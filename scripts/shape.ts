@@ -26,6 +26,7 @@ const layers: Record<string, number> = {
   routing: 5,
   app: 6,
   pipeline: 7,
+  delivery: 7,
   http: 8,
   areas: 9,
   'app/jobs.ts': 10,

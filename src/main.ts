@@ -25,6 +25,7 @@ import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './db/db
 import { PostgresBatchConnection } from './db/postgres-batch.ts'
 import { StatementWriter } from './db/statement-writer.ts'
 import { upgrade } from './db/upgrade.ts'
+import { releaseDeliveryLeases } from './delivery/store.ts'
 import { ContentScanner } from './filters/scanner.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
@@ -47,6 +48,7 @@ import { OriginReachability } from './lib/origin-reachability.ts'
 import { MinuteRateLimiter } from './lib/rate-limiter.ts'
 import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
+import { WakeSignal } from './lib/wake-signal.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
 
@@ -54,6 +56,10 @@ import { RequestSigner } from './sign-in/request-signer.ts'
 const abortGraceMs = 5000
 const maxDrains = 100
 const maxVideoTasks = 16
+/** Destinations that are sent to at the same time. */
+const maxDeliveryTasks = 64
+/** From the end of a request to its delivery: it takes a moment until SQLite has flushed the journal. */
+const deliveryDelayMs = 300
 
 /** The composition root: the only module that knows every component. */
 export async function openGateway(
@@ -104,6 +110,8 @@ export async function openGateway(
     responseCache,
     backgroundRuns: new BackgroundRuns(),
     videoTasks: new TaskPool(maxVideoTasks),
+    deliveryTasks: new TaskPool(maxDeliveryTasks),
+    deliverySignal: new WakeSignal(deliveryDelayMs),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     settings,
     ...catalogueState,
@@ -190,7 +198,10 @@ export async function serve(config: Config): Promise<void> {
   await sendHeartbeat(gateway)
   await settleOrphanedHolds(gateway)
   assertNoNewerHolds(gateway)
-  if (!isPostgresUrl(config.databaseUrl)) await releaseLeases(gateway.db)
+  if (!isPostgresUrl(config.databaseUrl)) {
+    await releaseLeases(gateway.db)
+    await releaseDeliveryLeases(gateway.db)
+  }
   // Before the startup message: a supervisor may send a signal as soon as it reads it.
   const stopped = waitForStopSignal()
   process.on('SIGHUP', () => reloadGateway(gateway))
@@ -246,6 +257,14 @@ async function waitForStopSignal(): Promise<void> {
   await promise
 }
 
+/** The batches in flight are finished; what is not sent by then is sent after the next start. */
+async function endDeliveries({ deliveryTasks, settings }: Gateway): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, settings.limits.drain)
+  await Promise.race([deliveryTasks.close(), timeout])
+  clearTimeout(timer)
+}
+
 async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.log.info('draining')
   const { drain } = gateway.settings.limits
@@ -253,7 +272,12 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
     for (const exchange of gateway.exchanges) exchange.stop()
   }, drain)
   const deadline = setTimeout(() => void server.stop(true), drain + abortGraceMs)
-  await Promise.all([server.stop(), gateway.backgroundRuns.drain(drain), gateway.videoTasks.close()])
+  await Promise.all([
+    server.stop(),
+    gateway.backgroundRuns.drain(drain),
+    gateway.videoTasks.close(),
+    endDeliveries(gateway),
+  ])
   clearTimeout(abortTimer)
   clearTimeout(deadline)
   gateway.scanner.stop()

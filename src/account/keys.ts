@@ -116,6 +116,11 @@ export async function findKeyByHash(db: Db, hash: string): Promise<ApiKey | unde
   return (await findKeyByColumn(db, 'hash', hash)) ?? findKeyByColumn(db, 'external_hash', hash)
 }
 
+/** Undefined once it is deleted. */
+export async function findKeyById(db: Db, id: number): Promise<ApiKey | undefined> {
+  return db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
 async function findKeyByColumn(
   db: Db,
   column: 'hash' | 'external_hash',

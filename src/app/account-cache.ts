@@ -1,4 +1,5 @@
 import { type ByokKey, listByokKeys } from '../account/byok-keys.ts'
+import { loadExportSettings } from '../account/destinations.ts'
 import { type ApiKey, findKeyByHash } from '../account/keys.ts'
 import { type ActivePreset, findActivePreset } from '../account/presets.ts'
 import {
@@ -8,6 +9,7 @@ import {
   loadWorkspaceBudgets,
 } from '../account/workspaces.ts'
 import { changeCountOf, type Db } from '../db/db.ts'
+import type { ExportSettings } from '../destinations/export-settings.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { loadCreditTotals } from '../ledger/entries.ts'
 import type { Limit } from '../ledger/ledger-state.ts'
@@ -44,6 +46,8 @@ export interface KeyContext {
   purchasedCredits: bigint
   defaultModel: string | null
   logging: IoLoggingSettings | null
+  /** Where its finished requests are sent to. */
+  destinations: readonly ExportSettings[]
   /** BYOK keys its requests may use, in the order they are tried. */
   byokKeys: readonly ByokKey[]
 }
@@ -88,12 +92,13 @@ export class AccountCache {
 }
 
 async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  const [layers, credits, workspace, defaultModel, logging, byokKeys] = await Promise.all([
+  const [layers, credits, workspace, defaultModel, logging, destinations, byokKeys] = await Promise.all([
     loadLayers(db, key),
     loadCreditTotals(db, key.organization_id),
     loadWorkspaceBudgets(db, key.workspace_id),
     findDefaultTextModel(db, key.workspace_id),
     loadIoLogging(db, key.workspace_id),
+    loadExportSettings(db, key.workspace_id),
     listByokKeys(db, key),
   ])
   const policy = computeEffectivePolicy(layers)
@@ -105,6 +110,7 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     purchasedCredits: credits.purchased,
     defaultModel,
     logging,
+    destinations,
     byokKeys,
   }
 }

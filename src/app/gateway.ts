@@ -19,6 +19,7 @@ import type { OriginReachability } from '../lib/origin-reachability.ts'
 import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
 import type { TaskPool } from '../lib/task-pool.ts'
 import type { TimeSlicer } from '../lib/time-slicer.ts'
+import type { WakeSignal } from '../lib/wake-signal.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { RequestSigner } from '../sign-in/request-signer.ts'
 import type { AccountCache } from './account-cache.ts'
@@ -62,6 +63,9 @@ export interface Gateway {
   readonly backgroundRuns: BackgroundRuns
   /** Polls and downloads of video jobs, and their webhooks. */
   readonly videoTasks: TaskPool
+  /** Deliveries to destinations, and what starts them when there is a new event. */
+  readonly deliveryTasks: TaskPool
+  readonly deliverySignal: WakeSignal
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   settings: Settings

@@ -3,9 +3,12 @@ import { deleteExpiredResponses } from '../account/stored-responses.ts'
 import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
 import { readDatabaseTime } from '../db/db.ts'
+import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
+import { runDeliveries } from '../delivery/worker.ts'
 import { liveness } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
 import { maintainBackgroundResponses } from '../pipeline/reply/background.ts'
+import { buildDetachedStatements } from '../pipeline/settlement/records.ts'
 import { sweepVideos } from '../pipeline/video/content.ts'
 import { runVideoJobs } from '../pipeline/video/worker.ts'
 import type { Gateway } from './gateway.ts'
@@ -26,6 +29,9 @@ const smallRollUpMs = 15 * minuteMs
 const catalogueSyncMs = 1000
 /** A video job is polled within about this time after it is due. */
 const videoSyncMs = 1000
+/** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
+const deliverySyncMs = 1000
+const queueSyncMs = 10_000
 /** A response is cancelled by any node within about this time. */
 const backgroundSyncMs = 1000
 
@@ -35,6 +41,8 @@ const jobs: Job[] = [
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
   { name: 'background responses', everyMs: backgroundSyncMs, run: maintainBackgroundResponses },
   { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs },
+  { name: 'deliveries', everyMs: deliverySyncMs, run: runDeliveries },
+  { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues },
   { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
@@ -42,6 +50,7 @@ const jobs: Job[] = [
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'videos', everyMs: hourMs, run: sweepVideos },
+  { name: 'outbox', everyMs: hourMs, run: sweepOutbox },
   { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
@@ -52,6 +61,8 @@ const failureLogIntervalMs = hourMs
 
 export function startJobs(gateway: Gateway): void {
   for (const job of jobs) void runRepeatedly(gateway, job)
+  // A failure is logged by the job, which repeats it.
+  gateway.deliverySignal.listen(() => void runDeliveries(gateway).catch(() => undefined))
 }
 
 async function runRepeatedly(gateway: Gateway, { name, everyMs, run }: Job): Promise<never> {
@@ -85,7 +96,13 @@ export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void>
 }
 
 /** Settles holds of nodes that stopped without settling them. */
-export async function settleOrphanedHolds({ db, ledger, node, clock, log }: Gateway): Promise<void> {
-  const settled = await node.settleOrphans(db, ledger, isoNow(clock))
+export async function settleOrphanedHolds(gateway: Gateway): Promise<void> {
+  const { db, ledger, node, clock, log } = gateway
+  const settled = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
+    buildDetachedStatements(gateway, generation, {
+      input: null,
+      errorMessage: 'The gateway was stopped before the reply had ended.',
+    }),
+  )
   if (settled > 0) log.warn({ settled }, 'orphaned holds settled')
 }

@@ -51,6 +51,32 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #deliveries = new Counter({
+    name: 'headgate_delivery_events_total',
+    help: 'Events of destinations that were delivered, rejected (failed) or dropped, by type.',
+    labelNames: ['type', 'outcome'],
+    registers: [this.#registry],
+  })
+  readonly #deliveryDuration = new Histogram({
+    name: 'headgate_delivery_request_seconds',
+    help: 'Duration of requests to destinations, by type.',
+    labelNames: ['type'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
+    registers: [this.#registry],
+  })
+  readonly #deliveryDepth = new Gauge({
+    name: 'headgate_delivery_queue_events',
+    help: 'Events that wait for destinations, by type.',
+    labelNames: ['type'],
+    registers: [this.#registry],
+  })
+  readonly #deliveryAge = new Gauge({
+    name: 'headgate_delivery_queue_oldest_seconds',
+    help: 'Age of the oldest event that waits for a destination, by type.',
+    labelNames: ['type'],
+    registers: [this.#registry],
+  })
+
   readonly #series = new Map<string, Map<number, RequestSeries>>()
 
   constructor() {
@@ -101,6 +127,24 @@ export class Metrics {
         this.set(cache.count)
       },
     })
+  }
+
+  countDeliveries(type: string, outcome: 'delivered' | 'failed' | 'dropped', count: number): void {
+    if (count > 0) this.#deliveries.inc({ type, outcome }, count)
+  }
+
+  recordDeliveryRequest(type: string, seconds: number): void {
+    this.#deliveryDuration.observe({ type }, seconds)
+  }
+
+  /** Of all destinations of the installation, by type. */
+  setDeliveryQueues(queues: ReadonlyMap<string, { depth: number; oldestSeconds: number }>): void {
+    this.#deliveryDepth.reset()
+    this.#deliveryAge.reset()
+    for (const [type, { depth, oldestSeconds }] of queues) {
+      this.#deliveryDepth.set({ type }, depth)
+      this.#deliveryAge.set({ type }, oldestSeconds)
+    }
   }
 
   recordCacheLookup(status: 'hit' | 'miss'): void {

@@ -20,11 +20,11 @@ const webOrigin = z
   )
 
 /** Seconds in headgate.yaml, milliseconds in the code. */
-function secondsField(fallback: number) {
+function secondsField(fallback: number, max = 86_400) {
   return z
     .number()
     .positive()
-    .max(86_400)
+    .max(max)
     .default(fallback)
     .transform((value) => value * 1000)
 }
@@ -193,6 +193,22 @@ export const settingsFields = z.strictObject({
         .int()
         .min(0)
         .default(4 * 1024 * 1024),
+    })
+    .prefault({}),
+  /** Delivery of finished requests to destinations. The bounds are those of one destination. */
+  observability: z
+    .strictObject({
+      /** Events that wait. Beyond any of these bounds, the oldest are dropped. */
+      queue_events: z.int().min(1).default(100_000),
+      queue_bytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(1024 ** 3),
+      queue_hours: z.int().min(1).max(8760).default(72),
+      /** Events that the destination rejected, kept to be sent again on request. */
+      failed_events: z.int().min(0).default(1000),
+      /** For one request to a destination. In seconds. */
+      timeout: secondsField(15, 120),
     })
     .prefault({}),
   /** Records of finished requests. */

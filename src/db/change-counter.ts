@@ -11,6 +11,9 @@ const uncachedTables = new Set([
   'video_jobs',
   'generation_contents',
   'generation_feedback',
+  'outbox_events',
+  'outbox_deliveries',
+  'destination_states',
 ])
 
 const writePattern = /^(?:insert into|update|delete from) "(\w+)"/

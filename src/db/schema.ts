@@ -30,6 +30,9 @@ export interface Schema {
   presets: PresetTable
   preset_versions: PresetVersionTable
   destinations: DestinationTable
+  destination_states: DestinationStateTable
+  outbox_events: OutboxEventTable
+  outbox_deliveries: OutboxDeliveryTable
   byok_keys: ByokKeyTable
   scim_tokens: ScimTokenTable
   scim_users: ScimUserTable
@@ -445,6 +448,58 @@ export interface DestinationTable {
   created_at: string
   updated_at: string
   deleted_at: string | null
+}
+
+/** How the delivery to a destination goes. A row exists once something was delivered, or someone paused it. */
+export interface DestinationStateTable {
+  destination_id: string
+  /** The node that delivers to it, and until when no other may. */
+  lease_owner: string | null
+  lease_until: string | null
+  /** When a node last took the lease: the destination that has waited longest is next. */
+  served_at: string | null
+  /** Consecutive requests that failed. */
+  failures: Generated<number>
+  /** Nothing is sent before. */
+  retry_at: string | null
+  last_success_at: string | null
+  last_error_at: string | null
+  /** Sealed: it may quote the destination. */
+  sealed_error: string | null
+  paused: Generated<Flag>
+  /** Why the gateway disabled it. */
+  disabled_reason: string | null
+  /** Events, since the destination was created. */
+  delivered: Generated<number>
+  dropped: Generated<number>
+}
+
+/** A finished request, until every destination has it. */
+export interface OutboxEventTable {
+  /** The generation. */
+  id: string
+  organization_id: string
+  workspace_id: string
+  /** Sealed JSON of a `GenerationEvent`, bound to the id. */
+  sealed_event: string
+  /** Of the JSON. */
+  size: number
+  created_at: string
+}
+
+/** An event that a destination does not have yet. */
+export interface OutboxDeliveryTable {
+  destination_id: string
+  event_id: string
+  created_at: string
+  /** Of the event. */
+  size: number
+  /** What the destination was allowed to receive when the request ended: see `sharedParts`. */
+  shared_parts: number
+  /** `failed`: the destination rejected the event itself. It is kept for a while, and sent again on request. */
+  state: 'pending' | 'failed'
+  attempts: Generated<number>
+  sealed_error: string | null
 }
 
 export interface ByokKeyTable {

@@ -1,3 +1,4 @@
+import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
@@ -5,7 +6,7 @@ import { type ChargeTerms, priceReply, zeroCharge } from './charge.ts'
 import { type Draft, decodeCheckpoint, decodeDraft, NewerFormatError, type UpstreamTarget } from './draft.ts'
 import { jobOwner, type Settlement } from './engine.ts'
 import type { Ledger } from './ledger.ts'
-import { buildSettlement, createRelease } from './settlement.ts'
+import { buildSettlement, createRelease, type SettledGeneration } from './settlement.ts'
 
 /**
  * How often a node sends a heartbeat, and how long it may be silent, while this node was watching, before it
@@ -56,14 +57,20 @@ export class ClusterNode {
    * Settles the holds of dead nodes, and those of this node that are long expired: each for what its last
    * checkpoint shows. Returns how many there were.
    */
-  async settleOrphans(db: Db, ledger: Pick<Ledger, 'isOpen' | 'settle'>, now: string): Promise<number> {
+  async settleOrphans(
+    db: Db,
+    ledger: Pick<Ledger, 'isOpen' | 'settle'>,
+    now: string,
+    buildStatements: RecoveryStatements = async () => [],
+  ): Promise<number> {
     const deadNodes = await this.#findDeadNodes(db)
     let settled = 0
     this.newerFormatHolds = 0
     for (let after = ''; ; ) {
       const orphans = await this.#findOrphans(db, deadNodes, now, after)
       const holds = orphans.filter(({ id }) => !ledger.isOpen(id))
-      const settlements = holds.map(tryRecoverSettlement).filter((settlement) => settlement !== null)
+      const recovered = await Promise.all(holds.map((hold) => tryRecoverSettlement(hold, buildStatements)))
+      const settlements = recovered.filter((settlement) => settlement !== null)
       await Promise.all(settlements.map((settlement) => ledger.settle(settlement)))
       settled += settlements.length
       this.newerFormatHolds += holds.length - settlements.length
@@ -124,10 +131,18 @@ async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string 
   return [...lastSeen].map(([owner, seen_at]) => ({ owner, seen_at }))
 }
 
+/** What is stored of a recovered generation besides its record. */
+type RecoveryStatements = (settled: SettledGeneration) => Promise<Statement[]>
+
 /** One undecodable hold must not keep the others open. Null: a newer version can decode it. */
-function tryRecoverSettlement(hold: HoldTable): Settlement | null {
+async function tryRecoverSettlement(
+  hold: HoldTable,
+  buildStatements: RecoveryStatements,
+): Promise<Settlement | null> {
   try {
-    return recoverSettlement(hold)
+    const settled = recoverGeneration(hold)
+    const extraStatements = await buildStatements(settled)
+    return buildSettlement({ ...settled, meteredIn: null, extraStatements })
   } catch (error) {
     return error instanceof NewerFormatError ? null : createRelease(hold.id, '')
   }
@@ -147,13 +162,13 @@ export function buildTermsOfHold(hold: HoldTable, draft: Draft, target: Upstream
 }
 
 /** A request without a checkpoint is free: nothing shows that it produced output. */
-function recoverSettlement(hold: HoldTable): Settlement {
+function recoverGeneration(hold: HoldTable): SettledGeneration {
   const draft = decodeDraft(hold.draft)
   const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
   const target = checkpoint?.place ?? draft.initialTarget
   const charge = checkpoint ? priceReply(checkpoint.reply, buildTermsOfHold(hold, draft, target)) : zeroCharge
   const source = charge.source === 'none' ? 'none' : 'estimated'
-  return buildSettlement({
+  return {
     draft: draft.generation,
     target,
     charge: { ...charge, source, flag: 'interrupted' },
@@ -165,6 +180,5 @@ function recoverSettlement(hold: HoldTable): Settlement {
       attempts: checkpoint?.attempts ?? '[]',
       service_tier: checkpoint?.tier ?? null,
     },
-    meteredIn: null,
-  })
+  }
 }

@@ -3,8 +3,12 @@ import type { Charge } from './charge.ts'
 import type { Settlement } from './engine.ts'
 import { encodeGeneration, type GenerationParts, toUsageColumns } from './generation.ts'
 
-interface SettledRequest extends Omit<GenerationParts, 'usage'> {
+/** What a generation is recorded from. */
+export interface SettledGeneration extends Omit<GenerationParts, 'usage'> {
   charge: Charge
+}
+
+interface SettledRequest extends SettledGeneration {
   meteredIn: Settlement['meteredIn']
   extraStatements?: readonly Statement[]
 }

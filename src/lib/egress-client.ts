@@ -31,6 +31,7 @@ export type DnsResolver = (host: string) => Promise<string[]>
 
 export interface BufferedResponse {
   status: number
+  headers: Headers
   bytes: Uint8Array
 }
 
@@ -72,7 +73,8 @@ export async function sendBuffered(
   const signal = AbortSignal.timeout(options.timeoutMs)
   try {
     const incoming = await openResponse(request, options, signal)
-    return { status: incoming.statusCode ?? 0, bytes: await readBody(incoming, options.maxBytes) }
+    const bytes = await readBody(incoming, options.maxBytes)
+    return { status: incoming.statusCode ?? 0, headers: readHeaders(incoming), bytes }
   } catch (error) {
     throw signal.aborted ? new EgressError('timeout') : toPublicError(error)
   }
@@ -94,9 +96,7 @@ export async function sendStreaming(
   const signal = AbortSignal.any([abortSignal, connectTimeout.signal])
   try {
     const incoming = await openResponse(request, options, signal, () => clearTimeout(timer))
-    const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
-      values.map((value): [string, string] => [name, value]),
-    )
+    const headers = readHeaders(incoming)
     const status = incoming.statusCode ?? 502
     return new Response(bodilessStatuses.has(status) ? null : toReadableStream(incoming), { status, headers })
   } catch (error) {
@@ -104,6 +104,13 @@ export async function sendStreaming(
   } finally {
     clearTimeout(timer)
   }
+}
+
+function readHeaders({ headersDistinct }: IncomingMessage): Headers {
+  const entries = Object.entries(headersDistinct)
+  return new Headers(
+    entries.flatMap(([name, values = []]) => values.map((value): [string, string] => [name, value])),
+  )
 }
 
 const bodilessStatuses = new Set([204, 205, 304])

@@ -13,6 +13,10 @@ export class TaskPool {
     return this.#isClosed ? 0 : Math.max(0, this.#max - this.#running.size)
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Starts the work, or joins it if it is running. */
   run(name: string, work: () => Promise<void>): Promise<void> {
     const running = this.#running.get(name)

@@ -94,6 +94,7 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
     options: parseOptions(body, headers, null),
     presetId: null,
     logsContent: false,
+    exportTargets: null,
     id: 'gen-0',
     at,
     startedAt: at,

@@ -5,11 +5,6 @@ import { lockWorkspace, resolveWorkspace, tryLockWorkspace } from '../../account
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { getDestination } from '../../destinations/all.ts'
-import type { DestinationConfig } from '../../destinations/destination.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import { defineOperation } from '../../http/operation.ts'
-import { newUuid } from '../../lib/ids.ts'
-import { pageQuery } from '../../lib/query-params.ts'
 import {
   listSecrets,
   mergeConfig,
@@ -18,7 +13,12 @@ import {
   rejectMaskedValues,
   sealConfig,
   validateAddress,
-} from './config.ts'
+} from '../../destinations/config.ts'
+import type { DestinationConfig } from '../../destinations/destination.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { newUuid } from '../../lib/ids.ts'
+import { pageQuery } from '../../lib/query-params.ts'
 import {
   createBody,
   type DestinationRow,

@@ -4,10 +4,9 @@ import { dataRegions } from '../../catalogue/vocabulary.ts'
 import type { DestinationTable, Flag } from '../../db/schema.ts'
 import { encodeList, toFlag } from '../../db/values.ts'
 import { destinations, getDestination } from '../../destinations/all.ts'
-import type { DestinationConfig } from '../../destinations/destination.ts'
+import { areSecretsHeldBack, maskConfig, openConfig } from '../../destinations/config.ts'
+import { filterRules } from '../../destinations/filter-rules.ts'
 import type { Vault } from '../../lib/crypto.ts'
-import { listSecrets, maskConfig, openConfig, originOf } from './config.ts'
-import { filterRules } from './filter-rules.ts'
 
 export type DestinationRow = Selectable<DestinationTable>
 
@@ -148,17 +147,8 @@ export function toDestinationRecord(vault: Vault, row: DestinationRow): z.output
     api_key_hashes: row.api_key_hashes === null ? null : JSON.parse(row.api_key_hashes),
     filter_rules: row.filter_rules === null ? null : JSON.parse(row.filter_rules),
     config: maskConfig(kind, config),
-    secrets_held_back: areSecretsHeldBack(row, config),
+    secrets_held_back: areSecretsHeldBack(kind, config, row.secrets_origin),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
-}
-
-/** S6: secrets are sent only to the origin they were entered for. */
-export function areSecretsHeldBack(
-  row: Pick<DestinationRow, 'type' | 'secrets_origin'>,
-  config: DestinationConfig,
-): boolean {
-  const kind = getDestination(row.type)
-  return listSecrets(kind, config).length > 0 && originOf(kind, config) !== row.secrets_origin
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { getDestination } from '../../destinations/all.ts'
+import { areSecretsHeldBack, openConfig, originOf } from '../../destinations/config.ts'
 import type { Probe } from '../../destinations/destination.ts'
 import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
-import { openConfig, originOf } from './config.ts'
-import { areSecretsHeldBack, type DestinationRow } from './record.ts'
+import type { DestinationRow } from './record.ts'
 
 export const testResult = z
   .strictObject({
@@ -38,7 +38,7 @@ async function sendTest(gateway: Gateway, row: DestinationRow): Promise<TestOutc
   const target = kind.target(config)
   if (target === null)
     return createNotSentOutcome(`config.${kind.address} is not set: set it to send reports.`)
-  if (areSecretsHeldBack(row, config)) {
+  if (areSecretsHeldBack(kind, config, row.secrets_origin)) {
     return createNotSentOutcome(
       `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are not sent to this origin: enter all of them again.`,
     )

@@ -19,6 +19,7 @@ import { uncompactedEntries } from './016-uncompacted-entries.ts'
 import { fileStorage } from './017-file-storage.ts'
 import { billedUnits } from './018-billed-units.ts'
 import { videoJobs } from './019-video-jobs.ts'
+import { outbox } from './020-outbox.ts'
 import { contentFilters } from './021-content-filters.ts'
 
 export const migrations: Record<string, Migration> = {
@@ -43,4 +44,5 @@ export const migrations: Record<string, Migration> = {
   '018-billed-units': billedUnits,
   '019-video-jobs': videoJobs,
   '021-content-filters': contentFilters,
+  '020-outbox': outbox,
 }

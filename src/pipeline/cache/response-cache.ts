@@ -9,15 +9,15 @@ import { addReplyLosses } from '../../dialects/reply-losses.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
-import { buildSettlement } from '../../ledger/settlement.ts'
+import { buildSettlement, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { estimateJsonLength } from '../../lib/long-json.ts'
-import { Transcript } from '../reply/transcript.ts'
+import { createTranscript, type Transcript } from '../reply/transcript.ts'
 import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
-import { buildContentStatements } from '../settlement/content-log.ts'
+import { buildRecordStatements } from '../settlement/records.ts'
 import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settlement/settle.ts'
 import { type CacheableRequest, computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
@@ -165,14 +165,17 @@ export async function replayEntry(
     ? encodeStream(request, entry, events)
     : encodeWhole(request, entry)
   const transcript = buildTranscript(request, events)
-  const extraStatements = [
-    ...((finalBody && (await request.store?.(finalBody))) ?? []),
-    ...buildContentStatements(gateway, request, { transcript, error: null, attempts: [] }),
-  ]
-  const headers = await settleHit(gateway, request, plan, stored, entry, extraStatements)
+  const extraStatements = (finalBody && (await request.store?.(finalBody))) ?? []
+  const headers = await settleHit(gateway, request, plan, stored, entry, { transcript, extraStatements })
   const losses: string[] = []
   for (const event of events) addReplyLosses(losses, event, request.format.replyCodec.replyLimits)
   return { body, dropped: [...entry.dropped, ...losses], headers }
+}
+
+/** What is committed with a cache hit. */
+interface HitRecords {
+  transcript: Transcript | null
+  extraStatements?: readonly Statement[]
 }
 
 /** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */
@@ -182,10 +185,10 @@ export async function settleHit(
   plan: RoutingPlan,
   stored: ByteCacheEntry,
   entry: CacheEntry<unknown>,
-  extraStatements: Statement[],
+  records: HitRecords,
 ): Promise<Record<string, string>> {
   const admission = await admitFree(gateway, request, plan)
-  await settle(gateway, createSettlement(request, admission, entry, extraStatements), request)
+  await settle(gateway, createSettlement(gateway, request, admission, entry, records), request)
   const now = gateway.clock.now()
   return {
     'x-service-cache-status': 'HIT',
@@ -234,21 +237,21 @@ function buildReplyContext(
   }
 }
 
-function buildTranscript({ logsContent }: InferenceRequest, events: ReplyEvent[]): Transcript | null {
-  if (!logsContent) return null
-  const transcript = new Transcript()
-  for (const event of events) transcript.add(event)
+function buildTranscript(request: InferenceRequest, events: ReplyEvent[]): Transcript | null {
+  const transcript = createTranscript(request)
+  if (transcript) for (const event of events) transcript.add(event)
   return transcript
 }
 
 function createSettlement(
+  gateway: Gateway,
   request: ModelRequest,
   { draft, meteredIn }: Admission,
   { target, finish, dropped, tier, sourceId }: CacheEntry<unknown>,
-  extraStatements: Statement[],
+  { transcript, extraStatements = [] }: HitRecords,
 ): Settlement {
   const latency = Math.round(performance.now() - request.startedAt)
-  return buildSettlement({
+  const settled: SettledGeneration = {
     draft: draft.generation,
     target: { ...target, is_byok: 0 },
     charge: zeroCharge,
@@ -261,7 +264,8 @@ function createSettlement(
       service_tier: tier,
       response_cache_source_id: sourceId,
     },
-    meteredIn,
-    extraStatements,
-  })
+  }
+  const source = { transcript, error: null, attempts: [], summary: null, candidate: null }
+  const records = buildRecordStatements(gateway, request, settled, source)
+  return buildSettlement({ ...settled, meteredIn, extraStatements: [...extraStatements, ...records] })
 }

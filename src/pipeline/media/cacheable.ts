@@ -15,10 +15,9 @@ import {
 import { guardMedia } from '../guard/guard.ts'
 import { serveRequest } from '../inference.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
-import { Transcript } from '../reply/transcript.ts'
+import { createTranscript } from '../reply/transcript.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { admit } from '../settlement/admit.ts'
-import { buildContentStatements } from '../settlement/content-log.ts'
 import { excludeUnfit } from './fit.ts'
 import { parseMediaRequest } from './parse.ts'
 import { type EncodedReply, replyWithMedia, toResponse } from './reply-whole.ts'
@@ -78,9 +77,8 @@ async function replyFromCache<Call, Reply extends MediaReply>(
   const entry: CacheEntry<Reply> = JSON.parse(stored.bytes.toString())
   const reply = { ...entry.reply, usage: zeroUsage, units: [] }
   const body = encodeReply(reply, buildHitContext(request, entry))
-  const transcript = request.logsContent ? new Transcript() : null
-  const statements = buildContentStatements(gateway, request, { transcript, error: null, attempts: [] })
-  const headers = await settleHit(gateway, request, plan, stored, entry, statements)
+  const transcript = createTranscript(request)
+  const headers = await settleHit(gateway, request, plan, stored, entry, { transcript })
   return toResponse(gateway, body, { ...buildReplyHeaders(request, entry.dropped), ...headers })
 }
 

@@ -2,7 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
 import { encodeForm } from '../../lib/form-encode.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { Transcript } from '../reply/transcript.ts'
+import { createTranscript } from '../reply/transcript.ts'
 import type { Admission } from '../settlement/admit.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
@@ -27,7 +27,7 @@ export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
   task: MediaTask<Call, D, Reply>,
 ): Promise<AcceptedMedia<Reply>> {
   const { whole_reply } = gateway.settings.limits
-  trace.transcript = received.logsContent ? new Transcript() : null
+  trace.transcript = createTranscript(received)
   const media = task.prepare ? await task.prepare(gateway, received.media) : received.media
   const request = { ...received, media }
   return withFailover(gateway, request, plan, trace, {

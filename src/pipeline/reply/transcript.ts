@@ -1,5 +1,6 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import type { ReplyObserver } from './transforms.ts'
 
 /** The limit of the logged prompt, and of the logged reply. */
@@ -82,6 +83,14 @@ export class Transcript implements ReplyObserver {
     }
     return [...texts.values()].join('\n\n') || null
   }
+}
+
+/** Null if the content of the reply is neither logged nor exported. */
+export function createTranscript({
+  logsContent,
+  exportTargets,
+}: Pick<ModelRequest, 'logsContent' | 'exportTargets'>): Transcript | null {
+  return logsContent || exportTargets?.includesContent ? new Transcript() : null
 }
 
 function createFragment(part: OutputPart): (Pick<Fragment, 'kind' | 'text'> & Partial<Fragment>) | undefined {

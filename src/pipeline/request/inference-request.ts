@@ -1,3 +1,4 @@
+import type { ExportTargets } from '../../account/outbox.ts'
 import type { KeyContext } from '../../app/account-cache.ts'
 import type { ModelCall } from '../../call/call.ts'
 import type { RequestSize } from '../../call/size.ts'
@@ -71,6 +72,8 @@ export interface ModelRequest {
   presetId: string | null
   /** The prompt and the reply are stored for the workspace to read. */
   logsContent: boolean
+  /** The destinations it is sent to once it is settled; null if there are none. */
+  exportTargets: ExportTargets | null
   /** The id of the generation. */
   id: string
   /** Arrival: milliseconds of the wall clock, and of the monotonic one. */

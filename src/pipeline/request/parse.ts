@@ -1,3 +1,4 @@
+import { selectTargets } from '../../account/outbox.ts'
 import type { KeyContext } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
@@ -51,9 +52,19 @@ export function describeRequest(
   startedAt: number,
 ): RequestDescription {
   const { caller, region, httpRequest, id = newGenerationId() } = incoming
+  const options = parseOptions(body, httpRequest.headers, keyContext.defaultModel)
   return {
     keyContext,
-    options: parseOptions(body, httpRequest.headers, keyContext.defaultModel),
+    options,
+    exportTargets:
+      keyContext.destinations.length === 0
+        ? null
+        : selectTargets(keyContext.destinations, {
+            id,
+            region,
+            keyHash: caller.key.hash,
+            sessionId: options.sessionId,
+          }),
     logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region }),
     id,
     at: gateway.clock.now(),

@@ -1,17 +1,19 @@
 import type { IoLoggingSettings } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import type { ModelCall } from '../../call/call.ts'
 import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
+import type { EventInput } from '../../destinations/event.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { buildContentStatement } from '../../ledger/generation-contents.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
-import { maxCharacters, type Transcript } from '../reply/transcript.ts'
+import { maxCharacters, type Transcript, type TranscriptText } from '../reply/transcript.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { type FailedAttempt, statusFor, toClientError } from '../upstream/failure.ts'
 
 /** The parts of an outcome that are logged. */
 export interface ContentSource {
-  /** Null if content is not logged. */
+  /** Null if content is neither logged nor exported. */
   transcript: Transcript | null
   /** The error sent to the client, instead of a reply or in the middle of a stream. */
   error: GatewayError | null
@@ -37,7 +39,7 @@ export function buildContentStatements(
   request: ModelRequest,
   source: ContentSource,
 ): Statement[] {
-  if (!source.transcript) return []
+  if (!request.logsContent || !source.transcript) return []
   try {
     const { caller, id, at } = request
     const owner = {
@@ -55,16 +57,14 @@ export function buildContentStatements(
 }
 
 function buildContent(
-  { content: { body, call } }: ModelRequest,
+  { content }: ModelRequest,
   { error, attempts }: ContentSource,
   transcript: Transcript,
 ): JsonObject {
   const clipper = new ContentClipper()
-  const output = transcript.toText()
   return {
-    input: buildInput(body, clipper),
-    // Reasoning that is hidden from the client is not logged either.
-    output: call.reasoning?.exclude ? { ...output, reasoning: null } : output,
+    input: buildInput(content.body, clipper),
+    output: readOutput(content.call, transcript),
     error: error && describeError(error, attempts),
     truncated: clipper.truncated || transcript.truncated,
   }
@@ -74,8 +74,14 @@ function buildContent(
 const messageFields = ['messages', 'input', 'contents']
 const instructionFields = ['system', 'instructions', 'systemInstruction', 'system_instruction']
 
+/** Reasoning that is hidden from the client is not logged either. */
+export function readOutput({ reasoning }: ModelCall, transcript: Transcript): TranscriptText {
+  const output = transcript.toText()
+  return reasoning?.exclude ? { ...output, reasoning: null } : output
+}
+
 /** In the client's format; the oldest messages are truncated first. */
-function buildInput(body: JsonObject, clipper: ContentClipper): JsonObject {
+export function buildInput(body: JsonObject, clipper = new ContentClipper()): EventInput {
   const content = findField(body, messageFields)
   if (content === undefined) return { prompt: asString(clipper.clip(firstPromptOf(body.prompt))) ?? '' }
   const instructions = findField(body, instructionFields)
@@ -96,14 +102,19 @@ function firstPromptOf(prompt: unknown): unknown {
 
 /** As the client saw it: a provider's messages about the operator's account are not logged for workspaces. */
 function describeError(error: GatewayError, attempts: readonly FailedAttempt[]): JsonObject {
-  const { message, row, metadata, cause } = error
+  const { row, metadata, cause } = error
   return {
-    message: row.status === 500 ? row.message : message,
+    message: describeMessage(error),
     status: row.status,
     provider_name: asString(metadata.provider_name) ?? null,
     raw: null,
     previous_errors: attempts.filter(({ failure }) => failure !== cause).map(describeAttempt),
   }
+}
+
+/** The message of an internal error is generic. */
+export function describeMessage({ message, row }: GatewayError): string {
+  return row.status === 500 ? row.message : message
 }
 
 function describeAttempt(attempt: FailedAttempt): JsonObject {

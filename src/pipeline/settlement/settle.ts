@@ -9,15 +9,14 @@ import { type BillableReply, type Charge, minAmount, priceReply } from '../../le
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
+import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { buildHitStatements } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
-import { buildContentStatements } from './content-log.ts'
 import { recordOutcome } from './observe.ts'
+import { buildRecordStatements } from './records.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
 
 /** The usage and cost of a reply, computed before its end is sent to the client. */
@@ -122,13 +121,11 @@ export function settleOnce(
   return (outcome, extraStatements = []) => {
     const startSettling = async () => {
       recordOutcome(gateway, request, trace, outcome)
-      const contentStatements = buildContentStatements(gateway, request, { ...trace, error: outcome.error })
-      const statements = [
-        ...extraStatements,
-        ...contentStatements,
-        ...buildHitStatements(gateway, request, trace.candidate),
-      ]
-      await settle(gateway, createSettlement(gateway, admission, trace, outcome, statements), request)
+      await settle(
+        gateway,
+        createSettlement(gateway, request, admission, trace, outcome, extraStatements),
+        request,
+      )
       const { candidate, translation } = trace
       const upstreamDialect = translation?.dialect.name ?? ''
       const dropped = translation?.upstreamRequest.dropped ?? []
@@ -141,9 +138,14 @@ export function settleOnce(
 }
 
 /** Resolves when the settlement is durable. */
-export async function settle(gateway: Gateway, settlement: Settlement, { id }: ModelRequest): Promise<void> {
+export async function settle(
+  gateway: Gateway,
+  settlement: Settlement,
+  { id, exportTargets }: ModelRequest,
+): Promise<void> {
   try {
     await gateway.ledger.settle(settlement)
+    if (exportTargets) gateway.deliverySignal.wake()
   } catch (cause) {
     gateway.log.error({ err: cause, id }, 'settlement failed')
     throw cause instanceof GatewayError ? cause : new GatewayError('unavailable', { cause })
@@ -153,15 +155,17 @@ export async function settle(gateway: Gateway, settlement: Settlement, { id }: M
 /** A request that never reached a provider has nothing to account for: its hold is released. */
 function createSettlement(
   gateway: Gateway,
+  request: ModelRequest,
   { hold, draft, meteredIn }: Admission,
-  { candidate, translation, attempts, startedAt }: RequestTrace,
+  trace: RequestTrace,
   { status, charge, summary, error, firstTokenMs }: Outcome,
   extraStatements: Statement[],
 ): Settlement {
+  const { candidate, translation, attempts, startedAt } = trace
   const { id, organization_id } = draft.generation
   if (!candidate || !translation) return createRelease(id, organization_id)
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
-  return buildSettlement({
+  const settled: SettledGeneration = {
     draft: draft.generation,
     target: buildUpstreamTarget(gateway, candidate, translation.dialect.name),
     charge,
@@ -176,9 +180,9 @@ function createSettlement(
       dropped: encodeDropped([...translation.upstreamRequest.dropped, ...(summary?.losses ?? [])]),
       service_tier: tierOf(candidate, summary),
     },
-    meteredIn,
-    extraStatements,
-  })
+  }
+  const records = buildRecordStatements(gateway, request, settled, { ...trace, error, summary })
+  return buildSettlement({ ...settled, meteredIn, extraStatements: [...extraStatements, ...records] })
 }
 
 const maxNativeReasonLength = 100

@@ -30,7 +30,7 @@ export interface RequestTrace {
   /** Of the current or last attempt. */
   candidate: Candidate | null
   translation: AttemptedTranslation | null
-  /** Of the reply, if content is logged. */
+  /** Of the reply, if its content is logged or exported. */
   transcript: Transcript | null
   /** From arrival to the first content of a stream. */
   firstTokenMs: number | null

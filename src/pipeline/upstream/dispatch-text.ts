@@ -1,7 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplyContext } from '../../dialects/dialect.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { Transcript } from '../reply/transcript.ts'
+import { createTranscript, type Transcript } from '../reply/transcript.ts'
 import { ReplyPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { buildMetadata } from '../routing/metadata.ts'
@@ -36,7 +36,7 @@ function beginAttempt(
   translation: Translation,
   trace: RequestTrace,
 ): Attempt {
-  trace.transcript = request.logsContent ? new Transcript() : null
+  trace.transcript = createTranscript(request)
   return {
     candidate,
     translation,

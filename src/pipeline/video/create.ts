@@ -28,7 +28,7 @@ import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
 import type { MediaRequest } from '../media/task.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
-import { Transcript } from '../reply/transcript.ts'
+import { createTranscript } from '../reply/transcript.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { resolvePublicOrigin } from '../request/origin.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
@@ -193,7 +193,7 @@ async function placeAndSubmit(
 ): Promise<{ stored: VideoJob; dropped: string[] }> {
   const admission = await admitJob(gateway, request, plan, job)
   const trace = createTrace(request.startedAt, admission.plan)
-  trace.transcript = request.logsContent ? new Transcript() : null
+  trace.transcript = createTranscript(request)
   const settle = settleOnce(gateway, request, admission, trace)
   try {
     const accepted = await submitVideo(gateway, request, admission, trace, job.id)

@@ -18,8 +18,10 @@ import { type Charge, priceReply, zeroCharge } from '../../ledger/charge.ts'
 import { type Draft, decodeDraft } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { buildTermsOfHold } from '../../ledger/recovery.ts'
-import { buildSettlement, createRelease } from '../../ledger/settlement.ts'
+import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import { isoNow } from '../../lib/clock.ts'
+import { maxCharacters } from '../reply/transcript.ts'
+import { buildDetachedStatements } from '../settlement/records.ts'
 import { encodeDropped } from '../settlement/settle.ts'
 
 type CompletedVideo = Extract<VideoProgress, { status: 'completed' }>
@@ -43,7 +45,7 @@ export async function endJob(gateway: Gateway, job: VideoJob, outcome: VideoOutc
     const sent = readSent(job)
     const charge = sent ? computeJobCharge(sent, hold, outcome) : zeroCharge
     const statement = buildJobEnd(db, job.id, ended)
-    await ledger.settle(buildJobSettlement(gateway, job, { hold, sent, charge, outcome, statement }))
+    await ledger.settle(await buildJobSettlement(gateway, job, { hold, sent, charge, outcome, statement }))
     if (sent) metrics.recordCharge(sent.target.provider, charge)
   }
   await endJobWithoutHold(db, job.id, ended)
@@ -85,16 +87,15 @@ interface SettledJob {
 }
 
 /** A job that reached no provider has nothing to account for. No settlement corrects it: its hold is never an orphan. */
-function buildJobSettlement(
-  { clock }: Gateway,
+async function buildJobSettlement(
+  gateway: Gateway,
   job: VideoJob,
   { hold, sent, charge, outcome, statement }: SettledJob,
-): Settlement {
-  const extraStatements = [statement]
-  if (!sent) return { ...createRelease(job.generation_id, job.organization_id), extraStatements }
+): Promise<Settlement> {
+  if (!sent) return { ...createRelease(job.generation_id, job.organization_id), extraStatements: [statement] }
   const draft: Draft = decodeDraft(hold.draft)
   const isCompleted = outcome.status === 'completed'
-  return buildSettlement({
+  const settled: SettledGeneration = {
     draft: draft.generation,
     target: sent.target,
     charge,
@@ -103,11 +104,14 @@ function buildJobSettlement(
       error_code: isCompleted ? null : outcome.code,
       finish_reason: isCompleted ? 'stop' : null,
       hold_nanos: hold.amount_nanos,
-      latency_ms: Math.max(0, Math.round(clock.now() - Date.parse(job.created_at))),
+      latency_ms: Math.max(0, Math.round(gateway.clock.now() - Date.parse(job.created_at))),
       attempts: sent.attempts,
       dropped: encodeDropped(sent.dropped),
     },
-    meteredIn: null,
-    extraStatements,
+  }
+  const records = await buildDetachedStatements(gateway, settled, {
+    input: { prompt: openJobRequest(gateway.vault, job).call.prompt.slice(0, maxCharacters) },
+    errorMessage: isCompleted ? null : outcome.message,
   })
+  return buildSettlement({ ...settled, meteredIn: null, extraStatements: [statement, ...records] })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { flattenIssues } from '../../lib/validation-issues.ts'
+import { flattenIssues } from '../lib/validation-issues.ts'
 import { filterRules } from './filter-rules.ts'
 
 const rules = (...list: unknown[]) => ({ groups: [{ rules: list }] })

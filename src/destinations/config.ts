@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import type { Destination, DestinationConfig } from '../../destinations/destination.ts'
-import { invalidFieldError, invalidFieldsError } from '../../errors/gateway-error.ts'
-import type { Vault } from '../../lib/crypto.ts'
-import { findUrlProblem } from '../../lib/egress-policy.ts'
-import { fullMask, isMasked, maskSecret } from '../../lib/mask.ts'
-import { flattenIssues } from '../../lib/validation-issues.ts'
+import { invalidFieldError, invalidFieldsError } from '../errors/gateway-error.ts'
+import type { Vault } from '../lib/crypto.ts'
+import { findUrlProblem } from '../lib/egress-policy.ts'
+import { fullMask, isMasked, maskSecret } from '../lib/mask.ts'
+import { flattenIssues } from '../lib/validation-issues.ts'
+import type { Destination, DestinationConfig } from './destination.ts'
 
 /** Binds a sealed value to its row. */
 const contextOf = (id: string) => `destination/${id}`
@@ -51,6 +51,16 @@ export function listSecrets(kind: Destination, config: DestinationConfig): strin
   const fields = kind.secrets.filter((name) => config[name] !== undefined)
   return [...fields, ...Object.keys(config.headers ?? {}).map(headerSecretName)]
 }
+
+/** Their values, except those that are so short that they may be part of any text. */
+export function listSecretValues(kind: Destination, config: DestinationConfig): string[] {
+  const values = [...kind.secrets.map((name) => config[name]), ...Object.values(config.headers ?? {})]
+  return values.filter(
+    (value): value is string => typeof value === 'string' && value.length >= minSecretLength,
+  )
+}
+
+const minSecretLength = 6
 
 function headerSecretName(name: string): string {
   return `headers.${name.toLowerCase()}`
@@ -141,4 +151,13 @@ export function validateAddress(
   const problem = target === null ? null : findUrlProblem(URL.parse(target), allowPrivate)
   if (problem !== null)
     throw invalidFieldError(kind.address === null ? 'config' : `config.${kind.address}`, problem)
+}
+
+/** S6: secrets are sent only to the origin they were entered for. */
+export function areSecretsHeldBack(
+  kind: Destination,
+  config: DestinationConfig,
+  secretsOrigin: string | null,
+): boolean {
+  return listSecrets(kind, config).length > 0 && originOf(kind, config) !== secretsOrigin
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { PatternBudget } from '../../lib/pattern.ts'
-import { ifFieldIn } from '../../lib/schema-rules.ts'
+import { PatternBudget } from '../lib/pattern.ts'
+import { ifFieldIn } from '../lib/schema-rules.ts'
 
 const fields = [
   'model',
@@ -96,3 +96,7 @@ export const filterRules = z
     }
   })
   .meta({ id: 'ObservabilityFilterRules' })
+
+export type FilterRules = z.output<typeof filterRules>
+export type FilterRule = z.output<typeof rule>
+export type FilterField = FilterRule['field']

@@ -1,0 +1,18 @@
+import type { Db } from '../db/db.ts'
+import { getDestination } from '../destinations/all.ts'
+import { type ExportSettings, parseExportSettings } from '../destinations/export-settings.ts'
+
+/** The destinations that finished requests of a workspace are sent to; none while the workspace does not broadcast. */
+export async function loadExportSettings(db: Db, workspaceId: string): Promise<ExportSettings[]> {
+  const rows = await db
+    .selectFrom('destinations')
+    .innerJoin('workspaces', 'workspaces.id', 'destinations.workspace_id')
+    .selectAll('destinations')
+    .where('destinations.workspace_id', '=', workspaceId)
+    .where('destinations.enabled', '=', 1)
+    .where('destinations.deleted_at', 'is', null)
+    .where('workspaces.broadcast_enabled', '=', 1)
+    .orderBy('destinations.id')
+    .execute()
+  return rows.filter(({ type }) => getDestination(type).exporter).map(parseExportSettings)
+}

@@ -1,0 +1,72 @@
+import type { Gateway } from '../app/gateway.ts'
+import {
+  countEvents,
+  type Delivery,
+  listOldest,
+  listQueues,
+  measureQueue,
+  removeDeliveries,
+  sweepEvents,
+} from './store.ts'
+
+const hourMs = 3_600_000
+/** Per transaction. */
+const batchSize = 500
+
+interface QueueLimits {
+  events: number
+  bytes: number
+  /** Older events are dropped. */
+  since: string
+}
+
+/** Drops what exceeds the bounds of each queue, the oldest first, and measures the queues. */
+export async function trimQueues(gateway: Gateway): Promise<void> {
+  const { db, clock, settings, metrics } = gateway
+  const { queue_events, queue_bytes, queue_hours, failed_events } = settings.observability
+  const since = new Date(clock.now() - queue_hours * hourMs).toISOString()
+  const queues = new Map<string, { depth: number; oldestSeconds: number }>()
+  for (const { id, type } of await listQueues(db)) {
+    await trim(gateway, id, type, 'pending', { events: queue_events, bytes: queue_bytes, since })
+    await trim(gateway, id, type, 'failed', { events: failed_events, bytes: queue_bytes, since })
+    const { count, since: oldest } = await measureQueue(db, id, 'pending')
+    const age = oldest === null ? 0 : Math.max(0, (clock.now() - Date.parse(oldest)) / 1000)
+    const { depth = 0, oldestSeconds = 0 } = queues.get(type) ?? {}
+    queues.set(type, { depth: depth + count, oldestSeconds: Math.max(oldestSeconds, age) })
+  }
+  metrics.setDeliveryQueues(queues)
+}
+
+async function trim(
+  { db, metrics }: Gateway,
+  id: string,
+  type: string,
+  state: Delivery['state'],
+  limits: QueueLimits,
+): Promise<void> {
+  for (;;) {
+    const size = await measureQueue(db, id, state)
+    const oldest = await listOldest(db, id, state, batchSize)
+    const surplus: string[] = []
+    let { count, bytes } = size
+    for (const { event_id, created_at, size: eventBytes } of oldest) {
+      if (count <= limits.events && bytes <= limits.bytes && created_at >= limits.since) break
+      surplus.push(event_id)
+      count--
+      bytes -= eventBytes
+    }
+    const dropped = await removeDeliveries(db, id, surplus)
+    if (dropped > 0) await countEvents(db, id, 'dropped', dropped)
+    metrics.countDeliveries(type, 'dropped', dropped)
+    if (surplus.length < batchSize) return
+  }
+}
+
+/** Longer than two destinations need to finish with the same event. */
+const abandonedAfterMs = 600_000
+
+/** Deletes events that no destination waits for. */
+export async function sweepOutbox({ db, clock }: Gateway): Promise<void> {
+  const before = new Date(clock.now() - abandonedAfterMs).toISOString()
+  while ((await sweepEvents(db, before, batchSize)) === batchSize);
+}

@@ -1,0 +1,121 @@
+import type { Gateway } from '../app/gateway.ts'
+import type { GenerationEvent } from '../destinations/event.ts'
+import { isoNow } from '../lib/clock.ts'
+import type { Vault } from '../lib/crypto.ts'
+import {
+  countAttempts,
+  countEvents,
+  type DeliveryTarget,
+  disableDestination,
+  markFailed,
+  removeDeliveries,
+  updateHeldState,
+} from './store.ts'
+
+/** Full jitter: destinations that failed together do not retry together. */
+const backoff = { firstMs: 1000, maxMs: 5 * 60_000, minMs: 100 }
+/** The longest `Retry-After` that is waited for. */
+const maxRetryAfterMs = 60 * 60_000
+/** Until it is checked again whether something can be sent. A change of the destination does it at once. */
+const holdMs = 10_000
+
+export async function recordAccepted(
+  gateway: Gateway,
+  { row, state }: DeliveryTarget,
+  events: readonly GenerationEvent[],
+): Promise<void> {
+  const { db, node, clock, metrics } = gateway
+  const delivered = await removeDeliveries(
+    db,
+    row.id,
+    events.map(({ id }) => id),
+  )
+  await countEvents(db, row.id, 'delivered', delivered)
+  metrics.countDeliveries(row.type, 'delivered', delivered)
+  state.failures = 0
+  await updateHeldState(db, row.id, node.id, {
+    failures: 0,
+    retry_at: null,
+    last_success_at: isoNow(clock),
+  })
+}
+
+/** The destination rejected these events: they are not sent again unless someone asks for it. */
+export async function recordRejected(
+  gateway: Gateway,
+  { row }: DeliveryTarget,
+  events: readonly GenerationEvent[],
+  error: string,
+): Promise<void> {
+  const { db, node, clock, vault, metrics } = gateway
+  const sealed = sealError(vault, row.id, error)
+  for (const { id } of events) await markFailed(db, row.id, id, sealed)
+  metrics.countDeliveries(row.type, 'failed', events.length)
+  await updateHeldState(db, row.id, node.id, { last_error_at: isoNow(clock), sealed_error: sealed })
+}
+
+/** Nothing is sent to the destination for a while. */
+export async function recordFailure(
+  gateway: Gateway,
+  { row, state }: DeliveryTarget,
+  events: readonly GenerationEvent[],
+  { error, retryAfterMs = 0 }: { error: string; retryAfterMs?: number | undefined },
+): Promise<void> {
+  const { db, node, clock, vault } = gateway
+  if (events.length > 0)
+    await countAttempts(
+      db,
+      row.id,
+      events.map(({ id }) => id),
+    )
+  const waitMs = Math.max(computeBackoff(state.failures), Math.min(retryAfterMs, maxRetryAfterMs))
+  state.failures++
+  await updateHeldState(db, row.id, node.id, {
+    failures: state.failures,
+    retry_at: new Date(clock.now() + waitMs).toISOString(),
+    last_error_at: isoNow(clock),
+    sealed_error: sealError(vault, row.id, error),
+  })
+}
+
+function computeBackoff(failures: number): number {
+  const limit = Math.min(backoff.maxMs, backoff.firstMs * 2 ** Math.min(failures, 20))
+  return Math.max(backoff.minMs, Math.random() * limit)
+}
+
+/** 410: the destination is disabled until someone enables it again. Its events are dropped. */
+export async function recordGone(gateway: Gateway, { row }: DeliveryTarget, error: string): Promise<void> {
+  const { db, node, clock, vault, log } = gateway
+  const now = isoNow(clock)
+  await updateHeldState(db, row.id, node.id, {
+    disabled_reason: error,
+    last_error_at: now,
+    sealed_error: sealError(vault, row.id, error),
+  })
+  await disableDestination(db, row.id, now)
+  log.warn({ destination: row.id, type: row.type }, 'a destination responded with 410 and was disabled')
+}
+
+/** Nothing can be sent, for a reason that only a change of the destination removes. Returns false: nothing follows. */
+export async function recordHold(
+  { db, node, clock, vault }: Gateway,
+  id: string,
+  problem: string,
+): Promise<false> {
+  await updateHeldState(db, id, node.id, {
+    retry_at: new Date(clock.now() + holdMs).toISOString(),
+    last_error_at: isoNow(clock),
+    sealed_error: sealError(vault, id, problem),
+  })
+  return false
+}
+
+const errorContext = (id: string) => `destination-error/${id}`
+
+function sealError(vault: Vault, id: string, error: string): string {
+  return vault.seal(error, errorContext(id))
+}
+
+export function openError(vault: Vault, id: string, sealed: string | null): string | null {
+  return sealed === null ? null : vault.open(sealed, errorContext(id))
+}

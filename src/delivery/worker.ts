@@ -1,0 +1,137 @@
+import { openEvent } from '../account/outbox.ts'
+import type { Gateway } from '../app/gateway.ts'
+import type { GenerationEvent } from '../destinations/event.ts'
+import {
+  applySettings,
+  type ExportSettings,
+  isSelected,
+  parseExportSettings,
+} from '../destinations/export-settings.ts'
+import { type CompiledGroup, compileRules, matchEvent } from '../destinations/match-rules.ts'
+import { isoNow } from '../lib/clock.ts'
+import { runInSlices, yieldToEventLoop } from '../lib/time-slicer.ts'
+import { type Channel, openChannel } from './channel.ts'
+import { deliverEvents } from './deliver.ts'
+import { withLease } from './lease.ts'
+import { recordHold } from './outcome.ts'
+import {
+  countEvents,
+  type Delivery,
+  findTarget,
+  listDueDestinations,
+  listPending,
+  readEvents,
+  removeDeliveries,
+} from './store.ts'
+
+/** Starts to deliver to every destination that is due, as far as there are free slots. */
+export async function runDeliveries(gateway: Gateway): Promise<void> {
+  const { db, clock, deliveryTasks } = gateway
+  if (deliveryTasks.free === 0) return
+  for (const id of await listDueDestinations(db, isoNow(clock), deliveryTasks.free)) {
+    if (deliveryTasks.free === 0) return
+    void deliveryTasks.run(id, () => serveDestination(gateway, id))
+  }
+}
+
+/** Never throws: what fails is tried again later. */
+async function serveDestination(gateway: Gateway, id: string): Promise<void> {
+  try {
+    await withLease(gateway, id, () => deliverQueue(gateway, id))
+  } catch (err) {
+    gateway.log.warn({ err, destination: id }, 'events could not be delivered: they are tried again later')
+  }
+}
+
+/** Batch after batch, until nothing is left, a batch fails, or others wait for the slot. */
+async function deliverQueue(gateway: Gateway, id: string): Promise<void> {
+  while (await deliverBatch(gateway, id)) {
+    if (gateway.deliveryTasks.free > 0) continue
+    // The destination that has waited longest is next.
+    gateway.deliverySignal.wake()
+    return
+  }
+}
+
+/** Returns whether to continue. The settings are read again for every batch. */
+async function deliverBatch(gateway: Gateway, id: string): Promise<boolean> {
+  const { db, deliveryTasks } = gateway
+  const target = await findTarget(db, id)
+  if (!target || deliveryTasks.isClosed) return false
+  const { row, isBroadcasting, state } = target
+  if (row.deleted_at !== null || row.enabled === 0 || !isBroadcasting) return dropBatch(gateway, id, row.type)
+  if (state.paused === 1) return false
+  const channel = openChannel(gateway, row)
+  if (typeof channel === 'string') return recordHold(gateway, id, channel)
+  const batch = cutBatch(await listPending(db, id, Math.min(channel.exporter.maxEvents, maxEvents)), channel)
+  if (batch.length === 0) return false
+  const events = await openBatch(gateway, batch, parseExportSettings(row))
+  const excluded = batch.filter(({ event_id }) => !events.has(event_id))
+  await removeDeliveries(
+    db,
+    id,
+    excluded.map(({ event_id }) => event_id),
+  )
+  return events.size === 0 || deliverEvents(gateway, target, channel, [...events.values()])
+}
+
+/** Of one request, whatever the destination accepts: each is in memory. */
+const maxEvents = 500
+
+/** At least one event, however large. */
+function cutBatch(deliveries: Delivery[], { exporter }: Channel): Delivery[] {
+  let bytes = 0
+  const end = deliveries.findIndex(({ size }, index) => {
+    bytes += size
+    return index > 0 && bytes > exporter.maxBytes
+  })
+  return end === -1 ? deliveries : deliveries.slice(0, end)
+}
+
+/** The events that the destination still wants, with what it may receive of them, by id. */
+async function openBatch(
+  { db, vault }: Gateway,
+  batch: Delivery[],
+  settings: ExportSettings,
+): Promise<Map<string, GenerationEvent>> {
+  const groups = compileRules(settings.filterRules)
+  const rows = await readEvents(
+    db,
+    batch.map(({ event_id }) => event_id),
+  )
+  const rowsById = new Map(rows.map((row) => [row.id, row]))
+  const events = new Map<string, GenerationEvent>()
+  for (const { event_id, shared_parts } of batch) {
+    const row = rowsById.get(event_id)
+    if (!row) continue
+    await yieldToEventLoop()
+    const event = openEvent(vault, row)
+    // The stricter of the settings when the request ended and now.
+    if (await isWanted(settings, groups, event))
+      events.set(event_id, applySettings(event, settings.shared & shared_parts))
+  }
+  return events
+}
+
+async function isWanted(
+  settings: ExportSettings,
+  groups: readonly CompiledGroup[],
+  event: GenerationEvent,
+): Promise<boolean> {
+  const { id, region, sessionId, identity } = event
+  if (!isSelected(settings, { id, region, sessionId, keyHash: identity?.apiKeyHash ?? '' })) return false
+  return runInSlices(matchEvent(groups, event))
+}
+
+/** For a destination that was disabled or deleted while events waited for it. */
+async function dropBatch({ db, metrics }: Gateway, id: string, type: string): Promise<boolean> {
+  const pending = await listPending(db, id, maxEvents)
+  const dropped = await removeDeliveries(
+    db,
+    id,
+    pending.map(({ event_id }) => event_id),
+  )
+  await countEvents(db, id, 'dropped', dropped)
+  metrics.countDeliveries(type, 'dropped', dropped)
+  return pending.length === maxEvents
+}

@@ -1,0 +1,130 @@
+import { mergeHits } from '../../account/guardrail-hits.ts'
+import type { ApiKey } from '../../account/keys.ts'
+import type { ModelCall } from '../../call/call.ts'
+import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
+import type { DataRegion } from '../../catalogue/vocabulary.ts'
+import type { EventInput, EventOutput, EventUsage, GenerationEvent } from '../../destinations/event.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import type { SettledGeneration } from '../../ledger/settlement.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
+import { buildTrace } from './event-trace.ts'
+
+/** What an event has beyond the record of its generation. A generation whose request is gone has little of it. */
+export interface EventDetails {
+  key: Pick<ApiKey, 'name' | 'hash'>
+  /** Milliseconds since the epoch. */
+  endedAt: number
+  errorMessage: string | null
+  parameters: JsonObject
+  tools: GenerationEvent['tools']
+  hits: readonly GuardrailHit[]
+  input: EventInput | null
+  output: EventOutput | null
+}
+
+/** The complete event: what a destination must not have is removed before it is sent. */
+export function buildEvent(settled: SettledGeneration, details: EventDetails): GenerationEvent {
+  const { draft, target, charge, end } = settled
+  const startedAt = Date.parse(draft.created_at)
+  const firstTokenMs = end.first_token_ms ?? null
+  const { key, endedAt, errorMessage, parameters, tools, input, output } = details
+  return {
+    id: draft.id,
+    trace: buildTrace(draft.id),
+    startedAt,
+    endedAt,
+    firstTokenAt: firstTokenMs === null ? null : startedAt + firstTokenMs,
+    region: draft.region as DataRegion,
+    requestedModel: draft.requested_model,
+    model: target.model,
+    provider: target.provider,
+    operation: operationNames[draft.api_type ?? ''] ?? draft.api_type ?? 'chat',
+    streamed: draft.streamed === 1,
+    status: end.status,
+    error: end.error_code ? { code: end.error_code, message: errorMessage ?? end.error_code } : null,
+    finishReason: end.finish_reason ?? null,
+    parameters,
+    tools,
+    usage: toEventUsage(charge.usage),
+    sessionId: draft.session_id,
+    externalUser: draft.external_user,
+    input,
+    output,
+    cost: {
+      total: usdFromNanos(charge.cost),
+      upstream: usdFromNanos(charge.upstream),
+      isByok: target.is_byok === 1,
+      serviceTier: end.service_tier ?? null,
+    },
+    identity: {
+      organizationId: draft.organization_id,
+      workspaceId: draft.workspace_id,
+      apiKeyName: key.name,
+      apiKeyHash: key.hash,
+      userId: draft.user_id,
+    },
+    context: {
+      requestId: draft.request_id,
+      appUrl: draft.app_url,
+      appTitle: draft.app_title,
+      userAgent: draft.user_agent,
+      presetId: draft.preset_id,
+      endpoint: target.endpoint,
+      dialect: draft.dialect,
+      filters: mergeHits(details.hits).slice(0, maxFilters).map(toEventFilter),
+    },
+  }
+}
+
+const maxFilters = 100
+
+/** Without the text that matched. */
+function toEventFilter({ rule, action, isEnforced, direction, part, count }: GuardrailHit): JsonObject {
+  return { rule, action, enforced: isEnforced, direction, part, count }
+}
+
+/** By `api_type`, where the names differ. */
+const operationNames: Record<string, string> = {
+  completions: 'chat',
+  image: 'images',
+  tts: 'speech',
+  stt: 'transcriptions',
+}
+
+function toEventUsage(usage: Usage): EventUsage {
+  return {
+    promptTokens: countPromptTokens(usage),
+    completionTokens: countCompletionTokens(usage),
+    reasoningTokens: usage.reasoning,
+    cacheReadTokens: usage.cacheRead + usage.cacheReadAudio,
+    cacheWriteTokens: usage.cacheWrite + usage.cacheWrite1h,
+  }
+}
+
+/** The sampling parameters and limits of a request, by their names in the Chat format. */
+export function readParameters(call: ModelCall): JsonObject {
+  const parameters: JsonObject = {
+    max_tokens: call.maxTokens,
+    temperature: call.temperature,
+    top_p: call.topP,
+    top_k: call.topK,
+    min_p: call.minP,
+    top_a: call.topA,
+    frequency_penalty: call.frequencyPenalty,
+    presence_penalty: call.presencePenalty,
+    repetition_penalty: call.repetitionPenalty,
+    seed: call.seed,
+    n: call.n,
+    logprobs: call.logprobs,
+    top_logprobs: call.topLogprobs,
+    verbosity: call.verbosity,
+    service_tier: call.serviceTier,
+    parallel_tool_calls: call.parallelToolCalls,
+    tool_choice: call.toolChoice?.kind,
+    response_format: call.format?.kind,
+    reasoning_effort: call.reasoning?.effort,
+    reasoning_max_tokens: call.reasoning?.maxTokens,
+  }
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,132 @@
+import { loadExportSettings } from '../../account/destinations.ts'
+import { findKeyById } from '../../account/keys.ts'
+import { buildOutboxStatements, selectTargets } from '../../account/outbox.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { DataRegion } from '../../catalogue/vocabulary.ts'
+import type { Statement } from '../../db/batch.ts'
+import type { EventInput, EventOutput } from '../../destinations/event.ts'
+import type { ReplySummary } from '../../dialects/dialect.ts'
+import type { SettledGeneration } from '../../ledger/settlement.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { buildHitStatements } from '../guard/hits.ts'
+import type { Transcript } from '../reply/transcript.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import {
+  buildContentStatements,
+  buildInput,
+  type ContentSource,
+  describeMessage,
+  readOutput,
+} from './content-log.ts'
+import { buildEvent, readParameters } from './event.ts'
+
+/** What is recorded of a request besides its generation. */
+export interface RecordSource extends ContentSource {
+  summary: Pick<ReplySummary, 'toolCalls'> | null
+  /** What served it; null for a cached reply. */
+  candidate: Candidate | null
+}
+
+/** Everything that is committed with the charge of a request besides its generation. Never throws. */
+export function buildRecordStatements(
+  gateway: Gateway,
+  request: ModelRequest,
+  settled: SettledGeneration,
+  source: RecordSource,
+): Statement[] {
+  return [
+    ...buildContentStatements(gateway, request, source),
+    ...buildHitStatements(gateway, request, source.candidate),
+    ...buildExportStatements(gateway, request, settled, source),
+  ]
+}
+
+function buildExportStatements(
+  gateway: Gateway,
+  request: ModelRequest,
+  settled: SettledGeneration,
+  source: RecordSource,
+): Statement[] {
+  const { exportTargets, caller, content, at } = request
+  if (!exportTargets) return []
+  try {
+    const { includesContent } = exportTargets
+    const event = buildEvent(settled, {
+      key: caller.key,
+      endedAt: at + (settled.end.latency_ms ?? 0),
+      errorMessage: source.error && describeMessage(source.error),
+      parameters: readParameters(content.call),
+      tools: { declared: content.call.tools?.length ?? 0, called: listCalledTools(source) },
+      hits: request.hits ?? [],
+      input: includesContent ? omitEmptyInput(buildInput(content.body)) : null,
+      output: includesContent && source.transcript ? readEventOutput(request, source.transcript) : null,
+    })
+    const owner = { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
+    return buildOutboxStatements(gateway.db, gateway.vault, owner, exportTargets, event)
+  } catch (err) {
+    gateway.log.warn({ err, id: request.id }, 'failed to queue a generation for its destinations')
+    return []
+  }
+}
+
+const maxCalledTools = 100
+
+function listCalledTools({ transcript, summary }: RecordSource): string[] {
+  const calls = summary?.toolCalls.length ? summary.toolCalls : (transcript?.toText().tool_calls ?? [])
+  return [...new Set(calls.map(({ name }) => name))].slice(0, maxCalledTools)
+}
+
+function omitEmptyInput(input: EventInput): EventInput | null {
+  return 'prompt' in input && input.prompt === '' ? null : input
+}
+
+function readEventOutput({ content }: ModelRequest, transcript: Transcript): EventOutput | null {
+  const output = readOutput(content.call, transcript)
+  const isEmpty = output.completion === null && output.reasoning === null && output.tool_calls.length === 0
+  return isEmpty ? null : output
+}
+
+/** What is still known of a request that is gone. */
+export interface DetachedSource {
+  /** The prompt, if it was stored. */
+  input: EventInput | null
+  errorMessage: string | null
+}
+
+/** As `buildRecordStatements`, for a job, and for a request whose process has ended. */
+export async function buildDetachedStatements(
+  gateway: Gateway,
+  settled: SettledGeneration,
+  { input, errorMessage }: DetachedSource,
+): Promise<Statement[]> {
+  const { db, vault, clock, log } = gateway
+  const { draft } = settled
+  try {
+    const destinations = await loadExportSettings(db, draft.workspace_id)
+    if (destinations.length === 0) return []
+    const key = (await findKeyById(db, draft.key_id)) ?? { name: '', hash: '' }
+    const facts = {
+      id: draft.id,
+      region: draft.region as DataRegion,
+      keyHash: key.hash,
+      sessionId: draft.session_id,
+    }
+    const targets = selectTargets(destinations, facts)
+    if (!targets) return []
+    const event = buildEvent(settled, {
+      key,
+      endedAt: clock.now(),
+      errorMessage,
+      parameters: {},
+      tools: { declared: 0, called: [] },
+      hits: [],
+      input: targets.includesContent ? input : null,
+      output: null,
+    })
+    const owner = { organizationId: draft.organization_id, workspaceId: draft.workspace_id }
+    return buildOutboxStatements(db, vault, owner, targets, event)
+  } catch (err) {
+    log.warn({ err, id: draft.id }, 'failed to queue a generation for its destinations')
+    return []
+  }
+}
