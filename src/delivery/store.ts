@@ -117,6 +117,15 @@ export async function updateState(
   await db.updateTable('destination_states').set(changes).where('destination_id', '=', id).execute()
 }
 
+/** After a change of a destination: what failed before may succeed now. */
+export async function retryAtOnce(db: Db, id: string, isEnabled: boolean): Promise<void> {
+  await db
+    .updateTable('destination_states')
+    .set({ retry_at: null, ...(isEnabled && { disabled_reason: null, failures: 0 }) })
+    .where('destination_id', '=', id)
+    .execute()
+}
+
 export async function countEvents(
   db: Db,
   id: string,

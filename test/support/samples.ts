@@ -392,6 +392,14 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(await createDestinationPath(call), { enabled: false }),
   deleteObservabilityDestination: async (_, call) => ownedSample(await createDestinationPath(call)),
   testObservabilityDestination: async (_, call) => ownedSample(await createDestinationPath(call, '/test')),
+  getObservabilityDeliveryStatus: async (_, call) =>
+    ownedSample(await createDestinationPath(call, '/status')),
+  pauseObservabilityDelivery: async (_, call) => ownedSample(await createDestinationPath(call, '/pause')),
+  resumeObservabilityDelivery: async (_, call) => ownedSample(await createDestinationPath(call, '/resume')),
+  redeliverObservabilityEvents: async (_, call) =>
+    ownedSample(await createDestinationPath(call, '/redeliver'), { event_ids: ['gen-1'] }),
+  listObservabilityDeliveryFailures: async (_, call) =>
+    ownedSample(await createDestinationPath(call, '/failures')),
 
   listByokKeys: fixedSample('/byok?provider=sandbox'),
   createByokKey: fixedSample('/byok', byokBody),

@@ -4,6 +4,7 @@ import { filterKnownHashes } from '../../account/keys.ts'
 import { lockWorkspace, resolveWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
+import { retryAtOnce } from '../../delivery/store.ts'
 import { getDestination } from '../../destinations/all.ts'
 import {
   listSecrets,
@@ -19,6 +20,7 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { deliveryOperations } from './delivery-operations.ts'
 import {
   createBody,
   type DestinationRow,
@@ -27,7 +29,7 @@ import {
   toSettingColumns,
   updateBody,
 } from './record.ts'
-import { countDestinations, destinations } from './store.ts'
+import { countDestinations, destinationNotFoundError, destinations, requireDestination } from './store.ts'
 import { testDestination, testResult } from './test-destination.ts'
 
 const tag = 'Observability'
@@ -143,6 +145,7 @@ const updateObservabilityDestination = defineOperation({
         ...(body.config && toConfigChanges(gateway, row, body.config)),
       }
       if (Object.keys(changes).length === 0) return { data: toDestinationRecord(gateway.vault, row) }
+      await retryAtOnce(tx, row.id, body.enabled === true)
       return {
         data: toDestinationRecord(
           gateway.vault,
@@ -195,6 +198,7 @@ export const observabilityOperations = [
   updateObservabilityDestination,
   deleteObservabilityDestination,
   testObservabilityDestination,
+  ...deliveryOperations,
 ]
 
 const defaultSettings = {
@@ -235,16 +239,6 @@ async function rejectUnknownKeys(
       `api_key_hashes.${unknown}`,
       `${hashes[unknown]} is not a key of the organization`,
     )
-}
-
-async function requireDestination(db: Db, organizationId: string, id: string): Promise<DestinationRow> {
-  const row = await destinations.find(db, organizationId, id)
-  if (!row) throw destinationNotFoundError()
-  return row
-}
-
-function destinationNotFoundError() {
-  return gatewayError('not_found', 'The destination does not exist.')
 }
 
 function tooManyDestinationsError(type: string) {

@@ -1,0 +1,202 @@
+import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
+import { heldBackMessage, openChannel } from '../../delivery/channel.ts'
+import { openError } from '../../delivery/outcome.ts'
+import {
+  type DeliveryTarget,
+  findTarget,
+  listFailed,
+  measureQueue,
+  requeueFailed,
+  updateState,
+} from '../../delivery/store.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { pageQuery } from '../../lib/query-params.ts'
+import { destinationNotFoundError, requireDestination } from './store.ts'
+
+const tag = 'Observability'
+const idParam = z.object({ id: z.uuid().toLowerCase() })
+
+const deliveryStatus = z
+  .strictObject({
+    state: z
+      .enum(['active', 'paused', 'failing', 'disabled', 'held_back'])
+      .describe(
+        '`failing`: the last request failed, and is retried at `retry_at`. `held_back`: the secrets were entered for another address. `disabled`: nothing is queued, for the reason in `disabled_reason`.',
+      ),
+    disabled_reason: z.string().nullable(),
+    queued: z.int().describe('Events that wait to be sent.'),
+    oldest_queued_seconds: z.number().nullable().describe('The age of the oldest of them.'),
+    delivered: z.int().describe('Events that the destination accepted.'),
+    failed: z.int().describe('Events that the destination rejected: `POST .../redeliver` sends them again.'),
+    dropped: z.int().describe('Events that were removed before they were delivered.'),
+    last_success_at: z.string().nullable(),
+    last_error: z.string().nullable(),
+    last_error_at: z.string().nullable(),
+    retry_at: z.string().nullable(),
+  })
+  .meta({ id: 'ObservabilityDeliveryStatus' })
+
+const statusResponse = z.strictObject({ data: deliveryStatus })
+
+const getDeliveryStatus = defineOperation({
+  id: 'getObservabilityDeliveryStatus',
+  method: 'GET',
+  path: '/observability/destinations/{id}/status',
+  tag,
+  summary: 'Retrieves how the delivery to a destination goes.',
+  description: 'An extension.',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: statusResponse,
+  handle: async ({ gateway, caller, params }) => {
+    await requireDestination(gateway.db, caller.organizationId, params.id)
+    return { data: await readStatus(gateway, params.id) }
+  },
+})
+
+const pauseDelivery = defineOperation({
+  id: 'pauseObservabilityDelivery',
+  method: 'POST',
+  path: '/observability/destinations/{id}/pause',
+  tag,
+  summary: 'Pauses the delivery to a destination.',
+  description: 'An extension. Events are queued meanwhile, within the bounds of the queue.',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: statusResponse,
+  handle: async ({ gateway, caller, params }) => {
+    await requireDestination(gateway.db, caller.organizationId, params.id)
+    await updateState(gateway.db, params.id, { paused: 1 })
+    return { data: await readStatus(gateway, params.id) }
+  },
+})
+
+const resumeDelivery = defineOperation({
+  id: 'resumeObservabilityDelivery',
+  method: 'POST',
+  path: '/observability/destinations/{id}/resume',
+  tag,
+  summary: 'Resumes the delivery to a destination, at once even if a retry is due later.',
+  description: 'An extension. A disabled destination is enabled with `PATCH`.',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: statusResponse,
+  handle: async ({ gateway, caller, params }) => {
+    await requireDestination(gateway.db, caller.organizationId, params.id)
+    await updateState(gateway.db, params.id, { paused: 0, retry_at: null })
+    gateway.deliverySignal.wake()
+    return { data: await readStatus(gateway, params.id) }
+  },
+})
+
+const redeliverBody = z.strictObject({
+  event_ids: z.array(z.string().min(1).max(100)).min(1).max(1000).optional().describe('Defaults to all.'),
+})
+
+const redeliverEvents = defineOperation({
+  id: 'redeliverObservabilityEvents',
+  method: 'POST',
+  path: '/observability/destinations/{id}/redeliver',
+  tag,
+  summary: 'Sends events again that a destination rejected.',
+  description: 'An extension. Events that are not among the failures are ignored.',
+  access: 'management',
+  params: idParam,
+  body: redeliverBody,
+  optionalBody: true,
+  errors: [404],
+  response: z.strictObject({ data: z.strictObject({ requeued: z.int() }) }),
+  handle: async ({ gateway, caller, params, body }) => {
+    await requireDestination(gateway.db, caller.organizationId, params.id)
+    const requeued = await requeueFailed(gateway.db, params.id, body.event_ids)
+    gateway.deliverySignal.wake()
+    return { data: { requeued } }
+  },
+})
+
+const deliveryFailure = z
+  .strictObject({
+    event_id: z.string().describe('The generation.'),
+    error: z.string().nullable(),
+    attempts: z.int(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'ObservabilityDeliveryFailure' })
+
+const listDeliveryFailures = defineOperation({
+  id: 'listObservabilityDeliveryFailures',
+  method: 'GET',
+  path: '/observability/destinations/{id}/failures',
+  tag,
+  summary: 'Lists the events that a destination rejected, oldest first.',
+  description: 'An extension.',
+  access: 'management',
+  params: idParam,
+  query: pageQuery,
+  errors: [404],
+  response: z.strictObject({ data: z.array(deliveryFailure), total_count: z.int() }),
+  handle: async ({ gateway, caller, params, query }) => {
+    const { db, vault } = gateway
+    await requireDestination(db, caller.organizationId, params.id)
+    const { rows, total } = await listFailed(db, params.id, query)
+    const data = rows.map(({ event_id, attempts, created_at, sealed_error }) => ({
+      event_id,
+      error: openError(vault, params.id, sealed_error),
+      attempts,
+      created_at,
+    }))
+    return { data, total_count: total }
+  },
+})
+
+export const deliveryOperations = [
+  getDeliveryStatus,
+  pauseDelivery,
+  resumeDelivery,
+  redeliverEvents,
+  listDeliveryFailures,
+]
+
+async function readStatus(gateway: Gateway, id: string): Promise<z.output<typeof deliveryStatus>> {
+  const { db, vault, clock, ledger } = gateway
+  // What was acknowledged may still be in the journal.
+  await ledger.flush()
+  const target = await findTarget(db, id)
+  if (!target) throw destinationNotFoundError()
+  const pending = await measureQueue(db, id, 'pending')
+  const failed = await measureQueue(db, id, 'failed')
+  const { state } = target
+  return {
+    state: resolveState(gateway, target),
+    disabled_reason: findDisabledReason(target),
+    queued: pending.count,
+    oldest_queued_seconds:
+      pending.since === null ? null : Math.max(0, (clock.now() - Date.parse(pending.since)) / 1000),
+    delivered: state.delivered,
+    failed: failed.count,
+    dropped: state.dropped,
+    last_success_at: state.last_success_at,
+    last_error: openError(vault, id, state.sealed_error),
+    last_error_at: state.last_error_at,
+    retry_at: state.retry_at,
+  }
+}
+
+function resolveState(gateway: Gateway, target: DeliveryTarget): z.output<typeof deliveryStatus>['state'] {
+  if (findDisabledReason(target) !== null) return 'disabled'
+  if (target.state.paused === 1) return 'paused'
+  const channel = openChannel(gateway, target.row)
+  if (channel === heldBackMessage) return 'held_back'
+  return typeof channel === 'string' || target.state.failures > 0 ? 'failing' : 'active'
+}
+
+function findDisabledReason({ row, isBroadcasting, state }: DeliveryTarget): string | null {
+  if (row.enabled === 0) return state.disabled_reason ?? 'The destination is disabled.'
+  return isBroadcasting
+    ? null
+    : 'The workspace does not broadcast: set its is_observability_broadcast_enabled to true.'
+}
