@@ -59,24 +59,40 @@ interface DestinationDefinition<S extends z.ZodRawShape> {
 export function defineDestination<S extends z.ZodRawShape>(
   definition: DestinationDefinition<S>,
 ): Destination {
-  const { type, fields, secrets, address = null, target, exporter } = definition
+  const { type, fields, secrets, address = null, target } = definition
   const config = z.strictObject({ ...fields, headers: headerMap.optional() })
   const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
     markAsTest(definition.probe(values, to), values as DestinationConfig)
+  const exporter = definition.exporter && withCustomHeaders(definition.exporter)
   // A record's config was parsed with this schema, so the types hold.
   return { type, config, secrets, address, target, probe, exporter } as unknown as Destination
 }
 
-/** Marks the request as a test. Custom headers do not override those that authenticate. */
 function markAsTest({ request, accepted }: Probe, config: DestinationConfig): Probe {
+  const { headers, ...rest } = addCustomHeaders(request, config)
+  return {
+    request: { ...rest, headers: { ...headers, 'x-test-connection': 'true' } },
+    ...(accepted && { accepted }),
+  }
+}
+
+function withCustomHeaders<Config>(exporter: Exporter<Config>): Exporter<Config> {
+  return {
+    ...exporter,
+    encode: async (config, target, events, now) =>
+      addCustomHeaders(await exporter.encode(config, target, events, now), config as DestinationConfig),
+  }
+}
+
+/** Custom headers do not override those that authenticate. */
+function addCustomHeaders(request: EgressRequest, config: DestinationConfig): EgressRequest {
   const custom = Object.entries(config.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
   const headers = {
     'user-agent': `headgate/${version}`,
     ...Object.fromEntries(custom),
     ...request.headers,
-    'x-test-connection': 'true',
   }
-  return { request: { ...request, headers }, ...(accepted && { accepted }) }
+  return { ...request, headers }
 }
 
 const printablePattern = /^[\x20-\x7e]+$/

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { cleanText, fitJson, fitText, measureJson, truncationMarker } from './bounds.ts'
+
+describe('texts', () => {
+  test('a text that fits is unchanged', () => {
+    expect(fitText('Hello', 100)).toBe('Hello')
+  })
+
+  test('a long text is cut and marked', () => {
+    const cut = fitText('a'.repeat(1000), 100)
+    expect(cut).toEndWith(truncationMarker)
+    expect(measureJson(cut)).toBeLessThanOrEqual(100)
+    expect(cut.length).toBeGreaterThan(80)
+  })
+
+  test('NUL and lone surrogates are replaced, which databases reject', () => {
+    expect(cleanText('a\0b\ud800c')).toBe('a\ufffdb\ufffdc')
+  })
+
+  test('a character is never split', () => {
+    for (let limit = 20; limit < 60; limit++) {
+      const cut = fitText('😀'.repeat(50), limit)
+      expect(cut.isWellFormed()).toBe(true)
+      expect(measureJson(cut)).toBeLessThanOrEqual(limit)
+    }
+  })
+})
+
+describe('values', () => {
+  test('only the longest texts are cut', () => {
+    const fitted = fitJson({ role: 'user', parts: ['short', 'x'.repeat(5000)], n: 1 }, 500)
+    expect(measureJson(fitted)).toBeGreaterThan(450)
+    expect(measureJson(fitted)).toBeLessThanOrEqual(500)
+    expect(fitted).toMatchObject({ role: 'user', n: 1, parts: ['short', expect.stringMatching(/^x+…/)] })
+  })
+
+  test('a value of too many parts is replaced', () => {
+    expect(
+      fitJson(
+        Array.from({ length: 1000 }, () => 1),
+        500,
+      ),
+    ).toBe(truncationMarker)
+  })
+
+  test('any JSON value fits, and is unchanged if it did', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }),
+        fc.integer({ min: 20, max: 300 }),
+        (value, max) => {
+          const fitted = fitJson(value, max)
+          expect(measureJson(fitted)).toBeLessThanOrEqual(max)
+          const text = JSON.stringify(value)
+          if (Buffer.byteLength(text) <= max && !text.includes('\\u0000') && value !== null) {
+            expect(JSON.stringify(fitted)).toBe(text)
+          }
+        },
+      ),
+    )
+  })
+})
