@@ -1,4 +1,14 @@
+import { deriveUuid } from '../lib/ids.ts'
 import { defineDestination, secretField, textField } from './destination.ts'
+import { encodeEach } from './encode-each.ts'
+import type { GenerationEvent } from './event.ts'
+import { toTraceRow, traceColumns } from './sql-rows.ts'
+
+interface Login {
+  username: string
+  password: string
+  database: string
+}
 
 /** Over its HTTP interface. */
 export const clickhouse = defineDestination({
@@ -19,17 +29,57 @@ export const clickhouse = defineDestination({
     // The port of its HTTP interface under TLS.
     return `https://${/:\d+$/.test(host) ? host : `${host}:8443`}`
   },
-  probe: ({ username, password, database, table }, url) => ({
+  probe: (config, url) => ({
     request: {
       url,
       method: 'POST',
-      headers: {
-        'x-clickhouse-user': username,
-        'x-clickhouse-key': password,
-        'x-clickhouse-database': database,
-        'content-type': 'text/plain',
-      },
-      body: `SELECT * FROM \`${table}\` LIMIT 0`,
+      headers: buildHeaders(config),
+      body: `SELECT * FROM \`${config.table}\` LIMIT 0`,
     },
   }),
+  exporter: {
+    maxEvents: 500,
+    maxBytes: 1024 * 1024,
+    encode: async (config, target, events) => ({
+      url: buildInsertUrl(target, config.table, events),
+      method: 'POST',
+      headers: buildHeaders(config),
+      body: (await encodeEach(events, (event) => `${JSON.stringify(toTextRow(event))}\n`)).join(''),
+    }),
+    // An error after the status line was sent is in the body.
+    findRejection: (body) => /Code: \d+\. DB::Exception: .*/.exec(body)?.[0],
+  },
 })
+
+function buildHeaders({ username, password, database }: Login): Record<string, string> {
+  return {
+    'x-clickhouse-user': username,
+    'x-clickhouse-key': password,
+    'x-clickhouse-database': database,
+    'content-type': 'text/plain',
+  }
+}
+
+function buildInsertUrl(target: string, table: string, events: readonly GenerationEvent[]): string {
+  const url = new URL(target)
+  url.search = new URLSearchParams({
+    query: `INSERT INTO \`${table}\` FORMAT JSONEachRow`,
+    // Deliveries are batches already, and not every version deduplicates asynchronous inserts.
+    async_insert: '0',
+    insert_deduplication_token: deriveUuid('batch', ...events.map(({ id }) => id)),
+    // A column that the table does not have is left out.
+    input_format_skip_unknown_fields: '1',
+    date_time_input_format: 'best_effort',
+    wait_end_of_query: '1',
+  }).toString()
+  return url.href
+}
+
+/** JSON as text, which every version stores. */
+function toTextRow(event: GenerationEvent): Record<string, unknown> {
+  const columns = Object.entries(toTraceRow(event)).map(([name, value]) => {
+    const isJson = traceColumns[name as keyof typeof traceColumns] === 'json'
+    return [name, isJson && value !== null ? JSON.stringify(value) : value]
+  })
+  return Object.fromEntries(columns)
+}

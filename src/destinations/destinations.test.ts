@@ -56,7 +56,7 @@ const cases: Record<
     config: { endpoint: 'https://otel.example.com/v1/traces' },
     target: 'https://otel.example.com/v1/traces',
   },
-  posthog: { config: { apiKey: 'the-key' }, target: 'https://us.i.posthog.com/i/v0/e/' },
+  posthog: { config: { apiKey: 'the-key' }, target: 'https://us.i.posthog.com/batch/' },
   ramp: { config: { apiKey: 'the-key' }, target: null },
   s3: {
     config: { bucketName: 'b', accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'the-key', region: 'eu-west-1' },
