@@ -1,5 +1,5 @@
-// Installs the client libraries of other languages for the long tests, and a tool that reads openapi.json: from the
-// registries of the languages, in locked versions, into folders that git ignores.
+// Installs the client libraries of other languages for the long tests, a tool that reads openapi.json, and ClickHouse:
+// from the registries of the languages, in locked versions, into folders that git ignores.
 import { join } from 'node:path'
 import { root } from './install.mjs'
 import { executableSuffix, isPresent, preparePython, run } from './toolchains.mjs'
@@ -7,7 +7,13 @@ import { executableSuffix, isPresent, preparePython, run } from './toolchains.mj
 const folder = join(root, 'test', 'long')
 
 /** Each returns the environment variables with the paths of its programs, or none if its toolchain is missing. */
-export const languages = { python: installPython, go: buildGo, rust: buildRust, openapi: installSchemathesis }
+export const languages = {
+  python: installPython,
+  go: buildGo,
+  rust: buildRust,
+  openapi: installSchemathesis,
+  clickhouse: installClickHouse,
+}
 
 function installPython() {
   const interpreter = preparePython(folder, 'python')
@@ -20,6 +26,12 @@ function installSchemathesis() {
   if (!isPresent('A private network namespace (Linux, unshare, ip)', 'unshare', probe)) return {}
   const interpreter = preparePython(folder, 'openapi')
   return interpreter ? { HEADGATE_TEST_SCHEMATHESIS: interpreter } : {}
+}
+
+/** The engine of ClickHouse as a Python package: 180 MB to download, 560 MB on disk. */
+function installClickHouse() {
+  const interpreter = preparePython(folder, 'clickhouse')
+  return interpreter ? { HEADGATE_TEST_CLICKHOUSE: interpreter } : {}
 }
 
 function buildGo() {

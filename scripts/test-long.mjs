@@ -1,5 +1,5 @@
-// The long tests: command-line agents, each with a small task, the client libraries of other languages, and files of
-// 1 GiB. The programs are large, so they are installed only here, into separate folders.
+// The long tests: command-line agents, each with a small task, the client libraries of other languages, ClickHouse, and
+// files of 1 GiB. The programs are large, so they are installed only here, into separate folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
