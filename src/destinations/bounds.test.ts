@@ -32,7 +32,7 @@ describe('values', () => {
     const fitted = fitJson({ role: 'user', parts: ['short', 'x'.repeat(5000)], n: 1 }, 500)
     expect(measureJson(fitted)).toBeGreaterThan(450)
     expect(measureJson(fitted)).toBeLessThanOrEqual(500)
-    expect(fitted).toMatchObject({ role: 'user', n: 1, parts: ['short', expect.stringMatching(/^x+…/)] })
+    expect(fitted).toMatchObject({ role: 'user', n: 1, parts: ['short', expect.stringMatching(/^x+\.{3}/)] })
   })
 
   test('a value of too many parts is replaced', () => {

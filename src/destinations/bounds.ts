@@ -1,5 +1,5 @@
-/** The end of a text that was cut. */
-export const truncationMarker = '… [truncated]'
+/** The end of a text that was cut. ASCII, because text with other characters is encoded several times slower. */
+export const truncationMarker = '... [truncated]'
 
 const markerBytes = Buffer.byteLength(truncationMarker)
 
@@ -15,12 +15,12 @@ export function cleanText(text: string): string {
 
 /** The beginning of a text, cleaned, with a marker if it was cut; at most `maxBytes` in JSON. */
 export function fitText(text: string, maxBytes: number): string {
-  return cutText(cleanText(text), maxBytes)
+  return cutText(cleanText(preCut(text, maxBytes)), maxBytes)
 }
 
 /** The value, its texts cleaned and the longest ones cut as far as needed for `maxBytes` in JSON. */
 export function fitJson(value: unknown, maxBytes: number): unknown {
-  const cleaned = mapTexts(value, cleanText)
+  const cleaned = mapTexts(value, (text) => cleanText(preCut(text, maxBytes)))
   const size = measureJson(cleaned)
   if (size <= maxBytes) return cleaned
   const textSizes: number[] = []
@@ -33,6 +33,11 @@ export function fitJson(value: unknown, maxBytes: number): unknown {
   // Too many values to shorten each.
   if (maxTextBytes < markerBytes + 2) return truncationMarker
   return mapTexts(cleaned, (text) => cutText(text, maxTextBytes))
+}
+
+/** A character takes a byte or more: what is certainly too much is dropped before it costs time. */
+function preCut(text: string, maxBytes: number): string {
+  return text.slice(0, maxBytes + 1)
 }
 
 /** The size to cut texts to so that all of them fit. Short ones leave their share to the others. */
@@ -48,15 +53,20 @@ function shareBudget(sizes: number[], budget: number): number {
 }
 
 function cutText(text: string, maxBytes: number): string {
-  if (measureJson(text) <= maxBytes) return text
-  let length = Math.max(0, maxBytes - markerBytes - 2)
-  for (;;) {
-    const cut = text.slice(0, length).replace(/[\ud800-\udbff]$/, '') + truncationMarker
-    const size = measureJson(cut)
-    if (size <= maxBytes || length === 0) return cut
-    // A character takes up to six bytes: shorten in proportion, and always.
-    length = Math.min(length - 1, Math.floor((length * maxBytes) / size))
+  let cut = text
+  let length = text.length
+  for (let size = measureJson(text); size > maxBytes && length > 0; size = measureJson(cut)) {
+    // In proportion, because a character takes one to six bytes; and always less.
+    length = Math.max(0, Math.min(length - 1, Math.floor((length * (maxBytes - markerBytes)) / size)))
+    if (isHighSurrogate(text, length - 1)) length--
+    cut = text.slice(0, length) + truncationMarker
   }
+  return cut
+}
+
+/** The first half of a character. */
+function isHighSurrogate(text: string, index: number): boolean {
+  return (text.charCodeAt(index) & 0xfc00) === 0xd800
 }
 
 /** Requests are nested 128 levels at most, so the recursion is bounded. */

@@ -1,10 +1,13 @@
 import { deriveUuid, uuidPattern } from '../lib/ids.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../lib/json-values.ts'
-import { fitJson } from './bounds.ts'
+import { fitJson, fitText } from './bounds.ts'
 import { appendPath, buildJsonPost, defineDestination, secretField, urlField } from './destination.ts'
 import { encodeEach } from './encode-each.ts'
 import type { EventSpan, GenerationEvent } from './event.ts'
 import { type EventJson, partBytes, toEventJson } from './event-json.ts'
+
+/** PostHog cuts longer ones. */
+const maxDistinctIdBytes = 200
 
 export const posthog = defineDestination({
   type: 'posthog',
@@ -139,7 +142,7 @@ function buildCapture(
   return {
     event,
     uuid,
-    distinct_id: user_id ?? trace_id,
+    distinct_id: fitText(user_id ?? trace_id, maxDistinctIdBytes),
     timestamp,
     properties: {
       ...properties,
