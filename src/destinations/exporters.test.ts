@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { TestDestination } from '../../test/support/deliver.ts'
+import { readCodeBlocks, TestDestination } from '../../test/support/deliver.ts'
 import { newGenerationEvent } from '../../test/support/generation-event.ts'
 import { getDestination } from './all.ts'
 
@@ -49,6 +49,13 @@ describe.each(Object.entries(cases))('an export to %s', (type, { config, secretI
     const event = newGenerationEvent()
     await destination.encode(event)
     expect(event).toEqual(newGenerationEvent())
+  })
+
+  test('has a page with a valid config', async () => {
+    const [create = ''] = await readCodeBlocks(`docs/destinations/${type}.md`, 'sh')
+    const body = JSON.parse(/-d '(.*)'/s.exec(create)?.[1] ?? '')
+    expect(body.type).toBe(type)
+    expect(getDestination(type).config.safeParse(body.config).error).toBeUndefined()
   })
 
   test('has bounds', () => {
