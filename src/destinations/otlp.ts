@@ -1,13 +1,7 @@
-import { z } from 'zod'
-import {
-  appendPath,
-  type Destination,
-  defineDestination,
-  formatBasicAuth,
-  secretField,
-  textField,
-  urlField,
-} from './destination.ts'
+import type { z } from 'zod'
+import { asObject, asString } from '../lib/json-values.ts'
+import { type Destination, defineDestination, type Exporter } from './destination.ts'
+import type { OtlpProtocol, SpanAttributes, SpanMapping } from './otlp-mapping.ts'
 
 interface OtlpDefinition<S extends z.ZodRawShape> {
   type: string
@@ -15,175 +9,111 @@ interface OtlpDefinition<S extends z.ZodRawShape> {
   secrets?: (keyof S & string)[]
   address?: keyof S & string
   target(config: z.output<z.ZodObject<S>>): string | null
-  authHeaders?(config: z.output<z.ZodObject<S>>): Record<string, string>
+  /** Those that authenticate, and others that the product requires. */
+  headers?(config: z.output<z.ZodObject<S>>): Record<string, string>
+  protocol(config: z.output<z.ZodObject<S>>): OtlpProtocol
   method?(config: z.output<z.ZodObject<S>>): 'POST' | 'PUT'
+  resource?(config: z.output<z.ZodObject<S>>): SpanAttributes
+  mapping?: SpanMapping
+  /** Further headers that depend on the body. */
+  sign?(config: z.output<z.ZodObject<S>>, message: SignedMessage): Record<string, string>
+  maxEvents?: number
 }
 
-/** Receivers of OTLP over HTTP differ only in address and headers. */
-function defineOtlpDestination<S extends z.ZodRawShape>(definition: OtlpDefinition<S>): Destination {
-  const { secrets = [], authHeaders, method, ...rest } = definition
+export interface SignedMessage {
+  id: string
+  /** Milliseconds since the epoch. */
+  sentAt: number
+  body: Uint8Array
+}
+
+/** Encoded, a batch of this size is far below the limits of the products. */
+const maxBatchBytes = 1024 * 1024
+const maxBatchEvents = 64
+
+const contentTypes: Record<OtlpProtocol, string> = {
+  json: 'application/json',
+  protobuf: 'application/x-protobuf',
+}
+
+/** An export without spans. As protobuf it has no bytes at all. */
+const emptyExports: Record<OtlpProtocol, Uint8Array> = {
+  json: new TextEncoder().encode('{"resourceSpans":[]}'),
+  protobuf: new Uint8Array(),
+}
+
+/** Receivers of OTLP over HTTP differ in address, headers and the attributes they read. */
+export function defineOtlpDestination<S extends z.ZodRawShape>(definition: OtlpDefinition<S>): Destination {
+  type Config = z.output<z.ZodObject<S>>
+  const { type, fields, secrets = [], address, target, protocol, resource, mapping = {} } = definition
+  const buildRequest = (config: Config, url: string, message: SignedMessage) => ({
+    url,
+    method: definition.method?.(config) ?? ('POST' as const),
+    headers: {
+      ...definition.headers?.(config),
+      ...definition.sign?.(config, message),
+      'content-type': contentTypes[protocol(config)],
+    },
+    body: message.body,
+  })
+  const exporter: Exporter<Config> = {
+    maxEvents: definition.maxEvents ?? maxBatchEvents,
+    maxBytes: maxBatchBytes,
+    encode: async (config, url, events, now) => {
+      // 30 MB of memory that most installations never need.
+      const { encodeSpans } = await import('./otlp-encode.ts')
+      const body = await encodeSpans(events, protocol(config), mapping, resource?.(config) ?? {})
+      return buildRequest(config, url, { id: events.map(({ id }) => id).join(','), sentAt: now, body })
+    },
+    findRejection: findPartialRejection,
+  }
   return defineDestination({
-    ...rest,
+    type,
+    fields,
     secrets,
+    ...(address !== undefined && { address }),
+    target,
     probe: (config, url) => ({
-      request: {
-        url,
-        method: method?.(config) ?? 'POST',
-        headers: { ...authHeaders?.(config), 'content-type': 'application/json' },
-        body: '{"resourceSpans":[]}',
-      },
+      request: buildRequest(config, url, {
+        id: 'connection-test',
+        sentAt: Date.now(),
+        body: emptyExports[protocol(config)],
+      }),
       // Some reject an export without spans, but only after authenticating it.
       accepted: [400],
     }),
+    exporter,
   })
 }
 
-export const otlpDestinations: Destination[] = [
-  defineOtlpDestination({
-    type: 'arize',
-    fields: {
-      apiKey: secretField,
-      spaceKey: secretField,
-      modelId: textField.describe('The tracing project'),
-      baseUrl: urlField.default('https://otlp.arize.com'),
-    },
-    secrets: ['apiKey', 'spaceKey'],
-    address: 'baseUrl',
-    target: ({ baseUrl }) => appendPath(baseUrl, '/v1/traces'),
-    authHeaders: ({ apiKey, spaceKey }) => ({
-      authorization: apiKey,
-      api_key: apiKey,
-      'arize-space-id': spaceKey,
-      space_id: spaceKey,
-    }),
-  }),
-  defineOtlpDestination({
-    type: 'braintrust',
-    fields: {
-      apiKey: secretField,
-      projectId: textField,
-      baseUrl: urlField.default('https://api.braintrust.dev'),
-    },
-    secrets: ['apiKey'],
-    address: 'baseUrl',
-    target: ({ baseUrl }) => appendPath(baseUrl, '/otel/v1/traces'),
-    authHeaders: ({ apiKey, projectId }) => ({
-      authorization: `Bearer ${apiKey}`,
-      'x-bt-parent': `project_id:${projectId}`,
-    }),
-  }),
-  defineOtlpDestination({
-    type: 'grafana',
-    fields: {
-      apiKey: secretField,
-      instanceId: textField,
-      baseUrl: urlField.default('https://otlp-gateway-prod-us-west-0.grafana.net'),
-    },
-    secrets: ['apiKey'],
-    address: 'baseUrl',
-    target: ({ baseUrl }) => appendPath(baseUrl, '/otlp/v1/traces'),
-    authHeaders: ({ apiKey, instanceId }) => ({ authorization: formatBasicAuth(instanceId, apiKey) }),
-  }),
-  defineOtlpDestination({
-    type: 'langfuse',
-    fields: {
-      publicKey: textField,
-      secretKey: secretField,
-      baseUrl: urlField.default('https://us.cloud.langfuse.com'),
-    },
-    secrets: ['secretKey'],
-    address: 'baseUrl',
-    target: ({ baseUrl }) => appendPath(baseUrl, '/api/public/otel/v1/traces'),
-    authHeaders: ({ publicKey, secretKey }) => ({ authorization: formatBasicAuth(publicKey, secretKey) }),
-  }),
-  defineOtlpDestination({
-    type: 'langsmith',
-    fields: {
-      apiKey: secretField,
-      endpoint: urlField.default('https://api.smith.langchain.com'),
-      project: textField.default('main'),
-      workspaceId: textField.optional(),
-    },
-    secrets: ['apiKey'],
-    address: 'endpoint',
-    target: ({ endpoint }) => appendPath(endpoint, '/otel/v1/traces'),
-    authHeaders: ({ apiKey, project, workspaceId }) => ({
-      'x-api-key': apiKey,
-      'langsmith-project': project,
-      ...(workspaceId !== undefined && { 'x-tenant-id': workspaceId }),
-    }),
-  }),
-  defineOtlpDestination({
-    type: 'newrelic',
-    fields: { licenseKey: secretField, region: z.enum(['us', 'eu']).default('us') },
-    secrets: ['licenseKey'],
-    target: ({ region }) =>
-      region === 'eu' ? 'https://otlp.eu01.nr-data.net/v1/traces' : 'https://otlp.nr-data.net/v1/traces',
-    authHeaders: ({ licenseKey }) => ({ 'api-key': licenseKey }),
-  }),
-  defineOtlpDestination({
-    type: 'opik',
-    fields: { apiKey: secretField, workspace: textField, projectName: textField },
-    secrets: ['apiKey'],
-    target: () => 'https://www.comet.com/opik/api/v1/private/otel/v1/traces',
-    authHeaders: ({ apiKey, workspace, projectName }) => ({
-      authorization: apiKey,
-      'comet-workspace': workspace,
-      projectname: projectName,
-    }),
-  }),
-  defineOtlpDestination({
-    type: 'otel-collector',
-    fields: { endpoint: urlField.describe('The full OTLP/HTTP URL for traces') },
-    address: 'endpoint',
-    target: ({ endpoint }) => endpoint,
-  }),
-  defineOtlpDestination({
-    type: 'ramp',
-    fields: {
-      apiKey: secretField,
-      baseUrl: urlField.optional().describe('The full OTLP/HTTP URL for traces; nothing is sent without it'),
-    },
-    secrets: ['apiKey'],
-    address: 'baseUrl',
-    target: ({ baseUrl }) => baseUrl ?? null,
-    authHeaders: ({ apiKey }) => ({ authorization: `Bearer ${apiKey}` }),
-  }),
-  defineOtlpDestination({
-    type: 'sentry',
-    fields: {
-      dsn: secretField.regex(
-        /^https:\/\/[^@/\s]+@[^@/\s]+\/(?:[^@\s]+\/)?\d+$/,
-        'must look like https://<key>@<host>/<project>',
-      ),
-      otlpEndpoint: urlField.describe('The full OTLP URL for traces'),
-    },
-    secrets: ['dsn'],
-    address: 'otlpEndpoint',
-    target: ({ otlpEndpoint }) => otlpEndpoint,
-    authHeaders: ({ dsn }) => ({ 'x-sentry-auth': `sentry sentry_key=${URL.parse(dsn)?.username ?? ''}` }),
-  }),
-  defineOtlpDestination({
-    type: 'weave',
-    fields: {
-      apiKey: secretField,
-      entity: textField,
-      project: textField,
-      baseUrl: urlField.default('https://trace.wandb.ai'),
-    },
-    secrets: ['apiKey'],
-    address: 'baseUrl',
-    target: ({ baseUrl }) => appendPath(baseUrl, '/otel/v1/traces'),
-    authHeaders: ({ apiKey, entity, project }) => ({
-      authorization: formatBasicAuth('api', apiKey),
-      project_id: `${entity}/${project}`,
-    }),
-  }),
-  defineOtlpDestination({
-    type: 'webhook',
-    fields: { url: urlField, method: z.enum(['POST', 'PUT']).default('POST') },
-    address: 'url',
-    target: ({ url }) => url,
-    method: ({ method }) => method,
-  }),
-]
+const maxMessageLength = 200
+
+/** The `partial_success` of an export response, as JSON or as protobuf. */
+export function findPartialRejection(body: string): string | undefined {
+  const rejection = body.trimStart().startsWith('{') ? readJsonRejection(body) : readProtobufRejection(body)
+  if (rejection === undefined) return undefined
+  const printable = rejection.replace(/[\p{C}\uFFFD]+/gu, ' ').trim()
+  return `Spans were rejected${printable === '' ? '.' : `: ${printable.slice(0, maxMessageLength)}`}`
+}
+
+function readJsonRejection(body: string): string | undefined {
+  let response: unknown
+  try {
+    response = JSON.parse(body)
+  } catch {
+    return undefined
+  }
+  const partial = asObject(asObject(response)?.partialSuccess)
+  // A 64-bit integer is a string in the JSON of protobuf.
+  return Number(partial?.rejectedSpans ?? 0) > 0 ? (asString(partial?.errorMessage) ?? '') : undefined
+}
+
+/** A varint of protobuf, after the bytes were decoded as UTF-8: those above 127 are no UTF-8. */
+const varint = '(?:\\uFFFD+[\\x01-\\x7f]|[\\0-\\x7f])'
+/** `partial_success`, its length, `rejected_spans` that is not zero, and perhaps `error_message`. */
+const rejectionPattern = new RegExp(`^\\n${varint}\\x08(?!\\0)${varint}(?:\\x12${varint}([^]*))?`)
+
+function readProtobufRejection(body: string): string | undefined {
+  const match = rejectionPattern.exec(body)
+  return match === null ? undefined : (match[1] ?? '')
+}

@@ -1,0 +1,21 @@
+import type { GenerationEvent } from './event.ts'
+import type { SpanContent } from './otlp-content.ts'
+
+/** Undefined values are left out. */
+export type SpanAttributes = Record<string, string | number | boolean | string[] | undefined>
+
+export type OtlpProtocol = 'json' | 'protobuf'
+
+/** What a product reads besides the conventions of OpenTelemetry, which all of them receive. */
+export interface SpanMapping {
+  /** Of the span of the request. */
+  attributes?(event: GenerationEvent): SpanAttributes
+  /** Replaces the messages in the form of the conventions. */
+  content?(content: SpanContent): SpanAttributes
+  /** Of the spans below it: stages and attempts. */
+  childAttributes?: SpanAttributes
+  /** The longest string that is not cut, in characters. */
+  maxValueLength?: number
+  /** The most characters of the input, and of the output; older messages are left out. */
+  maxContentLength?: number
+}
