@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
+import { preparePython } from './toolchains.mjs'
 
 const args = process.argv.slice(2)
 const checksOnly = args.includes('--checks-only')
@@ -28,6 +29,8 @@ if (paths.length === 0) {
   }
 }
 if (checksOnly) process.exit(0)
+
+const otlpPython = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
 
 const postgres = process.env.TEST_DATABASE_URL
   ? { url: process.env.TEST_DATABASE_URL, stop: () => undefined }
@@ -83,6 +86,7 @@ function runTests(files, index) {
     ...process.env,
     ...(postgres && { TEST_DATABASE_URL: postgres.url }),
     ...(s3 && { TEST_S3_URL: s3.url }),
+    ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),
   }
   const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...files], {
     cwd: root,

@@ -46,7 +46,7 @@ export function readContent(event: GenerationEvent, maxLength: number): SpanCont
   return { input, output, isCut: inputBudget.isExceeded || outputBudget.isExceeded }
 }
 
-/** Characters that may still be sent. */
+/** Characters that may still be sent, as JSON. */
 class TextBudget {
   #left: number
   isExceeded = false
@@ -56,9 +56,13 @@ class TextBudget {
   }
 
   takeText(text: string): string {
-    if (text.length > this.#left) this.isExceeded = true
-    const taken = cutText(text, this.#left)
-    this.#left -= taken.length
+    const fitting = cutText(text, this.#left).toWellFormed()
+    // A control character takes six.
+    const length = JSON.stringify(fitting).length - 2
+    const isLong = length > this.#left
+    const taken = isLong ? cutText(fitting, Math.floor((this.#left * fitting.length) / length)) : fitting
+    if (taken.length < text.length) this.isExceeded = true
+    this.#left -= Math.min(length, this.#left)
     return taken
   }
 

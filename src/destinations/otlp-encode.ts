@@ -210,9 +210,17 @@ function limitAttributes(attributes: SpanAttributes, maxLength: number): Readabl
     if (typeof value === 'string') limited[name] = limitText(value, maxLength)
     else if (Array.isArray(value))
       limited[name] = value.slice(0, maxListLength).map((text) => limitText(text, maxLength))
+    else if (typeof value === 'number') limited[name] = limitNumber(value)
     else if (value !== undefined) limited[name] = value
   }
   return limited
+}
+
+/** An integer of more than 64 bits, or no number at all, makes receivers reject the whole request. */
+function limitNumber(value: number): number | string {
+  return Number.isFinite(value) && (Number.isSafeInteger(value) || !Number.isInteger(value))
+    ? value
+    : `${value}`
 }
 
 /** Half of a surrogate pair is not UTF-8, and some receivers reject it. */

@@ -16,6 +16,6 @@ export interface SpanMapping {
   childAttributes?: SpanAttributes
   /** The longest string that is not cut, in characters. */
   maxValueLength?: number
-  /** The most characters of the input, and of the output; older messages are left out. */
+  /** The most characters of the input, and of the output, as JSON; older messages are left out. */
   maxContentLength?: number
 }

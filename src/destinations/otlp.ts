@@ -108,8 +108,8 @@ function readJsonRejection(body: string): string | undefined {
   return Number(partial?.rejectedSpans ?? 0) > 0 ? (asString(partial?.errorMessage) ?? '') : undefined
 }
 
-/** A varint of protobuf, after the bytes were decoded as UTF-8: those above 127 are no UTF-8. */
-const varint = '(?:\\uFFFD+[\\x01-\\x7f]|[\\0-\\x7f])'
+/** A varint of protobuf, after decoding it as UTF-8: its bytes above 127 have become other characters. */
+const varint = '(?:[^\\0-\\x7f]+[\\x01-\\x7f]|[\\0-\\x7f])'
 /** `partial_success`, its length, `rejected_spans` that is not zero, and perhaps `error_message`. */
 const rejectionPattern = new RegExp(`^\\n${varint}\\x08(?!\\0)${varint}(?:\\x12${varint}([^]*))?`)
 

@@ -1,0 +1,45 @@
+"""Decodes OTLP export requests with the definitions of the OpenTelemetry project.
+
+Reads lines {"protobuf": base64} or {"json": text}; prints for each the request as JSON, with ids in hexadecimal.
+A field that the definitions do not have is an error.
+"""
+
+import base64
+import json
+import sys
+
+from google.protobuf import json_format
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+ID_FIELDS = ("traceId", "spanId", "parentSpanId")
+
+
+def convert_ids(request, convert):
+    for resource in request.get("resourceSpans", []):
+        for scope in resource.get("scopeSpans", []):
+            for span in scope.get("spans", []):
+                for field in ID_FIELDS:
+                    if field in span:
+                        span[field] = convert(span[field])
+    return request
+
+
+def to_base64(text):
+    return base64.b64encode(bytes.fromhex(text)).decode()
+
+
+def to_hex(text):
+    return base64.b64decode(text).hex()
+
+
+def parse(line):
+    source = json.loads(line)
+    if "protobuf" in source:
+        return ExportTraceServiceRequest.FromString(base64.b64decode(source["protobuf"]))
+    # The JSON of OTLP is that of protobuf, except that ids are hexadecimal.
+    request = convert_ids(json.loads(source["json"]), to_base64)
+    return json_format.ParseDict(request, ExportTraceServiceRequest())
+
+
+for line in sys.stdin:
+    print(json.dumps(convert_ids(json_format.MessageToDict(parse(line)), to_hex)))
