@@ -1,5 +1,5 @@
-// Installs the client libraries of other languages for the long tests, a tool that reads openapi.json, and ClickHouse:
-// from the registries of the languages, in locked versions, into folders that git ignores.
+// Installs the client libraries of other languages for the long tests, a tool that reads openapi.json, ClickHouse and an
+// OpenTelemetry Collector: from the registries of the languages, in locked versions, into folders that git ignores.
 import { join } from 'node:path'
 import { root } from './install.mjs'
 import { executableSuffix, isPresent, preparePython, run } from './toolchains.mjs'
@@ -13,6 +13,7 @@ export const languages = {
   rust: buildRust,
   openapi: installSchemathesis,
   clickhouse: installClickHouse,
+  collector: buildCollector,
 }
 
 function installPython() {
@@ -35,17 +36,24 @@ function installClickHouse() {
 }
 
 function buildGo() {
-  const options = { cwd: join(folder, 'go'), env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' } }
-  if (!isPresent('Go of the version in test/long/go/go.mod', 'go', ['list', '-m'], options)) return {}
-  const output = join(folder, '.go')
+  const output = buildGoModule('go', 'Go programs')
+  return output ? { HEADGATE_TEST_GO: output } : {}
+}
+
+function buildCollector() {
+  const output = buildGoModule('collector', 'OpenTelemetry Collector')
+  return output ? { HEADGATE_TEST_COLLECTOR: join(output, `collector${executableSuffix}`) } : {}
+}
+
+/** The folder with the programs of a module; undefined without Go. */
+function buildGoModule(module, name) {
+  const options = { cwd: join(folder, module), env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' } }
+  if (!isPresent(`Go of the version in test/long/${module}/go.mod`, 'go', ['list', '-m'], options))
+    return undefined
+  const output = join(folder, `.${module}`)
   // A trailing slash makes it a folder, which is created.
-  run(
-    'Go programs',
-    'go',
-    ['build', '-mod=readonly', '-buildvcs=false', '-o', `${output}/`, './...'],
-    options,
-  )
-  return { HEADGATE_TEST_GO: output }
+  run(name, 'go', ['build', '-mod=readonly', '-buildvcs=false', '-o', `${output}/`, './...'], options)
+  return output
 }
 
 function buildRust() {

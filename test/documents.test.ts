@@ -39,15 +39,17 @@ describe('the documents', () => {
     expect(links.flat().filter(({ file, target }) => !existsSync(join(dirname(file), target)))).toEqual([])
   })
 
-  test('docs/README.md lists every page once; those of providers have an index of their own', async () => {
-    const pages = ['*.md', 'formats/*.md', 'internals/*.md', 'providers/README.md'].flatMap((pattern) => [
-      ...new Glob(pattern).scanSync('docs'),
-    ])
+  test('docs/README.md lists every page once; providers and destinations have an index of their own', async () => {
+    const indexes = ['providers', 'destinations']
+    const patterns = ['*.md', 'formats/*.md', 'internals/*.md', ...indexes.map((name) => `${name}/README.md`)]
+    const pages = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync('docs')])
     expect((await linksOf('docs/README.md')).filter((target) => !target.startsWith('..')).sort()).toEqual(
       pages.filter((page) => page !== 'README.md').sort(),
     )
-    const providers = [...new Glob('*.md').scanSync('docs/providers')].filter((page) => page !== 'README.md')
-    expect(await linksOf('docs/providers/README.md')).toEqual(expect.arrayContaining(providers))
+    for (const name of indexes) {
+      const listed = [...new Glob('*.md').scanSync(`docs/${name}`)].filter((page) => page !== 'README.md')
+      expect(await linksOf(`docs/${name}/README.md`)).toEqual(expect.arrayContaining(listed))
+    }
   })
 
   test('every path that docs/development.md names exists', async () => {
