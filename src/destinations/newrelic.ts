@@ -12,4 +12,6 @@ export const newrelic = defineOtlpDestination({
   protocol: () => 'protobuf',
   // Longer values are cut by New Relic. The messages leave room for their JSON.
   mapping: { maxValueLength: 4095, maxContentLength: 3500 },
+  // A request has at most a megabyte.
+  maxEvents: 16,
 })

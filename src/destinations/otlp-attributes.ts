@@ -102,7 +102,7 @@ function buildParameterAttributes(parameters: JsonObject): SpanAttributes {
   const entries = Object.entries(prefixFields('', others))
   return {
     ...Object.fromEntries(
-      entries.map(([name, value]) => [parameterNames.get(name) ?? `headgate.request.${name}`, value]),
+      entries.map(([name, value]) => [parameterNames.get(name) ?? `headgate.parameters.${name}`, value]),
     ),
     [ATTR_GEN_AI_REQUEST_STOP_SEQUENCES]: toTexts(stop_sequences),
   }
