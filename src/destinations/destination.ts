@@ -27,7 +27,10 @@ export interface Exporter<Config = DestinationConfig> {
   maxEvents: number
   /** The most bytes of the events of one request, before they are encoded. */
   maxBytes: number
-  /** One request for all of the events. It must be the same whenever it is repeated, except for signatures. */
+  /**
+   * One request for all of the events. It must be the same whenever it is repeated, except for signatures. The custom
+   * headers of the config are added to it.
+   */
   encode(
     config: Config,
     target: string,

@@ -99,6 +99,6 @@ describe('unusual messages', () => {
     })
     const content = readContent(event, 2)
     expect(content).toMatchObject({ isCut: true, output: [{ parts: [{ type: 'text', content: 'a' }] }] })
-    expect(content.input).toEqual([{ role: 'user', parts: [{ type: 'other', value: undefined }] }])
+    expect(content.input).toEqual([{ role: 'user', parts: [] }])
   })
 })

@@ -106,7 +106,7 @@ function readInput(input: EventInput, budget: TextBudget): SpanMessage[] {
 function readOutput(output: EventOutput, finishReason: string | null, budget: TextBudget): SpanMessage[] {
   const parts: MessagePart[] = []
   if (output.completion !== null) parts.push({ type: 'text', content: budget.takeText(output.completion) })
-  for (const { id, name, arguments: args } of output.tool_calls.slice(0, maxPartsPerMessage))
+  for (const { id, name, arguments: args } of limitList(output.tool_calls, budget))
     parts.push({ type: 'tool_call', id, name, arguments: budget.takeText(args) })
   if (output.reasoning !== null)
     parts.unshift({ type: 'reasoning', content: budget.takeText(output.reasoning) })
@@ -126,7 +126,7 @@ function readMessage(message: unknown, budget: TextBudget): SpanMessage {
   // An item of the Responses format that is not a message.
   if (role === undefined)
     return { role: roleOfItem(asString(fields.type)), parts: readParts([fields], budget) }
-  const calls = asObjects(fields.tool_calls).slice(0, maxPartsPerMessage)
+  const calls = asObjects(fields.tool_calls)
   const parts = [...readParts(fields.content ?? fields.parts, budget), ...readParts(calls, budget)]
   return { role: role === 'model' ? 'assistant' : role, parts }
 }
@@ -138,8 +138,15 @@ function roleOfItem(type: string | undefined): string {
 
 function readParts(content: unknown, budget: TextBudget): MessagePart[] {
   if (content === undefined || content === null) return []
-  const parts = Array.isArray(content) ? content.slice(0, maxPartsPerMessage) : [content]
-  return parts.map((part) => readPart(part, budget))
+  const parts = (Array.isArray(content) ? limitList(content, budget) : [content]).map((part) =>
+    readPart(part, budget),
+  )
+  return parts.filter((part) => part.type !== 'other' || part.value !== undefined)
+}
+
+function limitList<T>(list: readonly T[], budget: TextBudget): readonly T[] {
+  if (list.length > maxPartsPerMessage) budget.isExceeded = true
+  return list.slice(0, maxPartsPerMessage)
 }
 
 type PartReader = (part: JsonObject, budget: TextBudget) => MessagePart

@@ -272,7 +272,11 @@ const hex = (length: number) =>
     return `${digits.slice(1).join('')}1`
   })
 
-const anyText = fc.string({ unit: 'binary', maxLength: 30 })
+const unpaired = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 10 })
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 30 }),
+  unpaired.map((codes) => String.fromCharCode(...codes)),
+)
 const anyTime = fc.integer({ min: 0, max: 4e12 })
 const anyScalar = fc.oneof(anyText, fc.boolean(), fc.integer(), fc.double({ noNaN: true }))
 
