@@ -1,5 +1,4 @@
 import type { Db } from '../db/db.ts'
-import { getDestination } from '../destinations/all.ts'
 import { type ExportSettings, parseExportSettings } from '../destinations/export-settings.ts'
 
 /** The destinations that finished requests of a workspace are sent to; none while the workspace does not broadcast. */
@@ -14,5 +13,5 @@ export async function loadExportSettings(db: Db, workspaceId: string): Promise<E
     .where('workspaces.broadcast_enabled', '=', 1)
     .orderBy('destinations.id')
     .execute()
-  return rows.filter(({ type }) => getDestination(type).exporter).map(parseExportSettings)
+  return rows.map(parseExportSettings)
 }

@@ -24,7 +24,6 @@ export function openChannel({ vault }: Pick<Gateway, 'vault'>, row: DestinationR
   const kind = getDestination(row.type)
   const config = openConfig(vault, row)
   const target = kind.target(config)
-  if (!kind.exporter) return `Destinations of the type ${row.type} receive no events.`
   if (target === null) return `config.${kind.address} is not set: set it to send events.`
   if (areSecretsHeldBack(kind, config, row.secrets_origin)) return heldBackMessage
   return { kind, config, target, exporter: kind.exporter }

@@ -18,7 +18,7 @@ export interface Destination {
   /** A request that tests the address and the credentials. */
   probe(config: DestinationConfig, target: string): Probe
   /** How events are sent. */
-  exporter?: Exporter
+  exporter: Exporter
 }
 
 /** The wire format of a destination. */
@@ -56,7 +56,7 @@ interface DestinationDefinition<S extends z.ZodRawShape> {
   address?: keyof S & string
   target(config: z.output<z.ZodObject<S>>): string | null
   probe(config: z.output<z.ZodObject<S>>, target: string): Probe
-  exporter?: Exporter<z.output<z.ZodObject<S>>>
+  exporter: Exporter<z.output<z.ZodObject<S>>>
 }
 
 export function defineDestination<S extends z.ZodRawShape>(
@@ -66,7 +66,7 @@ export function defineDestination<S extends z.ZodRawShape>(
   const config = z.strictObject({ ...fields, headers: headerMap.optional() })
   const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
     markAsTest(definition.probe(values, to), values as DestinationConfig)
-  const exporter = definition.exporter && withCustomHeaders(definition.exporter)
+  const exporter = withCustomHeaders(definition.exporter)
   // A record's config was parsed with this schema, so the types hold.
   return { type, config, secrets, address, target, probe, exporter } as unknown as Destination
 }

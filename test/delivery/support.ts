@@ -18,8 +18,7 @@ export function useListExporter(changes: Partial<Exporter> = {}): () => void {
   const { exporter } = webhook
   webhook.exporter = { ...listExporter, ...changes }
   return () => {
-    if (exporter) webhook.exporter = exporter
-    else delete webhook.exporter
+    webhook.exporter = exporter
   }
 }
 
