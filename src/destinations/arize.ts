@@ -38,7 +38,7 @@ export const arize = defineOtlpDestination({
     }),
     childAttributes: { 'openinference.span.kind': 'CHAIN' },
     // Content is sent twice: as a whole, and message by message.
-    maxContentLength: 128 * 1024,
+    maxContentBytes: 128 * 1024,
   },
 })
 

@@ -11,7 +11,7 @@ export const newrelic = defineOtlpDestination({
   headers: ({ licenseKey }) => ({ 'api-key': licenseKey }),
   protocol: () => 'protobuf',
   // Longer values are cut by New Relic. The messages leave room for their JSON.
-  mapping: { maxValueLength: 4095, maxContentLength: 3500 },
+  mapping: { maxValueBytes: 4095, maxContentBytes: 3000 },
   // A request has at most a megabyte.
   maxEvents: 16,
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { createEvent } from '../../test/support/generation-events.ts'
+import { newGenerationEvent } from '../../test/support/generation-event.ts'
 import { formatMessages, readContent, toChatMessages } from './otlp-content.ts'
 
 function readMessages(...messages: unknown[]) {
-  return readContent(createEvent({ input: { messages } }), 10_000).input ?? []
+  return readContent(newGenerationEvent({ input: { messages } }), 10_000).input ?? []
 }
 
 /** The same conversation in each format of clients. */
@@ -53,7 +53,7 @@ for (const [format, messages] of Object.entries(conversations)) {
 
 describe('unusual messages', () => {
   test('a prompt is a message of the user', () => {
-    expect(readContent(createEvent({ input: { prompt: 'Hi' } }), 100).input).toEqual([
+    expect(readContent(newGenerationEvent({ input: { prompt: 'Hi' } }), 1000).input).toEqual([
       { role: 'user', parts: [{ type: 'text', content: 'Hi' }] },
     ])
   })
@@ -92,13 +92,16 @@ describe('unusual messages', () => {
     expect(() => formatMessages(readMessages(message))).not.toThrow()
   })
 
-  test('a value that is too long is left out as a whole, a text is cut between characters', () => {
-    const event = createEvent({
+  test('a value that is too long is left out as a whole, a text is cut', () => {
+    const event = newGenerationEvent({
       input: { messages: [{ role: 'user', content: [{ type: 'blob', data: ['x'.repeat(100)] }] }] },
-      output: { completion: 'a😀', reasoning: null, tool_calls: [] },
+      output: { completion: '😀'.repeat(100), reasoning: null, tool_calls: [] },
     })
-    const content = readContent(event, 2)
-    expect(content).toMatchObject({ isCut: true, output: [{ parts: [{ type: 'text', content: 'a' }] }] })
+    const content = readContent(event, 50)
     expect(content.input).toEqual([{ role: 'user', parts: [] }])
+    expect(content.output?.[0]?.parts).toEqual([
+      { type: 'text', content: expect.stringMatching(/^😀+\.{3} \[truncated\]$/u) },
+    ])
+    expect(content.isCut).toBe(true)
   })
 })

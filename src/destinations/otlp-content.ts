@@ -1,5 +1,5 @@
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../lib/json-values.ts'
-import { estimateJsonLength } from '../lib/long-json.ts'
+import { fitText, measureJson, truncationMarker } from './bounds.ts'
 import type { EventInput, EventOutput, GenerationEvent } from './event.ts'
 
 /** What was said, bounded; undefined where it is not to be sent. */
@@ -37,57 +37,54 @@ const maxMessages = 1000
 const maxPartsPerMessage = 1000
 
 /** The newest messages matter most, so they are read first. */
-export function readContent(event: GenerationEvent, maxLength: number): SpanContent {
-  const inputBudget = new TextBudget(maxLength)
-  const outputBudget = new TextBudget(maxLength)
+export function readContent(event: GenerationEvent, maxBytes: number): SpanContent {
+  const inputBudget = new TextBudget(maxBytes)
+  const outputBudget = new TextBudget(maxBytes)
   const input = event.input === null ? undefined : readInput(event.input, inputBudget)
   const output =
     event.output === null ? undefined : readOutput(event.output, event.finishReason, outputBudget)
   return { input, output, isCut: inputBudget.isExceeded || outputBudget.isExceeded }
 }
 
-/** Characters that may still be sent, as JSON. */
+/** Of a role, a name or an id. */
+const maxLabelBytes = 256
+
+function readLabel(value: unknown): string | undefined {
+  return typeof value === 'string' ? fitText(value, maxLabelBytes) : undefined
+}
+
+/** Bytes that may still be sent, as JSON. */
 class TextBudget {
   #left: number
   isExceeded = false
 
-  constructor(maxLength: number) {
-    this.#left = maxLength
+  constructor(maxBytes: number) {
+    this.#left = maxBytes
   }
 
   takeText(text: string): string {
-    const fitting = cutText(text, this.#left).toWellFormed()
-    // A control character takes six.
-    const length = JSON.stringify(fitting).length - 2
-    const isLong = length > this.#left
-    const taken = isLong ? cutText(fitting, Math.floor((this.#left * fitting.length) / length)) : fitting
-    if (taken.length < text.length) this.isExceeded = true
-    this.#left -= Math.min(length, this.#left)
+    const taken = this.isEmpty ? '' : fitText(text, this.#left)
+    if (taken === '' ? text !== '' : taken.endsWith(truncationMarker)) this.isExceeded = true
+    this.#left -= measureJson(taken)
     return taken
   }
 
   /** A value that is not text is sent as it is or not at all. */
   takeValue(value: unknown): unknown {
     if (typeof value === 'string') return this.takeText(value)
-    const length = estimateJsonLength(value)
-    if (length > this.#left) {
+    const bytes = value === undefined ? 0 : measureJson(value)
+    if (bytes > this.#left) {
       this.isExceeded = true
       return undefined
     }
-    this.#left -= length
+    this.#left -= bytes
     return value
   }
 
+  /** Less than a cut text takes. */
   get isEmpty(): boolean {
-    return this.#left <= 0
+    return this.#left <= truncationMarker.length + 2
   }
-}
-
-/** Not between the halves of a surrogate pair. */
-export function cutText(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text
-  const isSplit = (text.charCodeAt(maxLength - 1) & 0xfc00) === 0xd800
-  return text.slice(0, Math.max(0, isSplit ? maxLength - 1 : maxLength))
 }
 
 function readInput(input: EventInput, budget: TextBudget): SpanMessage[] {
@@ -106,8 +103,8 @@ function readInput(input: EventInput, budget: TextBudget): SpanMessage[] {
 function readOutput(output: EventOutput, finishReason: string | null, budget: TextBudget): SpanMessage[] {
   const parts: MessagePart[] = []
   if (output.completion !== null) parts.push({ type: 'text', content: budget.takeText(output.completion) })
-  for (const { id, name, arguments: args } of limitList(output.tool_calls, budget))
-    parts.push({ type: 'tool_call', id, name, arguments: budget.takeText(args) })
+  for (const call of limitList(output.tool_calls, budget))
+    parts.push(readCall('id', 'arguments')({ ...call }, budget))
   if (output.reasoning !== null)
     parts.unshift({ type: 'reasoning', content: budget.takeText(output.reasoning) })
   return [{ role: 'assistant', parts, ...(finishReason !== null && { finish_reason: finishReason }) }]
@@ -117,12 +114,12 @@ function readOutput(output: EventOutput, finishReason: string | null, budget: Te
 function readMessage(message: unknown, budget: TextBudget): SpanMessage {
   if (typeof message === 'string') return { role: 'user', parts: readParts(message, budget) }
   const fields = asObject(message) ?? {}
-  const toolCallId = asString(fields.tool_call_id)
+  const toolCallId = readLabel(fields.tool_call_id)
   if (toolCallId !== undefined) {
     const response = budget.takeValue(fields.content)
     return { role: 'tool', parts: [{ type: 'tool_call_response', id: toolCallId, response }] }
   }
-  const role = asString(fields.role)
+  const role = readLabel(fields.role)
   // An item of the Responses format that is not a message.
   if (role === undefined)
     return { role: roleOfItem(asString(fields.type)), parts: readParts([fields], budget) }
@@ -174,8 +171,8 @@ const readCall =
     const call = asObject(part.function) ?? part
     return omitUndefined({
       type: 'tool_call' as const,
-      id: asString(part[idField]),
-      name: asString(call.name) ?? '',
+      id: readLabel(part[idField]),
+      name: readLabel(call.name) ?? '',
       arguments: budget.takeValue(call[argumentsField]),
     }) as MessagePart
   }
@@ -185,7 +182,7 @@ const readResponse =
   (part, budget) =>
     omitUndefined({
       type: 'tool_call_response' as const,
-      id: asString(part[idField]),
+      id: readLabel(part[idField]),
       response: budget.takeValue(part[responseField]) ?? null,
     }) as MessagePart
 

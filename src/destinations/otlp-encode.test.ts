@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import fc from 'fast-check'
-import { createEvent } from '../../test/support/generation-events.ts'
+import { newGenerationEvent } from '../../test/support/generation-event.ts'
 import { LoopDelay } from '../../test/support/loop-delay.ts'
 import { decodeExports, hasOtlpDecoder, listSpans, readAttributes } from '../../test/support/otlp.ts'
 import { version } from '../lib/version.ts'
@@ -35,108 +35,105 @@ async function attributesOf(event: GenerationEvent): Promise<Record<string, unkn
 
 describe('the span of a request', () => {
   test('has the ids, names and times of the event', async () => {
-    const request = await encode(createEvent())
+    const request = await encode(newGenerationEvent())
     expect(request.resourceSpans[0]?.resource.attributes).toEqual([
       { key: 'service.name', value: { stringValue: 'headgate' } },
       { key: 'service.version', value: { stringValue: version } },
     ])
-    const [root, child] = spansOf(request)
+    const [root, , child] = spansOf(request)
     expect(root).toMatchObject({
       traceId: '0af7651916cd43dd8448eb211c80319c',
       spanId: 'b7ad6b7169203331',
       parentSpanId: '00f067aa0ba902b7',
-      name: 'draft the answer',
+      name: 'draft',
       kind: 3,
-      startTimeUnixNano: '1767323045678000000',
-      endTimeUnixNano: '1767323047178000000',
+      startTimeUnixNano: '1794823200250000000',
+      endTimeUnixNano: '1794823201750000000',
       status: { code: 0 },
     })
     expect(child).toMatchObject({
       traceId: '0af7651916cd43dd8448eb211c80319c',
-      spanId: '1111111111111111',
+      spanId: '2222222222222222',
       parentSpanId: 'b7ad6b7169203331',
       name: 'attempt openai',
       kind: 1,
-      status: { code: 2, message: 'The provider is overloaded.' },
+      status: { code: 2, message: 'overloaded' },
     })
   })
 
   test('a span without a parent has none, and is named after what the client named, or the operation', async () => {
-    const { trace } = createEvent()
+    const { trace } = newGenerationEvent()
     const unnamed = { ...trace, parentSpanId: null, generationName: null }
-    const [named] = spansOf(await encode(createEvent({ trace: unnamed })))
+    const [named] = spansOf(await encode(newGenerationEvent({ trace: unnamed })))
     expect(named).not.toHaveProperty('parentSpanId')
     expect(named?.name).toBe('answer')
-    const [plain] = spansOf(await encode(createEvent({ trace: { ...unnamed, spanName: null } })))
-    expect(plain?.name).toBe('chat openai/gpt-5-mini')
+    const [plain] = spansOf(await encode(newGenerationEvent({ trace: { ...unnamed, spanName: null } })))
+    expect(plain?.name).toBe('chat openai/gpt-5-mini:floor')
   })
 
   test('has the attributes of the GenAI conventions, and the older names of the token counts', async () => {
-    expect(await attributesOf(createEvent())).toMatchObject({
+    expect(await attributesOf(newGenerationEvent())).toMatchObject({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'openai',
       'gen_ai.system': 'openai',
-      'gen_ai.request.model': 'openai/gpt-5-mini',
+      'gen_ai.request.model': 'openai/gpt-5-mini:floor',
       'gen_ai.request.stream': true,
       'gen_ai.request.temperature': 0.5,
       'gen_ai.request.max_tokens': 100,
       'gen_ai.request.stop_sequences': { values: [{ stringValue: 'END' }] },
-      'headgate.parameters.reasoning_effort': 'low',
-      'gen_ai.response.model': 'gpt-5-mini-2026-01-01',
-      'gen_ai.response.id': 'gen-1767323045-abc',
-      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'tool_calls' }] },
-      'gen_ai.response.time_to_first_chunk': 0.25,
-      'gen_ai.usage.input_tokens': 100,
-      'gen_ai.usage.output_tokens': 40,
-      'gen_ai.usage.prompt_tokens': 100,
-      'gen_ai.usage.completion_tokens': 40,
-      'gen_ai.usage.total_tokens': 140,
-      'gen_ai.usage.cache_read.input_tokens': 30,
+      'gen_ai.response.model': 'openai/gpt-5-mini',
+      'gen_ai.response.id': 'gen_1',
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
+      'gen_ai.response.time_to_first_chunk': 0.4,
+      'gen_ai.usage.input_tokens': 120,
+      'gen_ai.usage.output_tokens': 30,
+      'gen_ai.usage.prompt_tokens': 120,
+      'gen_ai.usage.completion_tokens': 30,
+      'gen_ai.usage.total_tokens': 150,
+      'gen_ai.usage.cache_read.input_tokens': 50,
       'gen_ai.usage.cache_creation.input_tokens': 20,
       'gen_ai.usage.reasoning.output_tokens': 10,
       'gen_ai.conversation.id': 'session-1',
       'user.id': 'user-1',
       'session.id': 'session-1',
-      'trace.name': 'support',
+      'trace.name': 'checkout',
       'trace.span_name': 'answer',
       'trace.metadata.team': 'blue',
-      'trace.metadata.attempt': 2,
-      'trace.metadata.beta': true,
-      'trace.metadata.tags': '["a","b"]',
+      'trace.metadata.$set': '{"email":"a@example.com"}',
     })
   })
 
   test('has input and output as JSON in the form of the conventions', async () => {
-    const attributes = await attributesOf(createEvent())
+    const attributes = await attributesOf(newGenerationEvent())
     expect(JSON.parse(String(attributes['gen_ai.input.messages']))).toEqual([
-      { role: 'system', parts: [{ type: 'text', content: 'You are brief.' }] },
-      { role: 'user', parts: [{ type: 'text', content: 'How is the weather in Paris?' }] },
+      { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] },
+      { role: 'user', parts: [{ type: 'text', content: "How's the weather in 'Rome'; DROP TABLE x; --?" }] },
     ])
     expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
       {
         role: 'assistant',
         parts: [
-          { type: 'reasoning', content: 'The user wants the weather.' },
-          { type: 'text', content: 'I will look.' },
-          { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
+          { type: 'reasoning', content: 'Look it up.' },
+          { type: 'text', content: 'Sunny ☀️' },
+          { type: 'tool_call', id: 'call_1', name: 'weather', arguments: '{"city":"Rome"}' },
         ],
-        finish_reason: 'tool_calls',
+        finish_reason: 'stop',
       },
     ])
   })
 
   test('cost, identity and context are attributes only where the event has them', async () => {
-    const withAll = await attributesOf(createEvent())
+    const withAll = await attributesOf(newGenerationEvent())
     expect(withAll).toMatchObject({
-      'gen_ai.usage.cost': 0.0125,
-      'headgate.cost.upstream': 0.01,
-      'headgate.api_key.name': 'Production',
-      'headgate.workspace.id': 'ws-1',
-      'headgate.request.id': 'req-1',
-      'user_agent.original': 'sdk/1.0',
-      'headgate.filters': '[{"filter":"email","action":"redact","count":1}]',
+      'gen_ai.usage.cost': 0.00000015,
+      'headgate.cost.upstream': 0.00000012,
+      'headgate.api_key.name': 'Key of Ann / prod',
+      'headgate.workspace.id': 'ws_1',
+      'headgate.request.id': 'req_1',
+      'user_agent.original': 'curl/8',
+      'headgate.filters': '[{"id":"email","action":"redact"}]',
     })
-    const without = await attributesOf(createEvent({ cost: null, identity: null, context: null }))
+    const without = await attributesOf(newGenerationEvent({ cost: null, identity: null, context: null }))
     const extra = Object.keys(withAll).filter((name) => !Object.hasOwn(without, name))
     expect(extra.sort()).toEqual([
       'gen_ai.usage.cost',
@@ -149,7 +146,6 @@ describe('the span of a request', () => {
       'headgate.filters',
       'headgate.member.id',
       'headgate.organization.id',
-      'headgate.preset.id',
       'headgate.request.endpoint',
       'headgate.request.format',
       'headgate.request.id',
@@ -161,9 +157,9 @@ describe('the span of a request', () => {
 
   test('a failed request is an error with its code and message', async () => {
     const error = { code: 'rate_limited', message: 'Rate limited by every provider of this model.' }
-    const [span] = spansOf(await encode(createEvent({ status: 'failed', error })))
+    const [span] = spansOf(await encode(newGenerationEvent({ status: 'failed', error })))
     expect(span?.status).toEqual({ code: 2, message: error.message })
-    expect(await attributesOf(createEvent({ status: 'failed', error }))).toMatchObject({
+    expect(await attributesOf(newGenerationEvent({ status: 'failed', error }))).toMatchObject({
       'error.type': 'rate_limited',
       'headgate.status': 'failed',
     })
@@ -171,7 +167,7 @@ describe('the span of a request', () => {
 
   test('R40 without input and output, no kind sends a word of them', async () => {
     const secret = 'canary-5e0f'
-    const event = createEvent({
+    const event = newGenerationEvent({
       input: { messages: [{ role: 'user', content: secret }] },
       output: { completion: secret, reasoning: secret, tool_calls: [] },
     })
@@ -200,7 +196,7 @@ async function encodeFor(type: string, events: GenerationEvent[]) {
 describe('limits', () => {
   test('long values are cut, and lists and maps of clients have a limit', async () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`key${at}`, 'v']))
-    const event = createEvent({
+    const event = newGenerationEvent({
       requestedModel: 'm'.repeat(50_000),
       finishReason: null,
       parameters: { ...many, stop: Array.from({ length: 500 }, () => 'x') },
@@ -217,25 +213,26 @@ describe('limits', () => {
     expect(attributes.length).toBeLessThan(250)
     const longest = Math.max(...attributes.map(({ value }) => String(value.stringValue ?? '').length))
     expect(longest).toBeLessThanOrEqual(16 * 1024)
-    expect(String(spans[0]?.name)).toHaveLength(256)
+    expect(String(spans[0]?.name).length).toBeLessThan(256)
   })
 
   test('the newest messages are kept when the input is too long, and the span says so', async () => {
     const content = 'x'.repeat(100_000)
     const messages = Array.from({ length: 10 }, (_, at) => ({ role: 'user', content: `${at} ${content}` }))
-    const attributes = await attributesOf(createEvent({ input: { messages } }))
+    const attributes = await attributesOf(newGenerationEvent({ input: { messages } }))
     const sent = JSON.parse(String(attributes['gen_ai.input.messages'])) as {
       parts: { content: string }[]
     }[]
     const texts = sent.map(({ parts }) => parts[0]!.content)
     expect(texts.map((text) => text.slice(0, 2))).toEqual(['7 ', '8 ', '9 '])
-    expect(texts.join('').length).toBe(256 * 1024)
+    expect(texts.join('').length).toBeWithin(255 * 1024, 256 * 1024)
+    expect(texts[0]).toEndWith('... [truncated]')
     expect(attributes['headgate.content.cut']).toBe(true)
-    expect(await attributesOf(createEvent())).not.toHaveProperty(['headgate.content.cut'])
+    expect(await attributesOf(newGenerationEvent())).not.toHaveProperty(['headgate.content.cut'])
   })
 
   test('New Relic, which cuts values, receives no longer ones', async () => {
-    const event = createEvent({ input: { prompt: 'word "quoted" '.repeat(10_000) } })
+    const event = newGenerationEvent({ input: { prompt: 'word "quoted" '.repeat(10_000) } })
     const { bytes } = await encodeFor('newrelic', [event])
     expect(bytes.length).toBeLessThan(16 * 1024)
   })
@@ -244,7 +241,7 @@ describe('limits', () => {
     'events of a megabyte do not hold the event loop: %j',
     async (word) => {
       const text = word.repeat((1024 * 1024) / word.length)
-      const event = createEvent({
+      const event = newGenerationEvent({
         input: { messages: [{ role: 'user', content: text }] },
         output: { completion: text, reasoning: null, tool_calls: [] },
       })
@@ -261,9 +258,9 @@ describe('limits', () => {
 })
 
 test('several events are one request', async () => {
-  const events = Array.from({ length: 3 }, (_, at) => createEvent({ id: `gen-${at}` }))
+  const events = Array.from({ length: 3 }, (_, at) => newGenerationEvent({ id: `gen-${at}` }))
   const spans = spansOf(await encode(...events))
-  expect(spans).toHaveLength(6)
+  expect(spans).toHaveLength(9)
   expect(JsonTraceSerializer.serializeRequest([])).toEqual(await encodeSpans([], 'json', {}, {}))
 })
 
@@ -311,7 +308,7 @@ const anyEvent = fc
         tool_calls: fc.array(fc.record({ id: anyText, name: anyText, arguments: anyText }), { maxLength: 3 }),
       }),
     ),
-    cost: fc.option(fc.constant(createEvent().cost)),
+    cost: fc.option(fc.constant(newGenerationEvent().cost)),
     trace: fc.record({
       traceId: hex(32),
       spanId: hex(16),
@@ -323,7 +320,7 @@ const anyEvent = fc
       spans: fc.array(anySpan, { maxLength: 4 }),
     }),
   })
-  .map((fields) => createEvent(fields as Partial<GenerationEvent>))
+  .map((fields) => newGenerationEvent(fields as Partial<GenerationEvent>))
 
 describe.skipIf(!hasOtlpDecoder)("decoded with OpenTelemetry's definitions", () => {
   test('JSON and protobuf of the same events have the same spans', async () => {
@@ -356,11 +353,11 @@ describe.skipIf(!hasOtlpDecoder)("decoded with OpenTelemetry's definitions", () 
   })
 
   test('the definitions accept every field of a whole event', async () => {
-    const bytes = await encodeSpans([createEvent()], 'json', {}, {})
+    const bytes = await encodeSpans([newGenerationEvent()], 'json', {}, {})
     const [request] = await decodeExports([{ contentType: 'application/json', bytes }])
-    const [root, child] = listSpans(request!)
+    const [root, , child] = listSpans(request!)
     expect(root).toMatchObject({ kind: 'SPAN_KIND_CLIENT', parentSpanId: '00f067aa0ba902b7' })
-    expect(readAttributes(root)).toMatchObject({ 'gen_ai.usage.cost': 0.0125, 'user.id': 'user-1' })
-    expect(child?.status).toEqual({ code: 'STATUS_CODE_ERROR', message: 'The provider is overloaded.' })
+    expect(readAttributes(root)).toMatchObject({ 'gen_ai.usage.cost': 0.00000015, 'user.id': 'user-1' })
+    expect(child?.status).toEqual({ code: 'STATUS_CODE_ERROR', message: 'overloaded' })
   })
 })

@@ -8,10 +8,11 @@ import {
 } from '@opentelemetry/semantic-conventions/incubating'
 import { runInSlices } from '../lib/time-slicer.ts'
 import { version } from '../lib/version.ts'
+import { fitText } from './bounds.ts'
 import type { EventSpan, GenerationEvent } from './event.ts'
 import { buildRequestAttributes, buildSharedAttributes } from './otlp-attributes.ts'
-import { cutText, formatMessages, readContent, type SpanContent } from './otlp-content.ts'
-import { maxJsonLength } from './otlp-fields.ts'
+import { formatMessages, readContent, type SpanContent } from './otlp-content.ts'
+import { maxJsonBytes } from './otlp-fields.ts'
 import type { OtlpProtocol, SpanAttributes, SpanMapping } from './otlp-mapping.ts'
 
 // This module loads OpenTelemetry's encoder: import it only when it is used.
@@ -19,10 +20,10 @@ import type { OtlpProtocol, SpanAttributes, SpanMapping } from './otlp-mapping.t
 type ReadableSpan = Parameters<typeof JsonTraceSerializer.serializeRequest>[0][number]
 type Resource = ReadableSpan['resource']
 
-/** Serialising as many characters takes one to three milliseconds. */
-const defaultContentLength = 256 * 1024
-const defaultValueLength = maxJsonLength
-const maxNameLength = 256
+/** Serialising as much takes one to three milliseconds. */
+const defaultContentBytes = 256 * 1024
+const defaultValueBytes = maxJsonBytes
+const maxNameBytes = 256
 const maxListLength = 64
 const maxChildSpans = 256
 
@@ -52,7 +53,7 @@ function* encodeEach(
 ): Generator<void, Uint8Array[]> {
   const requests: Uint8Array[] = []
   for (const event of events) {
-    const content = readContent(event, context.mapping.maxContentLength ?? defaultContentLength)
+    const content = readContent(event, context.mapping.maxContentBytes ?? defaultContentBytes)
     yield
     const spans = buildSpans(event, content, context)
     yield
@@ -87,7 +88,7 @@ function createResource(attributes: SpanAttributes): Resource {
     ...attributes,
   }
   const resource: Resource = {
-    attributes: limitAttributes(all, defaultValueLength),
+    attributes: limitAttributes(all, defaultValueBytes),
     merge: () => resource,
     getRawAttributes: () => [],
   }
@@ -108,7 +109,7 @@ function buildRequestSpan(
   { mapping, resource }: EncodeContext,
 ): ReadableSpan {
   const { trace, error } = event
-  const valueLength = mapping.maxValueLength ?? defaultValueLength
+  const valueBytes = mapping.maxValueBytes ?? defaultValueBytes
   const formatContent = mapping.content ?? formatConventionContent
   return buildSpan({
     traceId: trace.traceId,
@@ -120,14 +121,19 @@ function buildRequestSpan(
     endedAt: event.endedAt,
     error: error?.message ?? (event.status === 'failed' ? '' : null),
     attributes: {
-      ...limitAttributes({ ...buildRequestAttributes(event), ...buildSharedAttributes(event) }, valueLength),
-      ...limitAttributes(mapping.attributes?.(event) ?? {}, valueLength),
-      // Its length has a limit of its own.
-      ...limitAttributes(formatContent(content), mapping.maxValueLength ?? Number.POSITIVE_INFINITY),
+      ...limitAttributes({ ...buildRequestAttributes(event), ...buildSharedAttributes(event) }, valueBytes),
+      ...limitAttributes(mapping.attributes?.(event) ?? {}, valueBytes),
+      ...limitContent(formatContent(content), mapping.maxValueBytes),
       ...(content.isCut && { 'headgate.content.cut': true }),
     },
     resource,
   })
+}
+
+/** Messages are bounded already: measuring them again would take as long as encoding them. */
+function limitContent(attributes: SpanAttributes, maxBytes: number | undefined): ReadableSpan['attributes'] {
+  if (maxBytes !== undefined) return limitAttributes(attributes, maxBytes)
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined))
 }
 
 function nameSpan({ trace, operation, requestedModel }: GenerationEvent): string {
@@ -151,7 +157,7 @@ function buildChildSpan(
     ...span,
     traceId: event.trace.traceId,
     kind: SpanKind.INTERNAL,
-    attributes: limitAttributes(all, mapping.maxValueLength ?? defaultValueLength),
+    attributes: limitAttributes(all, mapping.maxValueBytes ?? defaultValueBytes),
     resource,
   })
 }
@@ -175,7 +181,7 @@ function buildSpan(fields: SpanFields): ReadableSpan {
   const endedAt = Math.max(startedAt, fields.endedAt)
   const traceFlags = TraceFlags.SAMPLED
   return {
-    name: limitText(fields.name, maxNameLength),
+    name: fitText(fields.name, maxNameBytes),
     kind: fields.kind,
     spanContext: () => ({ traceId, spanId, traceFlags }),
     ...(parentSpanId !== null && { parentSpanContext: { traceId, spanId: parentSpanId, traceFlags } }),
@@ -186,7 +192,7 @@ function buildSpan(fields: SpanFields): ReadableSpan {
     status:
       error === null
         ? { code: SpanStatusCode.UNSET }
-        : { code: SpanStatusCode.ERROR, message: limitText(error, defaultValueLength) },
+        : { code: SpanStatusCode.ERROR, message: fitText(error, defaultValueBytes) },
     attributes: fields.attributes,
     links: [],
     events: [],
@@ -204,13 +210,13 @@ function toHrTime(ms: number): HrTime {
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)]
 }
 
-function limitAttributes(attributes: SpanAttributes, maxLength: number): ReadableSpan['attributes'] {
+function limitAttributes(attributes: SpanAttributes, maxBytes: number): ReadableSpan['attributes'] {
   const limited: ReadableSpan['attributes'] = {}
   for (const [key, value] of Object.entries(attributes)) {
-    const name = limitText(key, maxNameLength)
-    if (typeof value === 'string') limited[name] = limitText(value, maxLength)
+    const name = fitText(key, maxNameBytes)
+    if (typeof value === 'string') limited[name] = fitText(value, maxBytes)
     else if (Array.isArray(value))
-      limited[name] = value.slice(0, maxListLength).map((text) => limitText(text, maxLength))
+      limited[name] = value.slice(0, maxListLength).map((text) => fitText(text, maxBytes))
     else if (typeof value === 'number') limited[name] = limitNumber(value)
     else if (value !== undefined) limited[name] = value
   }
@@ -222,9 +228,4 @@ function limitNumber(value: number): number | string {
   return Number.isFinite(value) && (Number.isSafeInteger(value) || !Number.isInteger(value))
     ? value
     : `${value}`
-}
-
-/** Half of a surrogate pair is not UTF-8, and some receivers reject it. */
-function limitText(text: string, maxLength: number): string {
-  return cutText(text, maxLength).toWellFormed()
 }

@@ -1,12 +1,13 @@
 import type { JsonObject } from '../lib/json-values.ts'
 import { estimateJsonLength } from '../lib/long-json.ts'
+import { measureJson } from './bounds.ts'
 import type { EventUsage, GenerationEvent } from './event.ts'
 import type { SpanAttributes } from './otlp-mapping.ts'
 
 /** Clients name these fields: they have a limit, as attributes have in the SDKs. */
 const maxFields = 64
 const maxNameLength = 128
-export const maxJsonLength = 16 * 1024
+export const maxJsonBytes = 16 * 1024
 
 /** Fields as attributes: values that attributes cannot have as JSON. */
 export function prefixFields(prefix: string, fields: JsonObject): SpanAttributes {
@@ -24,9 +25,10 @@ function toAttribute(value: unknown): string | number | boolean | undefined {
 
 /** Undefined fields are left out; a value that is too long is left out as a whole, because a part is not JSON. */
 export function formatJson(value: unknown): string | undefined {
-  if (estimateJsonLength(value) > maxJsonLength) return undefined
+  if (estimateJsonLength(value) > maxJsonBytes) return undefined
   const json = JSON.stringify(value)
-  return json.length > maxJsonLength ? undefined : json
+  // As a value it is JSON within JSON.
+  return measureJson(json) > maxJsonBytes ? undefined : json
 }
 
 /** Token counts that do not overlap: `promptTokens` includes the cached ones, `completionTokens` the reasoning. */

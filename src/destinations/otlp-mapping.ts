@@ -14,8 +14,8 @@ export interface SpanMapping {
   content?(content: SpanContent): SpanAttributes
   /** Of the spans below it: stages and attempts. */
   childAttributes?: SpanAttributes
-  /** The longest string that is not cut, in characters. */
-  maxValueLength?: number
-  /** The most characters of the input, and of the output, as JSON; older messages are left out. */
-  maxContentLength?: number
+  /** The most bytes of a string, as JSON. */
+  maxValueBytes?: number
+  /** The most bytes of the input, and of the output, as JSON; older messages are left out. */
+  maxContentBytes?: number
 }

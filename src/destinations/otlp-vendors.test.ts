@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createEvent } from '../../test/support/generation-events.ts'
+import { newGenerationEvent } from '../../test/support/generation-event.ts'
 import {
   decodeExports,
   hasOtlpDecoder,
@@ -25,29 +25,29 @@ interface Vendor {
 }
 
 const chatInput = [
-  { role: 'system', content: 'You are brief.' },
-  { role: 'user', content: 'How is the weather in Paris?' },
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: "How's the weather in 'Rome'; DROP TABLE x; --?" },
 ]
 const toolCall = {
   id: 'call_1',
   type: 'function',
-  function: { name: 'get_weather', arguments: '{"city":"Paris"}' },
+  function: { name: 'weather', arguments: '{"city":"Rome"}' },
 }
 const chatOutput = [
   {
     role: 'assistant',
-    content: 'I will look.',
-    reasoning: 'The user wants the weather.',
+    content: 'Sunny ☀️',
+    reasoning: 'Look it up.',
     tool_calls: [toolCall],
   },
 ]
 
 /** Model, tokens, cost, input, output, session and user by the conventions. */
 const conventions = {
-  'gen_ai.response.model': 'gpt-5-mini-2026-01-01',
-  'gen_ai.usage.input_tokens': 100,
-  'gen_ai.usage.output_tokens': 40,
-  'gen_ai.usage.cost': 0.0125,
+  'gen_ai.response.model': 'openai/gpt-5-mini',
+  'gen_ai.usage.input_tokens': 120,
+  'gen_ai.usage.output_tokens': 30,
+  'gen_ai.usage.cost': 0.00000015,
   'session.id': 'session-1',
   'user.id': 'user-1',
   'gen_ai.conversation.id': 'session-1',
@@ -73,20 +73,20 @@ const vendors: Record<string, Vendor> = {
     resource: { 'openinference.project.name': 'project', model_id: 'project' },
     attributes: {
       'openinference.span.kind': 'LLM',
-      'llm.model_name': 'gpt-5-mini-2026-01-01',
+      'llm.model_name': 'openai/gpt-5-mini',
       'llm.provider': 'openai',
-      'llm.token_count.prompt': 100,
-      'llm.token_count.completion': 40,
-      'llm.token_count.total': 140,
-      'llm.token_count.prompt_details.cache_read': 30,
-      'llm.cost.total': 0.0125,
-      'llm.invocation_parameters': createEvent().parameters,
+      'llm.token_count.prompt': 120,
+      'llm.token_count.completion': 30,
+      'llm.token_count.total': 150,
+      'llm.token_count.prompt_details.cache_read': 50,
+      'llm.cost.total': 0.00000015,
+      'llm.invocation_parameters': newGenerationEvent().parameters,
       'input.value': chatInput,
       'input.mime_type': 'application/json',
       'output.value': chatOutput,
       'llm.input_messages.1.message.role': 'user',
-      'llm.input_messages.1.message.content': 'How is the weather in Paris?',
-      'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'get_weather',
+      'llm.input_messages.1.message.content': chatInput[1]?.content,
+      'llm.output_messages.0.message.tool_calls.0.tool_call.function.name': 'weather',
       'session.id': 'session-1',
       'user.id': 'user-1',
     },
@@ -102,23 +102,23 @@ const vendors: Record<string, Vendor> = {
       'braintrust.input_json': chatInput,
       'braintrust.output_json': chatOutput,
       'braintrust.metadata': {
-        ...createEvent().trace.metadata,
-        ...createEvent().parameters,
-        model: 'gpt-5-mini-2026-01-01',
+        ...newGenerationEvent().trace.metadata,
+        ...newGenerationEvent().parameters,
+        model: 'openai/gpt-5-mini',
         provider: 'openai',
         session_id: 'session-1',
         user_id: 'user-1',
-        trace_name: 'support',
+        trace_name: 'checkout',
       },
       'braintrust.metrics': {
-        prompt_tokens: 100,
-        completion_tokens: 40,
-        tokens: 140,
-        prompt_cached_tokens: 30,
+        prompt_tokens: 120,
+        completion_tokens: 30,
+        tokens: 150,
+        prompt_cached_tokens: 50,
         prompt_cache_creation_tokens: 20,
         completion_reasoning_tokens: 10,
-        time_to_first_token: 0.25,
-        estimated_cost: 0.0125,
+        time_to_first_token: 0.4,
+        estimated_cost: 0.00000015,
       },
     },
     child: { 'braintrust.span_attributes': { type: 'task' } },
@@ -140,21 +140,21 @@ const vendors: Record<string, Vendor> = {
     contentType: 'application/x-protobuf',
     headers: { authorization: `Basic ${btoa('pk:the-key')}`, 'x-langfuse-ingestion-version': '4' },
     attributes: {
-      'langfuse.trace.name': 'support',
+      'langfuse.trace.name': 'checkout',
       'langfuse.trace.metadata.team': 'blue',
       'langfuse.observation.type': 'generation',
-      'langfuse.observation.model.name': 'gpt-5-mini-2026-01-01',
-      'langfuse.observation.model.parameters': createEvent().parameters,
+      'langfuse.observation.model.name': 'openai/gpt-5-mini',
+      'langfuse.observation.model.parameters': newGenerationEvent().parameters,
       'langfuse.observation.usage_details': {
         input: 50,
-        input_cached_tokens: 30,
+        input_cached_tokens: 50,
         input_cache_creation: 20,
-        output: 30,
+        output: 20,
         output_reasoning_tokens: 10,
-        total: 140,
+        total: 150,
       },
-      'langfuse.observation.cost_details': { total: 0.0125 },
-      'langfuse.observation.completion_start_time': '2026-01-02T03:04:05.928Z',
+      'langfuse.observation.cost_details': { total: 0.00000015 },
+      'langfuse.observation.completion_start_time': '2026-11-16T10:00:00.650Z',
       'langfuse.observation.input': chatInput,
       'langfuse.observation.output': chatOutput,
       'session.id': 'session-1',
@@ -179,15 +179,15 @@ const vendors: Record<string, Vendor> = {
       'langsmith.metadata.team': 'blue',
       'gen_ai.prompt': { messages: chatInput },
       'gen_ai.completion': { messages: chatOutput },
-      'gen_ai.request.model': 'openai/gpt-5-mini',
-      'gen_ai.usage.input_tokens': 100,
+      'gen_ai.request.model': 'openai/gpt-5-mini:floor',
+      'gen_ai.usage.input_tokens': 120,
       'langsmith.usage_metadata': {
-        input_tokens: 100,
-        output_tokens: 40,
-        total_tokens: 140,
-        input_token_details: { cache_read: 30, cache_creation: 20 },
+        input_tokens: 120,
+        output_tokens: 30,
+        total_tokens: 150,
+        input_token_details: { cache_read: 50, cache_creation: 20 },
         output_token_details: { reasoning: 10 },
-        total_cost: 0.0125,
+        total_cost: 0.00000015,
       },
     },
     child: { 'langsmith.span.kind': 'chain' },
@@ -233,9 +233,9 @@ const vendors: Record<string, Vendor> = {
       ...conventionContent,
       'sentry.op': 'gen_ai.chat',
       'gen_ai.operation.type': 'ai_client',
-      'gen_ai.cost.total_tokens': 0.0125,
-      'gen_ai.usage.input_tokens.cached': 30,
-      'gen_ai.response.time_to_first_token': 0.25,
+      'gen_ai.cost.total_tokens': 0.00000015,
+      'gen_ai.usage.input_tokens.cached': 50,
+      'gen_ai.response.time_to_first_token': 0.4,
     },
   },
   weave: {
@@ -252,12 +252,12 @@ const vendors: Record<string, Vendor> = {
       ...conventionContent,
       'wandb.thread_id': 'session-1',
       'wandb.is_turn': true,
-      'wandb.attributes.cost': 0.0125,
+      'wandb.attributes.cost': 0.00000015,
       'wandb.attributes.user_id': 'user-1',
-      'gen_ai.response.model': 'gpt-5-mini-2026-01-01',
-      'gen_ai.usage.prompt_tokens': 100,
-      'gen_ai.usage.completion_tokens': 40,
-      'llm.usage.total_tokens': 140,
+      'gen_ai.response.model': 'openai/gpt-5-mini',
+      'gen_ai.usage.prompt_tokens': 120,
+      'gen_ai.usage.completion_tokens': 30,
+      'llm.usage.total_tokens': 150,
     },
   },
   webhook: {
@@ -318,7 +318,11 @@ async function deliver(request: EgressRequest): Promise<Received> {
   return first
 }
 
-function encode(type: string, config: DestinationConfig, events = [createEvent()]): Promise<EgressRequest> {
+function encode(
+  type: string,
+  config: DestinationConfig,
+  events = [newGenerationEvent()],
+): Promise<EgressRequest> {
   const kind = getDestination(type)
   return Promise.resolve(kind.exporter!.encode(config, kind.target(config) ?? '', events, 0))
 }
@@ -368,10 +372,10 @@ for (const [type, vendor] of Object.entries(vendors)) {
       const request = decoded.get(type)!
       const resource = readAttributes(request.resourceSpans?.[0]?.resource)
       expect(resource).toMatchObject({ 'service.name': 'headgate', ...vendor.resource })
-      const [root, child] = listSpans(request)
+      const [root, , child] = listSpans(request)
       expect(parseTexts(readAttributes(root))).toMatchObject(vendor.attributes)
       expect(parseTexts(readAttributes(child))).toMatchObject({
-        'http.response.status_code': 503,
+        status: 503,
         ...vendor.child,
       })
     })

@@ -60,10 +60,10 @@ test.each([
 test("OpenTelemetry's encoder is loaded when the first event is encoded, and not before", () => {
   const program = `
     const { getDestination } = await import('./src/destinations/all.ts')
-    const { createEvent } = await import('./test/support/generation-events.ts')
+    const { newGenerationEvent } = await import('./test/support/generation-event.ts')
     const isLoaded = () => Object.keys(require.cache).some((path) => path.includes('otlp-transformer'))
     const before = isLoaded()
-    await getDestination('ramp').exporter.encode({}, 'https://ramp.example', [createEvent()], 0)
+    await getDestination('ramp').exporter.encode({}, 'https://ramp.example', [newGenerationEvent()], 0)
     console.log(before, isLoaded())`
   const { stdout } = Bun.spawnSync([process.execPath, '--no-env-file', '-e', program])
   expect(stdout.toString().trim()).toBe('false true')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
-import { createEvent } from '../../test/support/generation-events.ts'
+import { newGenerationEvent } from '../../test/support/generation-event.ts'
 import type { DestinationConfig } from './destination.ts'
 import { webhook } from './webhook.ts'
 
@@ -8,14 +8,14 @@ const signingSecret = `whsec_${Buffer.from('a key of thirty-two bytes, or so').t
 const url = 'https://hooks.example.com/in'
 
 async function encode(config: DestinationConfig, now = Date.now()) {
-  const { headers, body } = await webhook.exporter!.encode(config, url, [createEvent()], now)
+  const { headers, body } = await webhook.exporter!.encode(config, url, [newGenerationEvent()], now)
   return { headers, body: Buffer.from(body as Uint8Array).toString() }
 }
 
 describe('signatures', () => {
   test('a receiver verifies them with the library of Standard Webhooks', async () => {
     const { headers, body } = await encode({ url, signingSecret })
-    expect(headers).toMatchObject({ 'webhook-id': createEvent().id })
+    expect(headers).toMatchObject({ 'webhook-id': newGenerationEvent().id })
     expect(new Webhook(signingSecret).verify(body, headers)).toEqual(JSON.parse(body))
     expect(() => new Webhook(signingSecret).verify(`${body} `, headers)).toThrow()
     expect(() => new Webhook(`whsec_${btoa('x'.repeat(32))}`).verify(body, headers)).toThrow()

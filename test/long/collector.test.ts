@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { getDestination } from '../../src/destinations/all.ts'
 import type { DestinationConfig } from '../../src/destinations/destination.ts'
 import { type EgressRequest, sendBuffered } from '../../src/lib/egress-client.ts'
-import { createEvent } from '../support/generation-events.ts'
+import { newGenerationEvent } from '../support/generation-event.ts'
 import { openScratchHome, type ScratchHome } from './scratch-home.ts'
 
 /** Where scripts/test-long.mjs built it; without it this file has no tests. */
@@ -95,7 +95,10 @@ if (collector) {
 
   test('a collector receives the same spans as JSON and as protobuf', async () => {
     exported = []
-    const events = [createEvent(), createEvent({ id: 'gen-2', cost: null, input: { prompt: '漢字 😀' } })]
+    const events = [
+      newGenerationEvent(),
+      newGenerationEvent({ id: 'gen-2', cost: null, input: { prompt: '漢字 😀' } }),
+    ]
     for (const protocol of ['json', 'protobuf']) {
       const config = configure(protocol)
       const request = await kind.exporter!.encode(config, kind.target(config) ?? '', events, 0)
@@ -109,16 +112,14 @@ if (collector) {
       scopeSpans.flatMap(({ spans }) => spans),
     )
     expect(spans.map(({ spanId }) => spanId)).toEqual([
-      'b7ad6b7169203331',
-      '1111111111111111',
-      'b7ad6b7169203331',
-      '1111111111111111',
+      ...['b7ad6b7169203331', '1111111111111111', '2222222222222222'],
+      ...['b7ad6b7169203331', '1111111111111111', '2222222222222222'],
     ])
     expect(spans[0]?.attributes).toContainEqual({
       key: 'gen_ai.response.id',
-      value: { stringValue: 'gen-1767323045-abc' },
+      value: { stringValue: 'gen_1' },
     })
-    expect(JSON.stringify(spans[2])).toContain('漢字 😀')
+    expect(JSON.stringify(spans[3])).toContain('漢字 😀')
     expect(home.blockedRequests).toEqual([])
   })
 
@@ -132,7 +133,7 @@ if (collector) {
 
   test('a collector reports a request that it cannot read', async () => {
     const config = configure('json')
-    const request = await kind.exporter!.encode(config, kind.target(config) ?? '', [createEvent()], 0)
+    const request = await kind.exporter!.encode(config, kind.target(config) ?? '', [newGenerationEvent()], 0)
     expect((await send({ ...request, body: '{"resourceSpans":7}' })).status).toBe(400)
   })
 }
