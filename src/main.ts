@@ -15,7 +15,7 @@ import {
 import type { Gateway } from './app/gateway.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
-import { composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
+import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
 import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { operations, pages } from './areas/all.ts'
@@ -68,6 +68,7 @@ export async function openGateway(
   queryTimeoutMs?: number,
 ): Promise<Gateway> {
   const settings = readSettings(config)
+  assertModerationModel({ config, settings })
   prepareDataDir(config.dataDir)
   const vault = new Vault(loadMasterSecret(config.dataDir, config.secretKey))
   const log = pino(

@@ -1,6 +1,8 @@
 import { buildCatalogue, type Catalogue, type CatalogueSources } from '../catalogue/catalogue.ts'
+import { findModelForTask } from '../catalogue/lookup.ts'
 import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../catalogue/overrides.ts'
 import { type OverrideRow, readCatalogueVersion, readOverrides } from '../catalogue/store.ts'
+import { ConfigError } from '../config.ts'
 import { providers } from '../providers/all.ts'
 import type { Gateway } from './gateway.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -25,7 +27,20 @@ export function composeCatalogue(
 
 /** Reloads headgate.yaml. */
 export function reloadSettings(gateway: Gateway): void {
-  replaceCatalogue(gateway, readSettings(gateway.config), gateway.overrides)
+  const settings = readSettings(gateway.config)
+  assertModerationModel({ config: gateway.config, settings })
+  replaceCatalogue(gateway, settings, gateway.overrides)
+}
+
+/** Checked without overrides: one that removes the model later must not prevent a start. */
+export function assertModerationModel(parts: Pick<Gateway, 'config' | 'settings'>): void {
+  const { model } = parts.settings.moderation
+  if (model === null) return
+  const catalogue = buildCatalogue(buildCatalogueSources(parts))
+  if (findModelForTask(catalogue, model, 'moderations')) return
+  throw new ConfigError(
+    `moderation.model: "${model}" is not a model with an endpoint of the dialect moderations. Declare one in \`models\`, or name another.`,
+  )
 }
 
 /** Loads overrides written by other nodes. While the database is unavailable, the last known ones remain. */

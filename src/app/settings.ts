@@ -211,6 +211,14 @@ export const settingsFields = z.strictObject({
       timeout: secondsField(15, 120),
     })
     .prefault({}),
+  /** The model that classifies prompts, for guardrails and the plugin `moderation`. */
+  moderation: z
+    .strictObject({
+      model: z.string().min(1).nullable().default(null),
+      /** For the reply of the model, failover included. In seconds. */
+      timeout: secondsField(10),
+    })
+    .prefault({}),
   /** Records of finished requests. */
   records: z
     .strictObject({

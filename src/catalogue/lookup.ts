@@ -1,6 +1,6 @@
 import { compareVersions, parseRelease } from './family.ts'
 import type { Model } from './model.ts'
-import { dynamicVariants } from './vocabulary.ts'
+import { type DialectName, dynamicVariants, type TaskName, tasks } from './vocabulary.ts'
 
 export interface ModelIndex {
   /** Ids, aliases and canonical slugs. */
@@ -28,6 +28,14 @@ export function findModel(index: ModelIndex, slug: string): ResolvedModel | unde
   if (newest) return { model: newest, latest: name, variants }
   const model = index.bySlug.get([name, ...rest].join(':')) ?? findVariantOfAlias(index, name, rest)
   return model ? { model, latest: null, variants } : findReasoningVariant(index, name, suffixes)
+}
+
+/** The model of that name, if one of its endpoints serves the task. */
+export function findModelForTask(index: ModelIndex, slug: string, task: TaskName): Model | undefined {
+  const model = findModel(index, slug)?.model
+  const served: readonly DialectName[] = tasks[task].dialects
+  const serves = model?.endpoints.some(({ dialects }) => dialects.some((name) => served.includes(name)))
+  return serves ? model : undefined
 }
 
 const reasoningSuffix = 'thinking'

@@ -47,6 +47,9 @@ const unimplementedFields = [
   'trace',
 ]
 
+/** Plugins with an effect. */
+const implementedPlugins: readonly unknown[] = ['moderation']
+
 /** Unimplemented fields that the request uses and that were not sent to the upstream. */
 export function listUnimplementedFields(body: JsonObject, sent: JsonObject): string[] {
   return unimplementedFields.filter((name) => isRequested(body[name]) && sent[name] === undefined)
@@ -62,7 +65,12 @@ export function pickUnknown(body: JsonObject, known: ReadonlySet<string>): JsonO
 
 function isRequested(value: unknown): boolean {
   if (value === undefined || value === null) return false
-  return !Array.isArray(value) || value.some((entry) => asObject(entry)?.enabled !== false)
+  return !Array.isArray(value) || value.map(asObject).some((entry) => isUnimplementedEntry(entry ?? {}))
+}
+
+/** Of a list: a plugin that is not implemented, unless it is switched off. */
+function isUnimplementedEntry({ id, enabled }: JsonObject): boolean {
+  return enabled !== false && !implementedPlugins.includes(id)
 }
 
 /** The unknown fields of an object, prefixed with the name of the object. */

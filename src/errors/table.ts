@@ -159,6 +159,7 @@ export const errorTable = {
     true,
   ),
   guardrail_blocked: row(403, 'permission_denied', 'permission_error', 'A guardrail blocked this request.'),
+  input_flagged: row(403, 'permission_denied', 'permission_error', 'The input was flagged by moderation.'),
   preset_unusable: row(
     404,
     'not_found',
@@ -203,6 +204,13 @@ export const errorTable = {
     'provider_overloaded',
     'overloaded_error',
     'The provider is overloaded. Retry later.',
+    true,
+  ),
+  moderation_unavailable: row(
+    503,
+    'provider_unavailable',
+    'api_error',
+    'The input could not be moderated. Retry later.',
     true,
   ),
   no_provider: row(

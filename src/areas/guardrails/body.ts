@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import { parseModelRule } from '../../catalogue/model-rule.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
@@ -8,6 +9,7 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { minUsd, usdAmount } from '../../ledger/money.ts'
 import { requireFields } from '../../lib/schema-rules.ts'
 import { builtinFilters, customFilters } from './filters.ts'
+import { encodeModeration, moderationBody } from './moderation.ts'
 import { resetInterval } from './record.ts'
 
 /** The columns a request can set. */
@@ -41,6 +43,7 @@ const settingFields = {
   ignored_providers: names,
   content_filter_builtins: builtinFilters.nullish(),
   content_filters: customFilters.nullish(),
+  moderation: moderationBody.nullish().describe('A moderation model classifies prompts.'),
   enable_free_model_publication: choice,
   enable_free_model_training: choice,
   enable_paid_model_training: choice,
@@ -68,7 +71,10 @@ export const updateBody = z.strictObject({ name: name.optional(), ...settingFiel
 type GuardrailBody = z.output<typeof updateBody>
 
 /** Converts only the fields that were sent. */
-export function toChanges(body: GuardrailBody, catalogue: Catalogue): Partial<GuardrailSettings> {
+export function toChanges(
+  body: GuardrailBody,
+  gateway: Pick<Gateway, 'catalogue' | 'settings'>,
+): Partial<GuardrailSettings> {
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.description !== undefined && { description: body.description }),
@@ -77,7 +83,8 @@ export function toChanges(body: GuardrailBody, catalogue: Catalogue): Partial<Gu
     ...(body.include_byok_in_budgets !== undefined && {
       include_byok_in_budgets: toFlag(body.include_byok_in_budgets),
     }),
-    ...toListChanges(body, catalogue),
+    ...toListChanges(body, gateway.catalogue),
+    ...(body.moderation !== undefined && { moderation: encodeModeration(gateway, body.moderation) }),
     ...toSwitchChanges(body),
     ...toZdrChanges(body),
   }

@@ -69,7 +69,7 @@ const createGuardrailOperation = defineOperation({
   errors: [409],
   response: guardrailResponse,
   handle: ({ gateway, caller, body }) => {
-    const settings = { ...toChanges(body, gateway.catalogue), name: body.name }
+    const settings = { ...toChanges(body, gateway), name: body.name }
     validateBudget({ limit_nanos: null, reset_interval: null, ...settings })
     return gateway.db.transaction().execute(async (tx) => {
       const { id: workspaceId } = await resolveWorkspace(tx, caller.organizationId, body.workspace_id)
@@ -111,7 +111,7 @@ const updateGuardrailOperation = defineOperation({
   errors: [404, 409],
   response: guardrailResponse,
   handle: ({ gateway, caller, params, body }) => {
-    const changes = toChanges(body, gateway.catalogue)
+    const changes = toChanges(body, gateway)
     return gateway.db.transaction().execute(async (tx) => {
       const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
       validateRename(row, changes.name)

@@ -16,6 +16,7 @@ import {
 } from '../../policy/effective.ts'
 import { zdrGroups } from '../../policy/guardrail.ts'
 import { loadLayers } from '../../policy/store.ts'
+import { effectiveModeration } from './moderation.ts'
 import { builtinSlug, filterAction, resetInterval, scanScope } from './record.ts'
 
 const layer = z.enum(layerNames)
@@ -83,6 +84,7 @@ const policyRecord = z
         sources,
       }),
     ),
+    moderation: z.array(effectiveModeration(layer)).describe('Each rule applies.'),
     enable_free_model_publication: choice,
     enable_free_model_training: choice,
     enable_paid_model_training: choice,
@@ -131,6 +133,7 @@ function toPolicyRecord(
       label: detectorLabels[filter.slug],
     })),
     content_filters: policy.content_filters,
+    moderation: policy.moderation,
     enable_free_model_publication: policy.enable_free_model_publication,
     enable_free_model_training: policy.enable_free_model_training,
     enable_paid_model_training: policy.enable_paid_model_training,

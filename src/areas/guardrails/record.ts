@@ -3,6 +3,7 @@ import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { detectorLabels, detectorSlugs } from '../../filters/detectors.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { type BuiltinFilter, filterActions, type Guardrail, scanScopes } from '../../policy/guardrail.ts'
+import { moderationRecord } from './moderation.ts'
 
 export const filterAction = z
   .enum(filterActions)
@@ -49,6 +50,7 @@ export const guardrailRecord = z
     ignored_providers: names,
     content_filter_builtins: z.array(builtinEntry).nullable(),
     content_filters: z.array(customEntry).nullable(),
+    moderation: moderationRecord.nullable(),
     enable_free_model_publication: choice,
     enable_free_model_training: choice,
     enable_paid_model_training: choice,
@@ -84,6 +86,7 @@ export function toGuardrailRecord(
     ignored_providers: guardrail.ignored_providers,
     content_filter_builtins: guardrail.content_filter_builtins?.map(toBuiltinEntry) ?? null,
     content_filters: guardrail.content_filters,
+    moderation: guardrail.moderation,
     enable_free_model_publication: guardrail.enable_free_model_publication,
     enable_free_model_training: guardrail.enable_free_model_training,
     enable_paid_model_training: guardrail.enable_paid_model_training,

@@ -1,8 +1,9 @@
+import type { AppliedModeration } from '../../pipeline/guard/moderation-rules.ts'
 import type { DeniedItem, EffectivePolicy, Layer, LayeredValue, Restriction } from '../../policy/effective.ts'
 import { zdrGroups } from '../../policy/guardrail.ts'
 import type { Exclusion } from '../../routing/decide.ts'
 
-/** A guardrail rule that restricts where requests may be sent. */
+/** A guardrail rule that restricts where requests may be sent, or has them moderated. */
 export interface GuardrailRule {
   field: string
   layers: Layer[]
@@ -16,6 +17,16 @@ type RuleDescription = Omit<GuardrailRule, 'excludes'>
 export function describeRules(policy: EffectivePolicy, excluded: readonly Exclusion[]): GuardrailRule[] {
   const descriptions = [...describePlacement(policy), ...describeRetention(policy)]
   return descriptions.map((rule) => ({ ...rule, excludes: countExcluded(rule.field, excluded) }))
+}
+
+/** The model that would be asked; a quote does not ask it. */
+export function describeModeration(rules: readonly AppliedModeration[]): GuardrailRule[] {
+  return rules.map(({ model, action, isEnforced, layers }) => {
+    const outcome =
+      action === 'block' && isEnforced ? 'What it flags is refused' : 'What it flags is recorded'
+    const effect = `The prompt is classified by ${model ?? 'a moderation model that is not configured'} first. ${outcome}.`
+    return { field: 'moderation', layers, effect, excludes: 0 }
+  })
 }
 
 /** The router reports one rule for all vendors. */

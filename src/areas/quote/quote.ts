@@ -6,6 +6,7 @@ import type { HoldRequest } from '../../ledger/ledger-state.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { type AdmissionPreview, previewAdmission } from '../../ledger/preview.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
+import { listModerationRules } from '../../pipeline/guard/moderation-rules.ts'
 import { findBlock } from '../../pipeline/guard/refuse.ts'
 import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
 import { describeDecision } from '../../pipeline/routing/metadata.ts'
@@ -20,7 +21,7 @@ import {
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { explainDecision } from '../../routing/explain.ts'
-import { describeRules } from './guardrails.ts'
+import { describeModeration, describeRules, type GuardrailRule } from './guardrails.ts'
 import { toLimitPreviews } from './limits.ts'
 import { computeExpectedPrice, estimateCompletionTokens, estimatePrice } from './price.ts'
 
@@ -46,10 +47,18 @@ export async function buildQuote(gateway: Gateway, received: QuotedRequest) {
   return {
     ...explainPrices(gateway, request, plan, hold),
     limits: preview && hold ? toLimitPreviews(hold, preview) : [],
-    guardrails: describeRules(request.keyContext.policy, plan.exclusions),
+    guardrails: [
+      ...describeRules(request.keyContext.policy, plan.exclusions),
+      ...listModeration(gateway, request),
+    ],
     would: error ? ('be_refused' as const) : ('be_sent' as const),
     refusal: error && encodeError(quoted, error),
   }
+}
+
+function listModeration(gateway: Gateway, request: ModelRequest): GuardrailRule[] {
+  const rules = catchGatewayError(() => listModerationRules(gateway, request))
+  return rules instanceof GatewayError ? [] : describeModeration(rules)
 }
 
 interface DryRun {
@@ -67,6 +76,7 @@ async function dryRunRequest(gateway: Gateway, quoted: QuotedRequest, routed: Ro
     assertRegionAllowed(request.keyContext.policy, request.region)
     const block = findBlock(request.hits ?? [])
     if (block) throw block
+    listModerationRules(gateway, request)
     assertRoutable(gateway, request, routed)
   })
   const nothing = { plan: routed, hold: null, preview: null }

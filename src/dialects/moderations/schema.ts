@@ -16,7 +16,11 @@ const part = z.discriminatedUnion(
 /** A request to classify content, in the OpenAI format. */
 export const moderationsRequest = z
   .looseObject({
-    model: z.string().min(1).optional().describe('By default the first moderation model of a provider.'),
+    model: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('By default the moderation model of the gateway, or the first of a provider.'),
     input: z.union(
       [z.string(), z.array(z.string()).min(1).max(maxInputs), z.array(part).min(1).max(maxInputs)],
       'must be a text, a list of texts, or a list of text and image_url parts',

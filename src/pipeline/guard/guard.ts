@@ -3,6 +3,8 @@ import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
 import { inspectMedia, inspectRequest } from './inspect.ts'
+import { moderate } from './moderate.ts'
+import { mayBeModerated } from './moderation-rules.ts'
 import { refuseBlocked } from './refuse.ts'
 
 /**
@@ -10,6 +12,17 @@ import { refuseBlocked } from './refuse.ts'
  * be routed.
  */
 export function guardRequest(
+  gateway: Gateway,
+  parsed: Unguarded<InferenceRequest>,
+): InferenceRequest | Promise<InferenceRequest> {
+  const filtered = guardTokenCount(gateway, parsed)
+  return filtered instanceof Promise || mayBeModerated(filtered)
+    ? moderateFiltered(gateway, filtered)
+    : filtered
+}
+
+/** As `guardRequest`, for a prompt whose tokens are only counted: it is not moderated. */
+export function guardTokenCount(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): InferenceRequest | Promise<InferenceRequest> {
@@ -24,7 +37,15 @@ export async function guardMedia<Call>(
   parsed: Unguarded<MediaRequest<Call>>,
 ): Promise<MediaRequest<Call>> {
   assertRegionAllowed(parsed.keyContext.policy, parsed.region)
-  return refuseIfBlocked(gateway, inspectMedia(gateway, parsed))
+  return moderateFiltered(gateway, refuseIfBlocked(gateway, inspectMedia(gateway, parsed)))
+}
+
+/** A moderation model sees what the filters have left. */
+async function moderateFiltered<R extends ModelRequest>(
+  gateway: Gateway,
+  filtered: R | Promise<R>,
+): Promise<R> {
+  return moderate(gateway, await filtered)
 }
 
 async function refuseIfBlocked<R extends ModelRequest>(

@@ -3,6 +3,7 @@ import type { MediaDialect } from '../../dialects/media.ts'
 import { encodeForm } from '../../lib/form-encode.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { createTranscript } from '../reply/transcript.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 import { drainAbandoned } from '../upstream/drain-abandoned.ts'
@@ -33,13 +34,17 @@ export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
   return withFailover(gateway, request, plan, trace, {
     translate: (candidate) => translateMedia(gateway, request, candidate, task),
     execute: async (exchange, candidate, translation) => {
-      exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply))
+      exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply, computeTimeLeft(request)))
       const replying = sendMedia(gateway, exchange, request.media, translation, task)
       if (task.isBilledOnArrival || candidate.endpoint.provider.billsAbandoned)
         drainAbandoned(gateway, request, exchange, replying)
       return { candidate, reply: await replying }
     },
   })
+}
+
+function computeTimeLeft({ timeLimitMs = Number.POSITIVE_INFINITY, startedAt }: ModelRequest): number {
+  return Math.max(1, timeLimitMs - (performance.now() - startedAt))
 }
 
 /** Sends a request, to a provider on the network or in this process. */

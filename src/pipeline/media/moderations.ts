@@ -21,9 +21,10 @@ export const moderationsTask: MediaTask<
     simulateMedia(simulators.get(endpoint.provider.slug)?.moderations, gateway, exchange, call, endpoint),
 }
 
-/** Clients may leave the model out: then it is the first of a real provider, never a simulated one. */
-export function withModerationModel({ catalogue }: Gateway, body: JsonObject): JsonObject {
+/** Clients may leave the model out: then it is the configured one, or the first of a real provider. */
+export function withModerationModel({ catalogue, settings }: Gateway, body: JsonObject): JsonObject {
   if (body.model !== undefined) return body
+  if (settings.moderation.model !== null) return { ...body, model: settings.moderation.model }
   const model = catalogue.models.find(({ callable }) =>
     callable.some(({ dialects, provider }) => dialects.includes('moderations') && !provider.inProcess),
   )

@@ -35,6 +35,18 @@ export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply e
   task: MediaTask<Call, D, Reply>,
   encodeReply: (reply: Reply, context: MediaReplyContext) => EncodedReply,
 ): Promise<Response> {
+  const { encoded, dropped } = await executeMedia(gateway, request, admission, task, encodeReply)
+  return toResponse(gateway, encoded, buildReplyHeaders(request, dropped))
+}
+
+/** Dispatches and settles an admitted request. Resolves with its encoded reply, after its charge is durable. */
+export async function executeMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply, Encoded>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  admission: Admission,
+  task: MediaTask<Call, D, Reply>,
+  encodeReply: (reply: Reply, context: MediaReplyContext) => Encoded,
+): Promise<{ encoded: Encoded; dropped: string[] }> {
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   try {
@@ -42,10 +54,10 @@ export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply e
     trace.transcript?.setText(reply.text ?? '')
     const summary = summarizeMedia(reply)
     const charge = computeCharge(gateway, request, admission, candidate, summary)
-    const body = encodeReply(reply, buildMediaContext(request, trace, candidate, charge))
+    const encoded = encodeReply(reply, buildMediaContext(request, trace, candidate, charge))
     const status = request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
     await settle({ status, charge, summary, error: null, firstTokenMs: null })
-    return toResponse(gateway, body, buildReplyHeaders(request, listDroppedFields(trace)))
+    return { encoded, dropped: listDroppedFields(trace) }
   } catch (error) {
     throw await settleFailure(request, trace, settle, error)
   }

@@ -79,6 +79,8 @@ export interface ModelRequest {
   /** Arrival: milliseconds of the wall clock, and of the monotonic one. */
   at: number
   startedAt: number
+  /** For all attempts together, if it is shorter than the limits of any request. */
+  timeLimitMs?: number
   /** Called after the settlement is durable; must not throw. */
   onSettled: readonly ((settled: SettledReply) => void)[]
   /** Added to those of the reply. */

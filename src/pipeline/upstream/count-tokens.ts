@@ -6,7 +6,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { createRelease } from '../../ledger/settlement.ts'
 import { asCount, asObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { guardRequest } from '../guard/guard.ts'
+import { guardTokenCount } from '../guard/guard.ts'
 import { recordHits } from '../guard/hits.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { parseRequest } from '../request/parse.ts'
@@ -21,7 +21,7 @@ import { translate } from './translate.ts'
 
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
-  const request = await guardRequest(gateway, await parseRequest(gateway, incoming))
+  const request = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
   await recordHits(gateway, request)
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {

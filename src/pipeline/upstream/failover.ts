@@ -32,7 +32,7 @@ export async function withFailover<T extends AttemptedTranslation, R>(
   const { candidates } = plan
   let lossError: GatewayError | null = null
   for (const [index, candidate] of candidates.entries()) {
-    if (isExhausted(gateway, trace)) break
+    if (isExhausted(gateway, request, trace)) break
     if (!shouldTry(gateway, candidates, index, trace)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(stages, candidate)
@@ -113,8 +113,12 @@ function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): Upstrea
 /** BYOK keys can make a plan of any length. */
 const maxAttempts = 20
 
-function isExhausted({ settings }: Gateway, { attempts, startedAt }: RequestTrace): boolean {
-  return attempts.length >= maxAttempts || performance.now() - startedAt > settings.limits.total
+function isExhausted(
+  { settings }: Gateway,
+  { timeLimitMs = settings.limits.total }: ModelRequest,
+  { attempts, startedAt }: RequestTrace,
+): boolean {
+  return attempts.length >= maxAttempts || performance.now() - startedAt > timeLimitMs
 }
 
 /** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */

@@ -1,0 +1,113 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ModerationsCall } from '../../call/moderations.ts'
+import { findModelForTask } from '../../catalogue/lookup.ts'
+import type { Model } from '../../catalogue/model.ts'
+import { decodeModerations } from '../../dialects/moderations/decode.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import type { EffectivePolicy } from '../../policy/effective.ts'
+import { moderationsTask } from '../media/moderations.ts'
+import { parseMediaRequest } from '../media/parse.ts'
+import { executeMedia } from '../media/reply-whole.ts'
+import type { MediaRequest } from '../media/task.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { planRoute } from '../routing/plan.ts'
+import { admit } from '../settlement/admit.ts'
+import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
+
+/** What a moderation model says about an input. */
+export interface Classification extends ModerationInput {
+  isFlagged: boolean
+  categories: string[]
+  /** The model, and the display name of its provider. */
+  model: string
+  provider: string
+}
+
+/** Has a prompt classified by a moderation model: by requests of the same key, each with a record of its own. */
+export async function askModerator(
+  gateway: Gateway,
+  request: ModelRequest,
+  slug: string,
+): Promise<Classification[]> {
+  const model = findModelForTask(gateway.catalogue, slug, 'moderations')
+  if (!model) throw gatewayError('no_endpoints')
+  const batches = buildModerationBatches(request.content.call, model.input_modalities.includes('image'))
+  const classifying: Promise<Classification[]>[] = []
+  for (const batch of batches) {
+    if (classifying.length > 0) await yieldToEventLoop()
+    classifying.push(classifyBatch(gateway, request, model, batch))
+  }
+  return (await Promise.all(classifying)).flat()
+}
+
+async function classifyBatch(
+  gateway: Gateway,
+  parent: ModelRequest,
+  model: Model,
+  batch: ModerationBatch,
+): Promise<Classification[]> {
+  const request = await buildRequest(gateway, parent, model, batch)
+  const admission = await admit(gateway, request, planRoute(gateway, request))
+  const { encoded } = await executeMedia(
+    gateway,
+    request,
+    admission,
+    moderationsTask,
+    ({ results }, served) =>
+      batch.inputs.map((input, index) => ({
+        ...input,
+        ...decodeResult(results[index] ?? {}),
+        model: served.model,
+        provider: served.provider,
+      })),
+  )
+  return encoded
+}
+
+/** A request on behalf of another one: it is neither guarded nor moderated, and its prompt is in no log of its own. */
+async function buildRequest(
+  gateway: Gateway,
+  { caller, region, httpRequest, keyContext, options }: ModelRequest,
+  { id }: Model,
+  { encoded }: ModerationBatch,
+): Promise<MediaRequest<ModerationsCall>> {
+  const decoded = decodeModerations({ model: id, input: encoded })
+  const parsed = await parseMediaRequest(
+    gateway,
+    { caller, region, httpRequest, ...decoded },
+    moderationsTask.name,
+  )
+  const { data_collection, zdr } = options.preferences
+  return {
+    ...parsed,
+    keyContext: { ...keyContext, policy: withoutModelLists(keyContext.policy) },
+    options: {
+      ...options,
+      models: [id],
+      preferences: { data_collection, zdr },
+      strict: false,
+      wantsMetadata: false,
+    },
+    logsContent: false,
+    timeLimitMs: gateway.settings.moderation.timeout,
+    hits: null,
+  }
+}
+
+/** Who may choose a model is another question; where a prompt may be sent is the same one. */
+function withoutModelLists(policy: EffectivePolicy): EffectivePolicy {
+  return { ...policy, allowed_models: { values: null, layers: [] }, ignored_models: [] }
+}
+
+/** Bounds what a model can put into records and errors. */
+const maxCategories = 50
+const maxNameLength = 100
+
+function decodeResult({ flagged, categories }: JsonObject): Pick<Classification, 'isFlagged' | 'categories'> {
+  const names = Object.entries(asObject(categories) ?? {}).flatMap(([name, isFlagged]) =>
+    isFlagged === true ? [name.slice(0, maxNameLength).replaceAll('\0', '')] : [],
+  )
+  return { isFlagged: flagged === true, categories: names.slice(0, maxCategories) }
+}

@@ -1,0 +1,43 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { asObjects } from '../../lib/json-values.ts'
+import type { Layer } from '../../policy/effective.ts'
+import type { ModerationRule } from '../../policy/guardrail.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+
+/** A rule of a guardrail, or that of the plugin. */
+export interface AppliedModeration extends ModerationRule {
+  isEnforced: boolean
+  /** The guardrails it comes from; empty for the plugin. */
+  layers: Layer[]
+}
+
+/** The rules about what a moderation model flags. A request to such a model is to be classified, not refused. */
+export function listModerationRules(gateway: Gateway, request: ModelRequest): AppliedModeration[] {
+  const { keyContext, content, format } = request
+  if (format.task === 'moderations') return []
+  const { model: defaultModel } = gateway.settings.moderation
+  const ofGuardrails = (keyContext.contentRules?.moderation ?? []).map(({ layer, ...rule }) => ({
+    ...rule,
+    model: rule.model ?? defaultModel,
+    layers: [layer],
+  }))
+  return hasPlugin(content.body.plugins) ? [...ofGuardrails, buildPluginRule(defaultModel)] : ofGuardrails
+}
+
+/** Whether a request can have such rules: the common case has none. */
+export function mayBeModerated({ keyContext, content }: ModelRequest): boolean {
+  return content.body.plugins !== undefined || (keyContext.contentRules?.moderation.length ?? 0) > 0
+}
+
+function hasPlugin(plugins: unknown): boolean {
+  return asObjects(plugins).some(({ id, enabled }) => id === 'moderation' && enabled !== false)
+}
+
+function buildPluginRule(model: string | null): AppliedModeration {
+  if (model !== null) return { action: 'block', model, categories: null, isEnforced: true, layers: [] }
+  throw invalidFieldError(
+    'plugins',
+    'the plugin moderation needs a moderation model, and this gateway has none. Ask the operator to set `moderation.model` in headgate.yaml, or remove the plugin',
+  )
+}
