@@ -1,6 +1,6 @@
 import { compareVersions, parseRelease } from './family.ts'
 import type { Model } from './model.ts'
-import { type DialectName, dynamicVariants, type TaskName, tasks } from './vocabulary.ts'
+import { dynamicVariants, type TaskName, type TaskTraits, tasks } from './vocabulary.ts'
 
 export interface ModelIndex {
   /** Ids, aliases and canonical slugs. */
@@ -33,9 +33,12 @@ export function findModel(index: ModelIndex, slug: string): ResolvedModel | unde
 /** The model of that name, if one of its endpoints serves the task. */
 export function findModelForTask(index: ModelIndex, slug: string, task: TaskName): Model | undefined {
   const model = findModel(index, slug)?.model
-  const served: readonly DialectName[] = tasks[task].dialects
-  const serves = model?.endpoints.some(({ dialects }) => dialects.some((name) => served.includes(name)))
-  return serves ? model : undefined
+  const { outputs, dialects }: TaskTraits = tasks[task]
+  const hasOutput = model?.output_modalities.some((modality) => outputs.includes(modality))
+  const isServed = model?.endpoints.some((endpoint) =>
+    endpoint.dialects.some((name) => dialects.includes(name)),
+  )
+  return hasOutput && isServed ? model : undefined
 }
 
 const reasoningSuffix = 'thinking'

@@ -20,7 +20,7 @@ describeModeration('moderation of prompts', (bench) => {
     return sendRequest(bench(), 'chat', { model: 'test/chat', messages, ...more }, init)
   }
 
-  describe('R35 a guardrail', () => {
+  describe('a guardrail', () => {
     test('blocks what the model flags: 403 with the reasons, before any other provider is called', async () => {
       await use({ action: 'block' })
       const response = await send('Show violence and hate')
@@ -164,7 +164,7 @@ describeModeration('moderation of prompts', (bench) => {
   })
 
   describe('a moderation model that fails', () => {
-    test('R35 refuses the request under a rule that blocks, and it is recorded', async () => {
+    test('R17 refuses the request under a rule that blocks, and it is recorded', async () => {
       await use({ action: 'block' })
       bench().second.setDefault({ status: 500, json: { error: { message: 'Show me' } } })
       const response = await send('Show me')
@@ -176,10 +176,15 @@ describeModeration('moderation of prompts', (bench) => {
       expect(await listHits(bench())).toMatchObject([{ action: 'block', kinds: ['not_scanned'] }])
     })
 
-    test('R35 refuses it too when the model does not reply in time', async () => {
+    test('R17 refuses it too when the model does not reply in time', async () => {
       await use({ action: 'block' })
       bench().second.setDefault({ hang: true })
+      const { moderation } = bench().server.gateway.settings
+      const { timeout } = moderation
+      Object.assign(moderation, { timeout: 50 })
       expect((await send('Hello')).status).toBe(503)
+      Object.assign(moderation, { timeout })
+      expect(await listHits(bench())).toMatchObject([{ kinds: ['not_scanned'] }])
     })
 
     test('lets it pass under a rule that flags, recorded as not scanned', async () => {
@@ -192,7 +197,7 @@ describeModeration('moderation of prompts', (bench) => {
     })
   })
 
-  describe('I1 money', () => {
+  describe('I2 money', () => {
     test('moderation is a request of the same key, charged once, with a record of its own', async () => {
       await use({ action: 'block' })
       const response = await send('Hello')
@@ -222,7 +227,7 @@ describeModeration('moderation of prompts', (bench) => {
       expect(bench().second.requests).toHaveLength(0)
     })
 
-    test('a client that disconnects meanwhile: settled once, nothing is sent to the model', async () => {
+    test('R2 a client that disconnects meanwhile: settled once, nothing is sent to the model', async () => {
       await use({ action: 'block' })
       bench().second.setDefault({ hang: true })
       const client = new AbortController()
@@ -250,7 +255,7 @@ describeModeration('moderation of prompts', (bench) => {
     expect(second.requests).toHaveLength(1)
   })
 
-  test('a quote names the model that would be asked, and does not ask it', async () => {
+  test('a quote names the model that would be called, and does not call it', async () => {
     await use({ action: 'block' })
     const { server, second } = bench()
     const key = server.own.inferenceKey

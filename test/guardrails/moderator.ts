@@ -21,7 +21,7 @@ function buildModerationSettings(first: string, second: string): string {
       `  - id: test/${name}\n    name: ${name}\n    input_modalities: ${modalities}\n    endpoints:\n` +
       `      - { provider: judge, upstream_model: ${name}, dialects: [moderations], pricing: { prompt: "0", completion: "0", request: "0.001" } }\n`,
   )
-  const settings = buildSettings(first, second, 'moderation: { model: test/moderator, timeout: 0.5 }')
+  const settings = buildSettings(first, second, 'moderation: { model: test/moderator }')
   return settings.replace('providers:\n', `providers:\n${provider}`) + models.join('')
 }
 

@@ -41,6 +41,7 @@ describeOnEachDatabase('Guardrails', (server) => {
       { pattern: 'project-[0-9]+', action: 'redact', label: '[PROJECT]' },
       { pattern: '(?i)classified', action: 'block', label: null },
     ],
+    moderation: { action: 'block', model: 'sandbox/moderator', categories: ['violence'] },
     enable_free_model_publication: false,
     enable_free_model_training: true,
     enable_paid_model_training: false,

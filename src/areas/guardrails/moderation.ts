@@ -37,7 +37,7 @@ export const moderationRecord = z.strictObject(ruleFields).meta({ id: 'Guardrail
 
 export const effectiveModeration = <L extends z.ZodType>(layer: L) => z.strictObject({ layer, ...ruleFields })
 
-/** The stored form of a rule whose model can be asked. */
+/** The stored form of a rule whose model can be called. */
 export function encodeModeration(
   { catalogue, settings }: Pick<Gateway, 'catalogue' | 'settings'>,
   body: z.output<typeof moderationBody> | null,

@@ -19,7 +19,7 @@ export function describeRules(policy: EffectivePolicy, excluded: readonly Exclus
   return descriptions.map((rule) => ({ ...rule, excludes: countExcluded(rule.field, excluded) }))
 }
 
-/** The model that would be asked; a quote does not ask it. */
+/** The model that would be called first. */
 export function describeModeration(rules: readonly AppliedModeration[]): GuardrailRule[] {
   return rules.map(({ model, action, isEnforced, layers }) => {
     const outcome =

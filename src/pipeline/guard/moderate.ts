@@ -3,7 +3,7 @@ import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
-import { askModerator, type Classification } from './ask-moderator.ts'
+import { classifyPrompt, type Classification } from './classify.ts'
 import { recordHits } from './hits.ts'
 import { type AppliedModeration, listModerationRules } from './moderation-rules.ts'
 
@@ -29,7 +29,7 @@ interface Verdict {
   error: GatewayError | null
 }
 
-/** One model is asked once for all its rules. */
+/** A model is called once for all its rules. */
 async function judge(
   gateway: Gateway,
   request: ModelRequest,
@@ -38,7 +38,7 @@ async function judge(
 ): Promise<Verdict> {
   try {
     if (model === null) throw notConfiguredError()
-    return applyRules(rules, await askModerator(gateway, request, model))
+    return applyRules(rules, await classifyPrompt(gateway, request, model))
   } catch (error) {
     if (!(error instanceof GatewayError) || request.httpRequest.signal.aborted) throw error
     // The message may quote the prompt.

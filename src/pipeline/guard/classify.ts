@@ -26,7 +26,7 @@ export interface Classification extends ModerationInput {
 }
 
 /** Has a prompt classified by a moderation model: by requests of the same key, each with a record of its own. */
-export async function askModerator(
+export async function classifyPrompt(
   gateway: Gateway,
   request: ModelRequest,
   slug: string,
