@@ -197,6 +197,53 @@ describeModeration('moderation of prompts', (bench) => {
     })
   })
 
+  test('R35 a prompt is not sent to a moderation model that the guardrails exclude', async () => {
+    await use({ action: 'block' }, { ignored_providers: ['judge'] })
+    const { error } = await readJson(send('Hello'))
+    expect(error.code).toBe(503)
+    expect(error.message).toContain('the guardrails exclude all of its providers')
+    await use({ action: 'block' }, { ignored_providers: null })
+    const private_ = await readJson(send('Hello', { provider: { data_collection: 'deny' } }))
+    expect(private_.error.metadata.reason).toBe('moderation_unavailable')
+    expect(bench().second.requests).toHaveLength(0)
+  })
+
+  test('the rules of all layers apply, and a model is called once for those that share it', async () => {
+    const { server, second } = bench()
+    const { default_guardrail_id } = (await server.call('GET', '/workspaces/default')).body.data
+    const path = `/guardrails/${default_guardrail_id}`
+    const flag = { moderation: { action: 'flag', categories: ['hate'] } }
+    await server.call('PATCH', path, { body: flag })
+    await use({ action: 'block', categories: ['violence'] })
+    expect((await send('hate and violence')).status).toBe(403)
+    expect(second.requests).toHaveLength(1)
+    const hits = await listHits(bench())
+    expect(
+      hits
+        .map(({ layers, action, kinds }) => ({ layers, action, kinds }))
+        .toSorted((a) => (a.action === 'flag' ? -1 : 1)),
+    ).toEqual([
+      { layers: ['workspace'], action: 'flag', kinds: ['hate'] },
+      { layers: ['key'], action: 'block', kinds: ['violence'] },
+    ])
+    await server.call('DELETE', path)
+  })
+
+  test('a guardrail in dry run refuses nothing, also if the model fails', async () => {
+    await use({ action: 'block' })
+    const { db } = bench().server.gateway
+    const setDryRun = (dry_run: 0 | 1) => db.updateTable('guardrails').set({ dry_run }).execute()
+    await setDryRun(1)
+    await readJson(send('Show violence'))
+    bench().second.setDefault({ status: 500 })
+    await readJson(send('Hello'))
+    await setDryRun(0)
+    expect(bench().first.requests).toHaveLength(2)
+    const hits = await listHits(bench())
+    expect(hits.map(({ enforced }) => enforced)).toEqual([0, 0])
+    expect(hits.flatMap(({ kinds }) => kinds).toSorted()).toEqual(['not_scanned', 'violence'])
+  })
+
   describe('I2 money', () => {
     test('moderation is a request of the same key, charged once, with a record of its own', async () => {
       await use({ action: 'block' })

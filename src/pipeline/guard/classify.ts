@@ -1,7 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { ModerationsCall } from '../../call/moderations.ts'
+import type { ModerationsCall, ModerationsReply } from '../../call/moderations.ts'
 import { findModelForTask } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
+import type { MediaReplyContext } from '../../dialects/media.ts'
 import { decodeModerations } from '../../dialects/moderations/decode.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
@@ -34,35 +35,26 @@ export async function classifyPrompt(
   const model = findModelForTask(gateway.catalogue, slug, 'moderations')
   if (!model) throw gatewayError('no_endpoints')
   const batches = buildModerationBatches(request.content.call, model.input_modalities.includes('image'))
-  const classifying: Promise<Classification[]>[] = []
+  const prepared: PreparedBatch[] = []
   for (const batch of batches) {
-    if (classifying.length > 0) await yieldToEventLoop()
-    classifying.push(classifyBatch(gateway, request, model, batch))
+    if (prepared.length > 0) await yieldToEventLoop()
+    prepared.push({ ...batch, request: await buildRequest(gateway, request, model, batch) })
   }
-  return (await Promise.all(classifying)).flat()
+  return (await Promise.all(prepared.map((batch) => classifyBatch(gateway, batch)))).flat()
+}
+
+interface PreparedBatch extends ModerationBatch {
+  request: MediaRequest<ModerationsCall>
 }
 
 async function classifyBatch(
   gateway: Gateway,
-  parent: ModelRequest,
-  model: Model,
-  batch: ModerationBatch,
+  { request, inputs }: PreparedBatch,
 ): Promise<Classification[]> {
-  const request = await buildRequest(gateway, parent, model, batch)
   const admission = await admit(gateway, request, planRoute(gateway, request))
-  const { encoded } = await executeMedia(
-    gateway,
-    request,
-    admission,
-    moderationsTask,
-    ({ results }, served) =>
-      batch.inputs.map((input, index) => ({
-        ...input,
-        ...decodeResult(results[index] ?? {}),
-        model: served.model,
-        provider: served.provider,
-      })),
-  )
+  const classify = ({ results }: ModerationsReply, { model, provider }: MediaReplyContext) =>
+    inputs.map((input, index) => ({ ...input, ...decodeResult(results[index] ?? {}), model, provider }))
+  const { encoded } = await executeMedia(gateway, request, admission, moderationsTask, classify)
   return encoded
 }
 

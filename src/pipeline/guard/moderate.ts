@@ -3,7 +3,7 @@ import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
-import { classifyPrompt, type Classification } from './classify.ts'
+import { type Classification, classifyPrompt } from './classify.ts'
 import { recordHits } from './hits.ts'
 import { type AppliedModeration, listModerationRules } from './moderation-rules.ts'
 
@@ -126,10 +126,17 @@ const ownErrors: ReadonlySet<ErrorCode> = new Set([
   'workspace_budget_reached',
 ])
 
+const failureCauses: Partial<Record<ErrorCode, string>> = {
+  guardrail_blocked: 'the guardrails exclude all of its providers',
+  no_provider: 'none of its providers meets the requirements of the request',
+  no_endpoints: 'it has no provider',
+  upstream_timeout: 'it did not reply in time. Retry later',
+}
+
 function toRefusal(error: GatewayError, model: string | null): GatewayError {
   if (ownErrors.has(error.code)) return error
   return new GatewayError('moderation_unavailable', {
-    message: `The input could not be moderated: ${model} did not reply. Retry later.`,
+    message: `The input could not be moderated by ${model}: ${failureCauses[error.code] ?? 'it failed. Retry later'}.`,
     metadata: { model_slug: model },
     cause: error,
   })
