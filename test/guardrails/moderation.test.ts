@@ -203,8 +203,8 @@ describeModeration('moderation of prompts', (bench) => {
     expect(error.code).toBe(503)
     expect(error.message).toContain('the guardrails exclude all of its providers')
     await use({ action: 'block' }, { ignored_providers: null })
-    const private_ = await readJson(send('Hello', { provider: { data_collection: 'deny' } }))
-    expect(private_.error.metadata.reason).toBe('moderation_unavailable')
+    const strict = await readJson(send('Hello', { provider: { data_collection: 'deny' } }))
+    expect(strict.error.metadata.reason).toBe('moderation_unavailable')
     expect(bench().second.requests).toHaveLength(0)
   })
 
