@@ -83,6 +83,7 @@ async function buildRequest(
       wantsMetadata: false,
     },
     logsContent: false,
+    exportTargets: parsed.exportTargets && { ...parsed.exportTargets, includesContent: false },
     timeLimitMs: gateway.settings.moderation.timeout,
     hits: null,
   }
