@@ -14,8 +14,10 @@ type TextMapper = (text: string, place: TextPlace) => string
 
 /** Content of a request that has no text to look at. */
 export interface OpaqueContent extends TextPlace {
-  kind: 'image' | 'audio' | 'video' | 'file' | 'encrypted'
+  kind: OpaqueKind
 }
+
+export type OpaqueKind = 'image' | 'audio' | 'video' | 'file' | 'encrypted' | 'tokens'
 
 type Part = InputPart | OutputPart
 
@@ -142,7 +144,8 @@ function mapSource(source: MediaSource, apply: Apply): MediaSource {
   return mapped === text ? source : { ...source, data: Buffer.from(mapped).toString('base64') }
 }
 
-function isTextType(mediaType: string): boolean {
+/** Of a file that consists of text. */
+export function isTextType(mediaType: string): boolean {
   return /^text\/|^application\/(?:json|xml|x-ndjson|yaml|javascript)\b|\+(?:json|xml)$/.test(mediaType)
 }
 
@@ -164,7 +167,7 @@ function mapTool(tool: Tool, map: TextMapper): Tool {
   }
 }
 
-/** What `editTexts` cannot show to a scanner. */
+/** What `collectTexts` cannot show to a scanner. */
 export function listOpaqueContent({ messages }: ModelCall): OpaqueContent[] {
   return messages.flatMap(({ role, parts }, message) =>
     parts.flatMap((part) => {

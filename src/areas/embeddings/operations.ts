@@ -42,7 +42,7 @@ const createEmbeddings = defineOperation({
     })
     .meta({ id: 'Embeddings' }),
   handle: ({ gateway, caller, region, httpRequest, body }) => {
-    const incoming = { caller, region, httpRequest, ...decodeEmbeddings(body as JsonObject) }
+    const incoming = { caller, region, httpRequest, body: body as JsonObject, decode: decodeEmbeddings }
     return handleCacheable(gateway, incoming, embeddingsTask, encodeEmbeddings)
   },
 })

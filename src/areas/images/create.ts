@@ -1,13 +1,15 @@
 import { z } from 'zod'
+import type { ImagesCall } from '../../call/images.ts'
 import { chat } from '../../dialects/chat/chat.ts'
-import { type AttachedImages, decodeImagesRequest, decodeReferences } from '../../dialects/images/decode.ts'
+import { decodeImageBody, decodeImagesRequest } from '../../dialects/images/decode.ts'
 import type { EventPrefix } from '../../dialects/images/encode.ts'
-import { type ImageOptions, imageEditForm, imageRequest } from '../../dialects/images/schema.ts'
+import { imageEditForm, imageRequest } from '../../dialects/images/schema.ts'
 import { defineOperation, type OperationContext } from '../../http/operation.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { imagesTask, respondWithImages } from '../../pipeline/media/images.ts'
 import { handleMedia } from '../../pipeline/media/media.ts'
+import type { MediaBody } from '../../pipeline/media/task.ts'
 import { readEditForm } from './edit-form.ts'
 
 const tag = 'Images'
@@ -42,10 +44,7 @@ const createImages = defineOperation({
   errors: inferenceErrors,
   otherContentTypes: streamTypes,
   response: imagesResponse,
-  handle: (context) => {
-    const references = decodeReferences(context.body)
-    return generate(context, context.body, { references }, 'image_generation')
-  },
+  handle: (context) => generate(context, { body: context.body, decode: decodeImageBody }, 'image_generation'),
 })
 
 const editImages = defineOperation({
@@ -63,7 +62,8 @@ const editImages = defineOperation({
   response: imagesResponse,
   handle: async (context) => {
     const { body, attached } = await readEditForm(context.gateway, context.httpRequest)
-    return generate(context, body, attached, 'image_edit')
+    const decode = (options: JsonObject) => decodeImagesRequest(options, attached)
+    return generate(context, { body, decode }, 'image_edit')
   },
 })
 
@@ -79,11 +79,9 @@ function generate(
     OperationContext<'inference', undefined, undefined, undefined>,
     'gateway' | 'caller' | 'region' | 'httpRequest'
   >,
-  options: ImageOptions,
-  attached: AttachedImages,
+  received: MediaBody<ImagesCall>,
   prefix: EventPrefix,
 ): Promise<Response> {
-  const decoded = decodeImagesRequest(options, attached)
-  const incoming = { caller, region, httpRequest, body: options as JsonObject, ...decoded }
+  const incoming = { caller, region, httpRequest, ...received }
   return handleMedia(gateway, incoming, imagesTask, respondWithImages(prefix))
 }

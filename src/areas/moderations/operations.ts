@@ -30,8 +30,8 @@ const createModeration = defineOperation({
     })
     .meta({ id: 'Moderations' }),
   handle: async ({ gateway, caller, region, httpRequest, body }) => {
-    const decoded = decodeModerations(withModerationModel(gateway, body as JsonObject))
-    const incoming = { caller, region, httpRequest, ...decoded }
+    const named = withModerationModel(gateway, body as JsonObject)
+    const incoming = { caller, region, httpRequest, body: named, decode: decodeModerations }
     return handleCacheable(gateway, incoming, moderationsTask, encodeModerations)
   },
 })

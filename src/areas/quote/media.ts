@@ -3,7 +3,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { chat } from '../../dialects/chat/chat.ts'
 import { decodeEmbeddings } from '../../dialects/embeddings/decode.ts'
 import { embeddingsRequest } from '../../dialects/embeddings/schema.ts'
-import { decodeImagesRequest, decodeReferences } from '../../dialects/images/decode.ts'
+import { decodeImageBody } from '../../dialects/images/decode.ts'
 import { imageRequest } from '../../dialects/images/schema.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
 import { decodeRerank } from '../../dialects/rerank/decode.ts'
@@ -20,8 +20,8 @@ import { imageSupport } from '../../pipeline/media/image-support.ts'
 import { parseMediaRequest } from '../../pipeline/media/parse.ts'
 import { rerankTask } from '../../pipeline/media/rerank.ts'
 import { speechTask } from '../../pipeline/media/speech.ts'
-import type { IncomingMedia, MediaSupport } from '../../pipeline/media/task.ts'
-import { decodeRequest, transcriptionSupport } from '../../pipeline/media/transcription-support.ts'
+import type { MediaBody, MediaSupport } from '../../pipeline/media/task.ts'
+import { openTranscription, transcriptionSupport } from '../../pipeline/media/transcription-support.ts'
 import { translateMedia } from '../../pipeline/media/translate.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import type { QuotedRequest } from './quote.ts'
@@ -30,32 +30,30 @@ type QuoteFn = (gateway: Gateway, input: Omit<IncomingRequest, 'format'>) => Pro
 
 /** The bodies of tasks other than text, by the name of their format. */
 export const mediaFormats = {
-  embeddings: defineMedia(embeddingsRequest, decodeEmbeddings, embeddingsTask),
-  rerank: defineMedia(rerankRequest, decodeRerank, rerankTask),
-  images: defineMedia(
-    imageRequest,
-    (body) => ({ body, ...decodeImagesRequest(body, { references: decodeReferences(body) }) }),
-    imageSupport,
-  ),
-  speech: defineMedia(speechRequest, decodeSpeechRequest, speechTask),
+  embeddings: defineMedia(embeddingsRequest, decodeWith(decodeEmbeddings), embeddingsTask),
+  rerank: defineMedia(rerankRequest, decodeWith(decodeRerank), rerankTask),
+  images: defineMedia(imageRequest, decodeWith(decodeImageBody), imageSupport),
+  speech: defineMedia(speechRequest, decodeWith(decodeSpeechRequest), speechTask),
   transcriptions: defineMedia(
     transcriptionRequest,
-    (fields) => decodeRequest('transcribe', fields),
+    (fields) => openTranscription('transcribe', fields),
     transcriptionSupport,
   ),
 } satisfies Record<string, QuoteFn>
 
-type DecodedRequest<Call> = Pick<IncomingMedia<Call>, 'body' | 'call' | 'prompt' | 'size'>
+function decodeWith<Call>(decode: MediaBody<Call>['decode']) {
+  return (body: JsonObject): MediaBody<Call> => ({ body, decode })
+}
 
 function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>>(
   schema: z.ZodType<Body>,
-  decode: (body: Body) => DecodedRequest<Call> | Promise<DecodedRequest<Call>>,
+  open: (body: Body) => MediaBody<Call> | Promise<MediaBody<Call>>,
   task: MediaSupport<Call, D>,
 ): QuoteFn {
   return async (gateway, { caller, region, httpRequest, body }) => {
     const validated = validateInput(schema, body, 'body')
-    const incoming = { caller, region, httpRequest, ...(await decode(validated)) }
-    const request = await inspectMedia(gateway, await parseMediaRequest(gateway, incoming, task.name))
+    const incoming = { caller, region, httpRequest, ...(await open(validated)) }
+    const request = await inspectMedia(gateway, await parseMediaRequest(gateway, incoming, task))
     return {
       request,
       excludeUnfit: (plan) => excludeUnfit(plan, request.media, task),

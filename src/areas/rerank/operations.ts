@@ -37,13 +37,8 @@ const rerankDocuments = defineOperation({
     })
     .meta({ id: 'Rerank' }),
   handle: ({ gateway, caller, region, httpRequest, body }) => {
-    const decoded = decodeRerank(body as JsonObject)
-    return handleCacheable(
-      gateway,
-      { caller, region, httpRequest, ...decoded },
-      rerankTask,
-      (reply, context) => encodeRerank(decoded.call, reply, context),
-    )
+    const incoming = { caller, region, httpRequest, body: body as JsonObject, decode: decodeRerank }
+    return handleCacheable(gateway, incoming, rerankTask, encodeRerank)
   },
 })
 

@@ -23,7 +23,7 @@ const createSpeech = defineOperation({
   response: { contentType: 'audio/*' },
   otherContentTypes: streamTypes,
   handle: ({ gateway, caller, region, httpRequest, body }) => {
-    const incoming = { caller, region, httpRequest, ...decodeSpeechRequest(body) }
+    const incoming = { caller, region, httpRequest, body, decode: decodeSpeechRequest }
     return handleMedia(gateway, incoming, speechTask, (...admitted) => streamMedia(...admitted, speechTask))
   },
 })

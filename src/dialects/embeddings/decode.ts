@@ -6,6 +6,7 @@ import {
   partsOf,
 } from '../../call/embeddings.ts'
 import { computeRequestSize, type RequestSize, setPromptEstimate } from '../../call/size.ts'
+import type { OpaqueKind } from '../../call/texts.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeSource } from '../chat/parts-decode.ts'
 import { pickUnknown } from '../fields.ts'
@@ -16,11 +17,13 @@ export function decodeEmbeddings(body: JsonObject): {
   body: JsonObject
   call: EmbeddingsCall
   prompt: ModelCall
+  opaque: OpaqueKind[]
   size: RequestSize
 } {
   const call = decodeCall(body)
   const prompt = toPrompt(call)
-  return { body, call, prompt, size: measure(call, prompt) }
+  const hasTokens = call.inputs.some(({ kind }) => kind === 'tokens')
+  return { body, call, prompt, opaque: hasTokens ? ['tokens'] : [], size: measure(call, prompt) }
 }
 
 function decodeCall(body: JsonObject): EmbeddingsCall {

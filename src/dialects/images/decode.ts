@@ -1,6 +1,7 @@
 import type { ModelCall } from '../../call/call.ts'
 import type { ImageSource, ImagesCall } from '../../call/images.ts'
 import type { RequestSize } from '../../call/size.ts'
+import type { OpaqueKind } from '../../call/texts.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { readBase64Image } from '../../lib/base64-image.ts'
 import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
@@ -9,8 +10,10 @@ import { type ImageOptions, type ImageRequest, imageOptionFields } from './schem
 import { computeImagesSize } from './units.ts'
 
 export interface DecodedImagesRequest {
+  body: JsonObject
   call: ImagesCall
   prompt: ModelCall
+  opaque: OpaqueKind[]
   size: RequestSize
 }
 
@@ -20,8 +23,13 @@ export interface AttachedImages {
   mask?: ImageSource
 }
 
+/** As JSON, with references to images. `body` has passed its schema. */
+export function decodeImageBody(body: JsonObject): DecodedImagesRequest {
+  return decodeImagesRequest(body, { references: decodeReferences(body as ImageRequest) })
+}
+
 /** The images that a JSON body refers to. */
-export function decodeReferences({ input_references }: ImageRequest): AttachedImages['references'] {
+function decodeReferences({ input_references }: ImageRequest): AttachedImages['references'] {
   return (input_references ?? []).map(({ image_url }, index) => {
     const field = `input_references.${index}.image_url.url`
     return { field, source: parseImageUrl(image_url.url, field) }
@@ -38,9 +46,10 @@ function parseImageUrl(url: string, field: string): ImageSource {
 
 /** `body` has passed its schema. */
 export function decodeImagesRequest(
-  body: ImageOptions,
+  valid: JsonObject,
   { references, mask }: AttachedImages,
 ): DecodedImagesRequest {
+  const body = valid as ImageOptions
   const pixels = references.map(({ field, source }) => countPixels(source, field))
   if (mask) {
     if (references.length === 0) throw invalidFieldError('mask', 'requires an image')
@@ -56,7 +65,13 @@ export function decodeImagesRequest(
     stream: body.stream === true,
     ...decodeNative(body),
   }
-  return { call, prompt: buildPrompt(call), size: computeImagesSize(call, pixels) }
+  return {
+    body,
+    call,
+    prompt: buildPrompt(call),
+    opaque: mask ? ['image'] : [],
+    size: computeImagesSize(call, pixels),
+  }
 }
 
 /** Null if the image has yet to be downloaded. */

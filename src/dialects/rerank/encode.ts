@@ -4,11 +4,11 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeCost } from '../chat/usage.ts'
 import type { MediaReplyContext } from '../media.ts'
 
-/** The reply in the client's format, with the documents it sent. */
+/** The reply in the client's format, with the documents of the request. */
 export function encodeRerank(
-  { documents }: RerankCall,
   { results, units }: RerankReply,
   { id, model, provider, usage, cost, metadata }: MediaReplyContext,
+  { documents }: RerankCall,
 ): JsonObject {
   return {
     id,

@@ -1,19 +1,28 @@
 import type { ModelCall } from '../../call/call.ts'
 import type { RequestSize } from '../../call/size.ts'
 import { countCharacters, type SpeechCall } from '../../call/speech.ts'
+import type { OpaqueKind } from '../../call/texts.ts'
 import type { BilledUnits } from '../../call/units.ts'
 import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { effectiveFields, type SpeechRequest } from './schema.ts'
 
 /** The body has passed the schema. */
-export function decodeSpeechRequest(body: SpeechRequest): {
+export function decodeSpeechRequest(valid: JsonObject): {
   body: JsonObject
   call: SpeechCall
   prompt: ModelCall
+  opaque: OpaqueKind[]
   size: RequestSize
 } {
+  const body = valid as SpeechRequest
   const call = decodeSpeech(body)
-  return { body: toRecordedBody(body), call, prompt: toPrompt(call), size: measureSpeech(call) }
+  return {
+    body: toRecordedBody(body),
+    call,
+    prompt: toPrompt(call),
+    opaque: call.reference ? ['audio'] : [],
+    size: measureSpeech(call),
+  }
 }
 
 function decodeSpeech(body: SpeechRequest): SpeechCall {

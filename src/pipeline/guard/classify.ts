@@ -65,12 +65,9 @@ async function buildRequest(
   { id }: Model,
   { encoded }: ModerationBatch,
 ): Promise<MediaRequest<ModerationsCall>> {
-  const decoded = decodeModerations({ model: id, input: encoded })
-  const parsed = await parseMediaRequest(
-    gateway,
-    { caller, region, httpRequest, ...decoded },
-    moderationsTask.name,
-  )
+  const body = { model: id, input: encoded }
+  const incoming = { caller, region, httpRequest, body, decode: decodeModerations }
+  const parsed = await parseMediaRequest(gateway, incoming, moderationsTask)
   const { data_collection, zdr } = options.preferences
   return {
     ...parsed,

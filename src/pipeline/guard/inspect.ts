@@ -1,10 +1,21 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { applyBodyEdits, collectBodyTexts } from '../../call/body-texts.ts'
 import type { ModelCall } from '../../call/call.ts'
-import { applyEdits, collectTexts, listOpaqueContent } from '../../call/texts.ts'
+import type { Edit } from '../../call/json-text.ts'
+import {
+  applyEdits,
+  collectTexts,
+  listOpaqueContent,
+  type OpaqueContent,
+  type PlacedText,
+} from '../../call/texts.ts'
+import type { RuleSet } from '../../filters/scanner.ts'
 import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
 import { isRegionAllowed } from '../../policy/guard.ts'
+import { replaceBody } from '../media/parse.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
+import { replaceLabels } from '../request/options.ts'
 import { describeRule } from './dry-run.ts'
 
 /** Finds what the guardrails say about a request, and redacts it. Nothing is refused or stored. */
@@ -25,7 +36,13 @@ async function inspectText(
   const { content, format } = request
   const { call, hits } = await inspectCall(gateway, content.call, rules)
   const inspected = { ...request, hits: [...(request.hits ?? []), ...hits] }
-  if (call !== content.call) return { ...inspected, content: content.rewrite(format, call) }
+  if (call !== content.call) {
+    const options = replaceLabels(request.options, [
+      [content.call.user, call.user],
+      [content.call.promptCacheKey, call.promptCacheKey],
+    ])
+    return { ...inspected, options, content: content.rewrite(format, call) }
+  }
   // The text may have what its decoded form does not, such as fields that are not known.
   return rules.isStrict ? { ...inspected, content: content.withoutVerbatim() } : inspected
 }
@@ -37,14 +54,26 @@ export async function inspectMedia<Call>(
 ): Promise<MediaRequest<Call>> {
   const request = Object.assign(parsed, { hits: listDryRunHits(parsed) })
   const { contentRules } = request.keyContext
-  if (!contentRules) return request
-  const { hits } = await inspectCall(gateway, request.content.call, contentRules)
-  return { ...request, hits: [...(request.hits ?? []), ...hits.map(escalateRedaction)] }
+  return contentRules ? inspectBody(gateway, request, contentRules) : request
 }
 
-/** The prompt of such a task cannot be changed, so what must not be sent is refused. */
-function escalateRedaction(hit: GuardrailHit): GuardrailHit {
-  return hit.action === 'redact' ? { ...hit, action: 'block' } : hit
+/** What is redacted in the client's body is redacted in everything that is made of it. */
+async function inspectBody<Call>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  rules: ContentRules,
+): Promise<MediaRequest<Call>> {
+  const { body, fields, opaque } = request.received
+  const kinds = [
+    ...listOpaqueContent(request.content.call),
+    ...opaque.map((kind) => ({ kind, role: 'user' as const })),
+  ]
+  const hits = [...(request.hits ?? []), ...listUnscannable(kinds, rules)]
+  if (!rules.input) return { ...request, hits }
+  const scanned = await scanTexts(gateway, rules.input, collectBodyTexts(body, fields))
+  const inspected = { ...request, hits: [...hits, ...scanned.hits] }
+  const redacted = applyBodyEdits(body, fields, scanned.edits)
+  return redacted === body ? inspected : replaceBody(inspected, redacted)
 }
 
 async function inspectCall(
@@ -52,12 +81,23 @@ async function inspectCall(
   call: ModelCall,
   rules: ContentRules,
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
-  const hits = listUnscannable(call, rules)
+  const hits = listUnscannable(listOpaqueContent(call), rules)
   if (!rules.input) return { call, hits }
-  const results = await gateway.scanner.scan(rules.input, collectTexts(call))
-  for (const result of results) for (const hit of result.hits) hits.push({ ...hit, direction: 'input' })
-  const edits = results.map(({ redactions }) => redactions)
-  return { call: applyEdits(call, edits), hits }
+  const scanned = await scanTexts(gateway, rules.input, collectTexts(call))
+  return { call: applyEdits(call, scanned.edits), hits: [...hits, ...scanned.hits] }
+}
+
+/** What the filters find, and what to redact in each text. */
+async function scanTexts(
+  { scanner }: Gateway,
+  filters: RuleSet,
+  texts: readonly PlacedText[],
+): Promise<{ hits: GuardrailHit[]; edits: Edit[][] }> {
+  const results = await scanner.scan(filters, texts)
+  return {
+    hits: results.flatMap((result) => result.hits.map((hit) => ({ ...hit, direction: 'input' as const }))),
+    edits: results.map(({ redactions }) => redactions),
+  }
 }
 
 /** Null if no guardrail can have a hit. */
@@ -70,9 +110,12 @@ function listDryRunHits({ keyContext, region }: Unguarded<ModelRequest>): Guardr
 }
 
 /** Content that no filter can read is recorded wherever a filter would read it. */
-function listUnscannable(call: ModelCall, { unscannable, input }: ContentRules): GuardrailHit[] {
+function listUnscannable(
+  contents: readonly Pick<OpaqueContent, 'kind' | 'role'>[],
+  { unscannable, input }: ContentRules,
+): GuardrailHit[] {
   if (!unscannable && !input) return []
-  return listOpaqueContent(call).map(({ kind, role }) => ({
+  return contents.map(({ kind, role }) => ({
     ...describeRule('unscannable_content', unscannable?.layers ?? []),
     action: unscannable ? 'block' : 'flag',
     isEnforced: unscannable?.isEnforced ?? true,

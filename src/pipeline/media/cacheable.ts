@@ -23,16 +23,16 @@ import { parseMediaRequest } from './parse.ts'
 import { type EncodedReply, replyWithMedia, toResponse } from './reply-whole.ts'
 import type { IncomingMedia, MediaRequest, MediaTask } from './task.ts'
 
-type EncodeFn<Reply> = (reply: Reply, context: MediaReplyContext) => EncodedReply
+type EncodeFn<Call, Reply> = (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply
 
 /** As `handleMedia`, with the response cache: for replies that are whole and can be stored as JSON. */
 export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
   gateway: Gateway,
   incoming: IncomingMedia<Call>,
   task: MediaTask<Call, D, Reply>,
-  encodeReply: EncodeFn<Reply>,
+  encodeReply: EncodeFn<Call, Reply>,
 ): Promise<Response> {
-  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task.name))
+  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task))
   return serveRequest(gateway, request, async (routed) => {
     const plan = excludeUnfit(routed, request.media, task)
     const key = resolveCacheKey(gateway, request)
@@ -50,8 +50,8 @@ function recordReply<Call, Reply extends MediaReply>(
   gateway: Gateway,
   request: MediaRequest<Call>,
   key: CacheKey,
-  encodeReply: EncodeFn<Reply>,
-): { request: MediaRequest<Call>; encodeReply: EncodeFn<Reply> } {
+  encodeReply: EncodeFn<Call, Reply>,
+): { request: MediaRequest<Call>; encodeReply: EncodeFn<Call, Reply> } {
   let received: Reply | undefined
   return {
     request: {
@@ -59,9 +59,9 @@ function recordReply<Call, Reply extends MediaReply>(
       onSettled: [...request.onSettled, (settled) => storeReply(gateway, key, request.id, settled, received)],
       replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(key) },
     },
-    encodeReply: (reply, context) => {
+    encodeReply: (reply, context, call) => {
       received = reply
-      return encodeReply(reply, context)
+      return encodeReply(reply, context, call)
     },
   }
 }
@@ -72,11 +72,11 @@ async function replyFromCache<Call, Reply extends MediaReply>(
   request: MediaRequest<Call>,
   plan: RoutingPlan,
   stored: ByteCacheEntry,
-  encodeReply: EncodeFn<Reply>,
+  encodeReply: EncodeFn<Call, Reply>,
 ): Promise<Response> {
   const entry: CacheEntry<Reply> = JSON.parse(stored.bytes.toString())
   const reply = { ...entry.reply, usage: zeroUsage, units: [] }
-  const body = encodeReply(reply, buildHitContext(request, entry))
+  const body = encodeReply(reply, buildHitContext(request, entry), request.media)
   const transcript = createTranscript(request)
   const headers = await settleHit(gateway, request, plan, stored, entry, { transcript })
   return toResponse(gateway, body, { ...buildReplyHeaders(request, entry.dropped), ...headers })

@@ -2,7 +2,9 @@ import type { EmbeddingsCall, EmbeddingsReply } from '../../call/embeddings.ts'
 import type { Endpoint, Model } from '../../catalogue/model.ts'
 import { embeddingsDialects } from '../../dialects/embeddings/all.ts'
 import type { DecodedEmbeddings, EmbeddingsDialect, InputKind } from '../../dialects/embeddings/dialect.ts'
+import { embeddingsRequest } from '../../dialects/embeddings/schema.ts'
 import { convertVector } from '../../dialects/embeddings/vector.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { parseWithNumberLists } from '../../lib/number-lists.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
 import { simulators } from '../../providers/simulators.ts'
@@ -14,6 +16,7 @@ import type { FieldProblem, MediaTask } from './task.ts'
 
 export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsDialect, EmbeddingsReply> = {
   name: 'embeddings',
+  fields: describeBodyFields(embeddingsRequest.shape),
   dialects: embeddingsDialects,
   findProblem,
   receive: async (exchange, upstream, sent) => {

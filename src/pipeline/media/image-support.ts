@@ -3,10 +3,13 @@ import type { Endpoint } from '../../catalogue/model.ts'
 import { imageDialects } from '../../dialects/images/all.ts'
 import type { ImageDialect } from '../../dialects/images/dialect.ts'
 import { findParameterProblem } from '../../dialects/images/parameters.ts'
+import { imageRequest } from '../../dialects/images/schema.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import type { FieldProblem, MediaSupport } from './task.ts'
 
 export const imageSupport: MediaSupport<ImagesCall, ImageDialect> = {
   name: 'images',
+  fields: describeBodyFields(imageRequest.shape),
   dialects: imageDialects,
   findProblem,
   listAllowedOptions: ({ image }) => image?.allowed_passthrough_parameters ?? [],

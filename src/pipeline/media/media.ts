@@ -20,7 +20,7 @@ export async function handleMedia<Call, D extends MediaDialect<Call>, Reply>(
   task: MediaTask<Call, D, Reply>,
   respond: RespondFn<Call>,
 ): Promise<Response> {
-  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task.name))
+  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task))
   return serveRequest(gateway, request, async (plan) => {
     const admission = await admit(gateway, request, excludeUnfit(plan, request.media, task))
     return respond(gateway, request, admission)

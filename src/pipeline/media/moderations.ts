@@ -2,6 +2,8 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { ModerationsCall, ModerationsReply } from '../../call/moderations.ts'
 import type { JsonMediaDialect } from '../../dialects/media.ts'
 import { openaiModerations } from '../../dialects/moderations/openai.ts'
+import { moderationsRequest } from '../../dialects/moderations/schema.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { simulators } from '../../providers/simulators.ts'
@@ -15,6 +17,7 @@ export const moderationsTask: MediaTask<
   ModerationsReply
 > = {
   name: 'moderations',
+  fields: describeBodyFields(moderationsRequest.shape),
   dialects: { moderations: openaiModerations },
   receive: receiveJson,
   simulate: (gateway, exchange, call, endpoint) =>

@@ -1,36 +1,56 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { TaskName } from '../../catalogue/vocabulary.ts'
-import { asString } from '../../lib/json-values.ts'
-import type { Unguarded } from '../request/inference-request.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
+import type { MeasuredContent, Unguarded } from '../request/inference-request.ts'
+import { replaceLabels } from '../request/options.ts'
 import { describeRequest } from '../request/parse.ts'
-import type { IncomingMedia, MediaRequest } from './task.ts'
+import type { DecodedMedia, IncomingMedia, MediaRequest, MediaTask } from './task.ts'
 
 /** Requests with longer prompts are processed in slices. */
 const largeCharacters = 1024 * 1024
 
-/** Adds the context of the caller's key and the options of the request. */
+/** Decodes the body, and adds the context of the caller's key and the options of the request. */
 export async function parseMediaRequest<Call>(
   gateway: Gateway,
   incoming: IncomingMedia<Call>,
-  task: TaskName,
+  { name, fields }: Pick<MediaTask<Call, never, unknown>, 'name' | 'fields'>,
 ): Promise<Unguarded<MediaRequest<Call>>> {
-  const { caller, region, httpRequest, body, call, prompt, size } = incoming
+  const { caller, region, httpRequest, body, decode } = incoming
   const startedAt = performance.now()
   const keyContext = await gateway.accounts.findContext(caller.key)
-  const characters = size.promptTokens
+  const decoded = decode(body)
   return {
-    ...describeRequest(gateway, incoming, body, keyContext, startedAt),
+    ...describeRequest(gateway, incoming, decoded.body, keyContext, startedAt),
     caller,
     region,
     httpRequest,
-    format: { name: task, task },
-    content: {
-      call: prompt,
-      body,
-      received: { characters, isLarge: characters > largeCharacters, model: asString(body.model) ?? null },
-      measure: () => size,
-    },
+    format: { name, task: name },
+    content: toContent(decoded),
     presetId: null,
-    media: call,
+    media: decoded.call,
+    received: { body, decode, fields, opaque: decoded.opaque ?? [] },
+  }
+}
+
+/** The same request with other texts. */
+export function replaceBody<Call>(request: MediaRequest<Call>, body: JsonObject): MediaRequest<Call> {
+  const { received } = request
+  const decoded = received.decode(body)
+  const changes = [[asString(received.body.user), asString(body.user)]] as const
+  return {
+    ...request,
+    options: replaceLabels(request.options, changes),
+    content: toContent(decoded),
+    media: decoded.call,
+    received: { ...received, body },
+  }
+}
+
+function toContent<Call>({ body, prompt, size }: DecodedMedia<Call>): MeasuredContent {
+  const characters = size.promptTokens
+  return {
+    call: prompt,
+    body,
+    received: { characters, isLarge: characters > largeCharacters, model: asString(body.model) ?? null },
+    measure: () => size,
   }
 }

@@ -33,7 +33,7 @@ export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply e
   request: MediaRequest<Call>,
   admission: Admission,
   task: MediaTask<Call, D, Reply>,
-  encodeReply: (reply: Reply, context: MediaReplyContext) => EncodedReply,
+  encodeReply: (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply,
 ): Promise<Response> {
   const { encoded, dropped } = await executeMedia(gateway, request, admission, task, encodeReply)
   return toResponse(gateway, encoded, buildReplyHeaders(request, dropped))
@@ -45,7 +45,7 @@ export async function executeMedia<Call, D extends MediaDialect<Call>, Reply ext
   request: MediaRequest<Call>,
   admission: Admission,
   task: MediaTask<Call, D, Reply>,
-  encodeReply: (reply: Reply, context: MediaReplyContext) => Encoded,
+  encodeReply: (reply: Reply, context: MediaReplyContext, call: Call) => Encoded,
 ): Promise<{ encoded: Encoded; dropped: string[] }> {
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
@@ -54,7 +54,8 @@ export async function executeMedia<Call, D extends MediaDialect<Call>, Reply ext
     trace.transcript?.setText(reply.text ?? '')
     const summary = summarizeMedia(reply)
     const charge = computeCharge(gateway, request, admission, candidate, summary)
-    const encoded = encodeReply(reply, buildMediaContext(request, trace, candidate, charge))
+    const context = buildMediaContext(request, trace, candidate, charge)
+    const encoded = encodeReply(reply, context, request.media)
     const status = request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
     await settle({ status, charge, summary, error: null, firstTokenMs: null })
     return { encoded, dropped: listDroppedFields(trace) }

@@ -2,6 +2,8 @@ import type { RerankCall, RerankReply } from '../../call/rerank.ts'
 import type { Endpoint, Model } from '../../catalogue/model.ts'
 import { rerankDialects } from '../../dialects/rerank/all.ts'
 import type { RerankDialect } from '../../dialects/rerank/dialect.ts'
+import { rerankRequest } from '../../dialects/rerank/schema.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { simulators } from '../../providers/simulators.ts'
 import { receiveJson } from './receive.ts'
 import { simulateMedia } from './simulation.ts'
@@ -9,6 +11,7 @@ import type { FieldProblem, MediaTask } from './task.ts'
 
 export const rerankTask: MediaTask<RerankCall, RerankDialect, RerankReply> = {
   name: 'rerank',
+  fields: describeBodyFields(rerankRequest.shape),
   dialects: rerankDialects,
   findProblem,
   receive: receiveJson,

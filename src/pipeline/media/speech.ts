@@ -2,8 +2,10 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { SpeechCall, SpeechEvent } from '../../call/speech.ts'
 import type { Endpoint, SpeechCapabilities } from '../../catalogue/model.ts'
 import type { SpeechFormat } from '../../catalogue/vocabulary.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { speechDialects } from '../../dialects/speech/all.ts'
 import type { SpeechDialect, SpeechReader } from '../../dialects/speech/dialect.ts'
+import { speechRequest } from '../../dialects/speech/schema.ts'
 import { SseError } from '../../lib/sse.ts'
 import { simulators } from '../../providers/simulators.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
@@ -17,6 +19,7 @@ import type { FieldProblem, MediaTask } from './task.ts'
 
 export const speechTask: MediaTask<SpeechCall, SpeechDialect, SpeechStream> = {
   name: 'speech',
+  fields: describeBodyFields(speechRequest.shape),
   dialects: speechDialects,
   findProblem,
   // A simulation has none.

@@ -1,6 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
+import type { BodyFields } from '../../call/body-texts.ts'
 import type { ModelCall } from '../../call/call.ts'
 import type { RequestSize } from '../../call/size.ts'
+import type { OpaqueKind } from '../../call/texts.ts'
 import type { Endpoint, Model } from '../../catalogue/model.ts'
 import type { DialectName, TaskName } from '../../catalogue/vocabulary.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
@@ -19,6 +21,8 @@ export interface FieldProblem {
 /** A task other than text: its wire formats, and how a reply is read. */
 export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
   name: Exclude<TaskName, 'text'>
+  /** The fields of the client's body. */
+  fields: BodyFields
   dialects: Readonly<Partial<Record<DialectName, D>>>
   /** How long an attempt may take until its reply is received; by default as long as any whole reply. */
   timeoutMs?: number
@@ -49,22 +53,36 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
 /** What routing and translation need of a task: nothing that sends a request. */
 export type MediaSupport<Call, D extends MediaDialect<Call>> = Pick<
   MediaTask<Call, D, unknown>,
-  'name' | 'dialects' | 'findProblem' | 'listAllowedOptions'
+  'name' | 'fields' | 'dialects' | 'findProblem' | 'listAllowedOptions'
 >
 
-/** A request whose body has been validated and decoded, but not routed yet. */
-export interface IncomingMedia<Call>
-  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'> {
-  /** As JSON in the client's format, without the bytes of uploaded files. */
+/** A body in the internal form. */
+export interface DecodedMedia<Call> {
+  /** The body for records: without recordings. */
   body: JsonObject
   call: Call
   /** The text and media that the request consists of, as a prompt. */
   prompt: ModelCall
+  /** What filters cannot read, besides the media of the prompt. */
+  opaque?: readonly OpaqueKind[]
   /** The most that a provider can count for it. */
   size: RequestSize
 }
 
+/** A valid body as JSON in the client's format, without the bytes of uploaded files. */
+export interface MediaBody<Call> {
+  body: JsonObject
+  /** Of this body, or of one with other texts. */
+  decode(body: JsonObject): DecodedMedia<Call>
+}
+
+/** A request whose body has been validated, but not decoded yet. */
+export interface IncomingMedia<Call>
+  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'>,
+    MediaBody<Call> {}
+
 export interface MediaRequest<Call> extends ModelRequest {
   /** The decoded request. */
   media: Call
+  received: MediaBody<Call> & { fields: BodyFields; opaque: readonly OpaqueKind[] }
 }

@@ -1,5 +1,6 @@
-import type { TranscriptionCall } from '../../call/transcription.ts'
+import type { Recording, TranscriptionCall } from '../../call/transcription.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { transcriptionDialects } from '../../dialects/transcriptions/all.ts'
 import {
   buildPrompt,
@@ -9,26 +10,35 @@ import {
 } from '../../dialects/transcriptions/decode.ts'
 import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
 import { type AudioSource, readRecording } from '../../dialects/transcriptions/recording.ts'
-import type { TranscriptionFields } from '../../dialects/transcriptions/schema.ts'
+import { type TranscriptionFields, transcriptionRequest } from '../../dialects/transcriptions/schema.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
-import type { FieldProblem, IncomingMedia, MediaSupport } from './task.ts'
+import type { DecodedMedia, FieldProblem, MediaBody, MediaSupport } from './task.ts'
 
 export const transcriptionSupport: MediaSupport<TranscriptionCall, TranscriptionDialect> = {
   name: 'transcriptions',
+  fields: describeBodyFields(transcriptionRequest.shape),
   dialects: transcriptionDialects,
   findProblem,
   listAllowedOptions: (endpoint) => findDialect(endpoint)?.options ?? [],
 }
 
 /** Checks the recording: that of a JSON body if there is no file. */
-export async function decodeRequest(
+export async function openTranscription(
   task: TranscriptionCall['task'],
   fields: TranscriptionFields,
   file?: AudioSource,
-): Promise<Pick<IncomingMedia<TranscriptionCall>, 'body' | 'call' | 'prompt' | 'size'>> {
+): Promise<MediaBody<TranscriptionCall>> {
   const recording = await readRecording(file ?? (await decodeInputAudio(fields)))
-  const call = decodeTranscription(task, fields, recording)
-  return { body: omitAudio(fields), call, prompt: buildPrompt(call), size: measureTranscription(call) }
+  return { body: omitAudio(fields), decode: (body) => decodeBody(task, body, recording) }
+}
+
+function decodeBody(
+  task: TranscriptionCall['task'],
+  body: JsonObject,
+  recording: Recording,
+): DecodedMedia<TranscriptionCall> {
+  const call = decodeTranscription(task, body as TranscriptionFields, recording)
+  return { body, call, prompt: buildPrompt(call), opaque: ['audio'], size: measureTranscription(call) }
 }
 
 function omitAudio({ input_audio, ...fields }: JsonObject): JsonObject {

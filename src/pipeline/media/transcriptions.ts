@@ -15,7 +15,7 @@ import { streamMedia } from './reply-streamed.ts'
 import { replyWithMedia } from './reply-whole.ts'
 import type { IncomingMedia, MediaTask } from './task.ts'
 import { readEvents, streamWhole, TranscriptStream } from './transcript-stream.ts'
-import { decodeRequest, transcriptionSupport } from './transcription-support.ts'
+import { openTranscription, transcriptionSupport } from './transcription-support.ts'
 
 export interface IncomingTranscription
   extends Pick<IncomingMedia<TranscriptionCall>, 'caller' | 'region' | 'httpRequest'> {
@@ -31,16 +31,15 @@ export async function handleTranscription(
   gateway: Gateway,
   { task, fields, file, ...incoming }: IncomingTranscription,
 ): Promise<Response> {
-  const decoded = await decodeRequest(task, fields, file)
-  const request = { ...incoming, ...decoded }
-  if (decoded.call.stream) {
+  const request = { ...incoming, ...(await openTranscription(task, fields, file)) }
+  if (fields.stream) {
     return handleMedia(gateway, request, streamedTask, (_, parsed, admission) =>
       streamMedia(gateway, parsed, admission, streamedTask),
     )
   }
   return handleMedia(gateway, request, wholeTask, (_, parsed, admission) =>
-    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context) =>
-      encodeTranscript(decoded.call, reply, context),
+    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context, call) =>
+      encodeTranscript(call, reply, context),
     ),
   )
 }

@@ -76,6 +76,16 @@ function sanitizeLabel(text: string | null | undefined): string | null {
   return text ? text.slice(0, maxLabelLength).replaceAll('\0', '').toWellFormed() : null
 }
 
+/** Labels for records are often values of the request: where a filter changes these, it changes the labels. */
+export function replaceLabels(
+  options: RequestOptions,
+  changes: readonly (readonly [before: string | undefined, after: string | undefined])[],
+): RequestOptions {
+  const labels = new Map(changes.map(([before, after]) => [sanitizeLabel(before), sanitizeLabel(after)]))
+  const replace = (label: string | null) => (label === null ? null : (labels.get(label) ?? label))
+  return { ...options, user: replace(options.user), sessionId: replace(options.sessionId) }
+}
+
 function parseUser(body: JsonObject): string | undefined {
   return (
     asString(body.user) ??

@@ -26,7 +26,7 @@ import { guardMedia } from '../guard/guard.ts'
 import { serveRequest } from '../inference.ts'
 import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
-import type { MediaRequest } from '../media/task.ts'
+import type { DecodedMedia, MediaRequest } from '../media/task.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
 import { createTranscript } from '../reply/transcript.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
@@ -60,25 +60,18 @@ export async function createVideoJob(
   const { body, caller } = incoming
   assertCallbackAllowed(gateway, body.callback_url, 'callback_url')
   const previous = await findPrevious(gateway, incoming)
-  const call: VideoCall = { ...decodeVideoRequest(body), previous: previous?.reference ?? null }
-  const parsed = await parseMediaRequest(
-    gateway,
-    {
-      ...incoming,
-      id: `gen-vid-${newTimeOrderedHex()}`,
-      body,
-      call,
-      prompt: toVideoPrompt(call),
-      size: measureVideo(call, findModel(gateway.catalogue, body.model)?.model),
-    },
-    'video',
-  )
+  const received = {
+    ...incoming,
+    id: `gen-vid-${newTimeOrderedHex()}`,
+    decode: (valid: JsonObject) => decodeJob(gateway, valid as VideoRequestBody, previous),
+  }
+  const parsed = await parseMediaRequest(gateway, received, videoTask)
   const request = await guardMedia(gateway, parsed)
   const ineffective = listIneffectiveFields(body)
   assertLossless(request, ineffective)
   await enforceActiveLimit(gateway, caller.key.workspace_id)
   return serveRequest(gateway, request, async (plan) => {
-    const fit = restrictToPrevious(excludeUnfit(plan, call, videoTask), previous?.job ?? null)
+    const fit = restrictToPrevious(excludeUnfit(plan, request.media, videoTask), previous?.job ?? null)
     const job = await storeJob(gateway, incoming, request)
     const { dropped, stored } = await withLease(gateway, job.id, () =>
       placeAndSubmit(gateway, request, fit, job),
@@ -86,6 +79,21 @@ export async function createVideoJob(
     const headers = buildReplyHeaders(request, [...ineffective, ...dropped])
     return Response.json(encodeJob(stored), { status: 202, headers })
   })
+}
+
+function decodeJob(
+  { catalogue }: Gateway,
+  body: VideoRequestBody,
+  previous: PreviousVideo | null,
+): DecodedMedia<VideoCall> {
+  const call: VideoCall = { ...decodeVideoRequest(body), previous: previous?.reference ?? null }
+  return {
+    body,
+    call,
+    prompt: toVideoPrompt(call),
+    opaque: call.references.some(({ kind }) => kind === 'audio') ? ['audio'] : [],
+    size: measureVideo(call, findModel(catalogue, body.model)?.model),
+  }
 }
 
 function assertLossless({ options }: MediaRequest<VideoCall>, dropped: string[]): void {

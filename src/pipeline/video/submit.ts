@@ -1,8 +1,10 @@
 import { type SentVideoJob, updateHeldJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { completeVideoCall, type VideoCall } from '../../call/video.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { listVideoDialects } from '../../dialects/video/all.ts'
 import type { VideoDialect } from '../../dialects/video/dialect.ts'
+import { videoRequest } from '../../dialects/video/schema.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { asObject } from '../../lib/json-values.ts'
 import { simulators } from '../../providers/simulators.ts'
@@ -25,6 +27,7 @@ import { findVideoProblem } from './problems.ts'
 /** A submission is a request like any other; its reply is the provider's id of the job. */
 export const videoTask: MediaTask<VideoCall, VideoDialect, string> = {
   name: 'video',
+  fields: describeBodyFields(videoRequest.shape),
   dialects: listVideoDialects({}),
   findProblem: findVideoProblem,
   listAllowedOptions: ({ video }) => video?.allowed_passthrough_parameters ?? [],
