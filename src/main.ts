@@ -26,6 +26,7 @@ import { PostgresBatchConnection } from './db/postgres-batch.ts'
 import { StatementWriter } from './db/statement-writer.ts'
 import { upgrade } from './db/upgrade.ts'
 import { releaseDeliveryLeases } from './delivery/store.ts'
+import { PdfReader } from './filters/pdf-reader.ts'
 import { ContentScanner } from './filters/scanner.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
@@ -98,6 +99,7 @@ export async function openGateway(
     ledger,
     statementWriter: new StatementWriter(db),
     scanner: new ContentScanner(),
+    pdfReader: new PdfReader(),
     node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
     rollUps: new RollupThread(config.databaseUrl),
     timer: new CoarseTimer(),
@@ -282,6 +284,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   clearTimeout(abortTimer)
   clearTimeout(deadline)
   gateway.scanner.stop()
+  gateway.pdfReader.stop()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)

@@ -5,6 +5,7 @@ import type { CatalogueOverrides } from '../catalogue/overrides.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import type { StatementWriter } from '../db/statement-writer.ts'
+import type { PdfReader } from '../filters/pdf-reader.ts'
 import type { ContentScanner } from '../filters/scanner.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ClusterNode } from '../ledger/recovery.ts'
@@ -43,6 +44,7 @@ export interface Gateway {
   readonly statementWriter: StatementWriter
   /** Content filters. */
   readonly scanner: ContentScanner
+  readonly pdfReader: PdfReader
   /** This process among those that share the database. */
   readonly node: ClusterNode
   readonly rollUps: RollupThread

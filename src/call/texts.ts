@@ -1,4 +1,4 @@
-import type { Message, ModelCall, Tool } from './call.ts'
+import type { Message, ModelCall, ResponseFormat, Tool, ToolChoice } from './call.ts'
 import { applyTextEdits, type Edit, readJsonText } from './json-text.ts'
 import type { FilePart, InputPart, MediaSource, OutputPart } from './part.ts'
 
@@ -61,10 +61,35 @@ function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
     ...(messages !== call.messages && { messages }),
     ...(tools && tools !== call.tools && { tools }),
     ...(stop && stop !== call.stop && { stop }),
-    ...mapFields(call, ['prediction', 'user', 'promptCacheKey'], parameter),
-    ...mapJsonFields(call, ['metadata', 'format', 'imageConfig'], parameter),
+    ...(call.toolChoice && mapToolChoice(call.toolChoice, map)),
+    ...(call.format && mapFormat(call.format, parameter)),
+    ...mapFields(call, ['prediction', 'user', 'promptCacheKey', 'verbosity', 'serviceTier'], parameter),
+    ...mapJsonFields(call, ['metadata', 'imageConfig', 'audio', 'modalities'], parameter),
   }
   return Object.keys(mapped).length > 0 ? { ...call, ...mapped } : call
+}
+
+function mapToolChoice(choice: ToolChoice, map: TextMapper): Pick<ModelCall, 'toolChoice'> {
+  const apply = (text: string) => map(text, toolPlace)
+  const fields =
+    choice.kind === 'tool'
+      ? mapFields(choice, ['name'], apply)
+      : choice.kind === 'allowed'
+        ? mapJsonFields(choice, ['names'], apply)
+        : choice.kind === 'native'
+          ? mapJsonFields(choice, ['value'], apply)
+          : {}
+  return isEmpty(fields) ? {} : { toolChoice: { ...choice, ...fields } as ToolChoice }
+}
+
+function mapFormat(format: ResponseFormat, map: (text: string) => string): Pick<ModelCall, 'format'> {
+  const fields =
+    format.kind === 'schema'
+      ? { ...mapFields(format, ['name', 'description'], map), ...mapJsonFields(format, ['schema'], map) }
+      : format.kind === 'grammar'
+        ? mapFields(format, ['grammar'], map)
+        : {}
+  return isEmpty(fields) ? {} : { format: { ...format, ...fields } as ResponseFormat }
 }
 
 function mapMessage(message: Message, index: number, map: TextMapper): Message {
@@ -78,6 +103,10 @@ function mapPart(part: Part, place: Omit<TextPlace, 'part'>, map: TextMapper): P
   const apply = (name: TextPlace['part']) => (text: string) => map(text, { part: name, ...place })
   switch (part.kind) {
     case 'text':
+      return withFields(part, {
+        ...mapFields(part, ['text'], apply('text')),
+        ...mapJsonFields(part, ['citations'], apply('text')),
+      })
     case 'refusal':
       return withFields(part, mapFields(part, ['text'], apply('text')))
     case 'reasoning':
@@ -128,7 +157,7 @@ type Apply = (name: TextPlace['part']) => (text: string) => string
 
 function mapFile(part: FilePart, apply: Apply): FilePart {
   const fields = {
-    ...mapFields(part, ['filename'], apply('name')),
+    ...mapFields(part, ['filename', 'fallbackName'], apply('name')),
     ...mapFields(part, ['context'], apply('text')),
   }
   const source = mapSource(part.source, apply)
@@ -137,8 +166,9 @@ function mapFile(part: FilePart, apply: Apply): FilePart {
 
 function mapSource(source: MediaSource, apply: Apply): MediaSource {
   if (source.kind === 'url') return withFields(source, mapFields(source, ['url'], apply('url')))
+  if (source.kind === 'file') return withFields(source, mapFields(source, ['id'], apply('url')))
   if (source.kind === 'text') return withFields(source, mapFields(source, ['text'], apply('file')))
-  if (source.kind !== 'data' || !isTextType(source.mediaType)) return source
+  if (!isTextType(source.mediaType)) return source
   const text = Buffer.from(source.data, 'base64').toString()
   const mapped = apply('file')(text)
   return mapped === text ? source : { ...source, data: Buffer.from(mapped).toString('base64') }
@@ -149,19 +179,21 @@ export function isTextType(mediaType: string): boolean {
   return /^text\/|^application\/(?:json|xml|x-ndjson|yaml|javascript)\b|\+(?:json|xml)$/.test(mediaType)
 }
 
+const toolPlace: TextPlace = { part: 'tool', role: null, message: null }
+
 function mapTool(tool: Tool, map: TextMapper): Tool {
-  const apply = (text: string) => map(text, { part: 'tool', role: null, message: null })
+  const apply = (text: string) => map(text, toolPlace)
   switch (tool.kind) {
     case 'native':
       return withFields(tool, mapJsonFields(tool, ['value'], apply))
     case 'custom':
       return withFields(tool, {
-        ...mapFields(tool, ['name', 'description'], apply),
+        ...mapFields(tool, ['name', 'namespace', 'description'], apply),
         ...mapJsonFields(tool, ['format'], apply),
       })
     case 'function':
       return withFields(tool, {
-        ...mapFields(tool, ['name', 'description'], apply),
+        ...mapFields(tool, ['name', 'namespace', 'description'], apply),
         ...mapJsonFields(tool, ['schema'], apply),
       })
   }

@@ -76,8 +76,10 @@ export class ContentScanner {
     thread.pendingCharacters += characters
     try {
       // The thread may have compiled the rules before.
-      const scanned = await thread.worker.call({ key, texts })
-      return (scanned ?? (await thread.worker.call({ key, rules, texts }))) as FilterResult[]
+      const places = texts.map(({ place }) => place)
+      const contents = texts.map(({ text }) => text)
+      const scanned = await thread.worker.call({ key, places }, contents)
+      return (scanned ?? (await thread.worker.call({ key, rules, places }, contents))) as FilterResult[]
     } catch (cause) {
       throw unavailableError(cause)
     } finally {

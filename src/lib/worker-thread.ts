@@ -7,7 +7,8 @@ interface WorkerReply {
 
 /**
  * A worker thread that starts with the first call, does not keep the process alive, and is replaced when it fails.
- * Requests are sent as text, which is faster than a structured clone.
+ * Requests are sent as text, which is faster than a structured clone of an object; long texts are sent beside them,
+ * because they need not be copied.
  */
 export class WorkerThread {
   readonly #file: URL
@@ -26,9 +27,9 @@ export class WorkerThread {
     return this.#worker !== null
   }
 
-  call(request: unknown): Promise<unknown> {
+  call(request: unknown, texts: readonly string[] = []): Promise<unknown> {
     this.#worker ??= this.#start()
-    return this.#post(this.#worker, request)
+    return this.#post(this.#worker, request, texts)
   }
 
   terminate(): void {
@@ -41,15 +42,15 @@ export class WorkerThread {
     worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => this.#settleReply(data)
     worker.onerror = ({ message }) => this.#failPending(message)
     worker.unref()
-    this.#post(worker, this.#initMessage).catch((error: unknown) => this.#failPending(String(error)))
+    this.#post(worker, this.#initMessage, []).catch((error: unknown) => this.#failPending(String(error)))
     return worker
   }
 
-  #post(worker: Worker, request: unknown): Promise<unknown> {
+  #post(worker: Worker, request: unknown, texts: readonly string[]): Promise<unknown> {
     const pending = Promise.withResolvers<unknown>()
     const id = ++this.#lastId
     this.#pending.set(id, pending)
-    worker.postMessage(JSON.stringify({ id, request }))
+    worker.postMessage([JSON.stringify({ id, request }), ...texts])
     return pending.promise
   }
 
@@ -69,18 +70,20 @@ export class WorkerThread {
   }
 }
 
+type Handler = (request: unknown, texts: readonly string[]) => unknown
+
 /** The worker's side. */
-export function handleRequests(handle: (request: unknown) => unknown): void {
+export function handleRequests(handle: Handler): void {
   const worker = globalThis as unknown as Worker
-  worker.onmessage = ({ data }: MessageEvent<string>) => {
+  worker.onmessage = ({ data }: MessageEvent<[string, ...string[]]>) => {
     void buildReply(handle, data).then((message) => worker.postMessage(message))
   }
 }
 
-async function buildReply(handle: (request: unknown) => unknown, text: string): Promise<WorkerReply> {
+async function buildReply(handle: Handler, [text, ...texts]: [string, ...string[]]): Promise<WorkerReply> {
   const { id, request } = JSON.parse(text) as { id: number; request: unknown }
   try {
-    return { id, result: await handle(request) }
+    return { id, result: await handle(request, texts) }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     return { id, error: { message: String(error), code } }

@@ -16,6 +16,7 @@ import { replaceBody } from '../media/parse.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
+import { readDocuments } from './documents.ts'
 import { describeRule } from './dry-run.ts'
 
 /** Finds what the guardrails say about a request, and redacts it. Nothing is refused or stored. */
@@ -81,10 +82,16 @@ async function inspectCall(
   call: ModelCall,
   rules: ContentRules,
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
-  const hits = listUnscannable(listOpaqueContent(call), rules)
-  if (!rules.input) return { call, hits }
-  const scanned = await scanTexts(gateway, rules.input, collectTexts(call))
-  return { call: applyEdits(call, scanned.edits), hits: [...hits, ...scanned.hits] }
+  if (!rules.input) return { call, hits: listUnscannable(listOpaqueContent(call), rules) }
+  const documents = await readDocuments(gateway, call)
+  const readable = documents?.call ?? call
+  const opaque = [...listOpaqueContent(readable), ...(documents?.incomplete ?? [])]
+  const scanned = await scanTexts(gateway, rules.input, collectTexts(readable))
+  const edited = applyEdits(readable, scanned.edits)
+  return {
+    call: edited === readable ? call : (documents?.restore(edited) ?? edited),
+    hits: [...listUnscannable(opaque, rules), ...scanned.hits],
+  }
 }
 
 /** What the filters find, and what to redact in each text. */

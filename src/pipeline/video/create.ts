@@ -23,6 +23,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { guardMedia } from '../guard/guard.ts'
+import { recordHits } from '../guard/hits.ts'
 import { serveRequest } from '../inference.ts'
 import { excludeUnfit } from '../media/fit.ts'
 import { parseMediaRequest } from '../media/parse.ts'
@@ -256,6 +257,7 @@ async function recordAccepted(
     firstTokenMs: null,
   })
   await logContent(gateway, request, trace)
+  await recordHits(gateway, request)
   return { ...job, ...changes }
 }
 

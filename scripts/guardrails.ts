@@ -1,0 +1,38 @@
+// Writes docs/guardrails-coverage.md: where content filters look, from the cases that test/guardrails/coverage.test.ts runs.
+import type { CoverageCase, WayIn } from '../test/guardrails/coverage/way-in.ts'
+import { waysIn } from '../test/guardrails/coverage/ways.ts'
+
+export function renderCoveragePage(ways: readonly WayIn[] = waysIn): string {
+  const count = ways.reduce((sum, { cases }) => sum + cases.length, 0)
+  return `# Where content filters look
+
+\`npm run guardrails\` generates this page from the ${count} cases of \`test/guardrails/coverage\`. For each row, \`test/guardrails/coverage.test.ts\` sends a request with a canary in that place, once under a filter that blocks it, once under one that redacts it and once under one that flags it, and checks what the provider receives, what the client is told and which part the hit names. At the end no log line and no row of the database has a canary that was blocked or redacted.
+
+- **Streamed** requests: the first place of each way in that can stream, under each action.
+- **Layers**: every row by the guardrail of a key; the first place of each way in also by those of the organization, the workspace and the member, under each action.
+- What providers send back is not part of this page.
+
+[Guardrails](guardrails.md#what-is-scanned) says what filters cannot read.
+
+${ways.map(renderWay).join('\n\n')}
+`
+}
+
+function renderWay(way: WayIn): string {
+  const [path = ''] = way.path.split('?')
+  return `## ${way.name.charAt(0).toUpperCase()}${way.name.slice(1)}
+
+\`POST ${path}\`${way.stream ? ', streamed and whole' : ''}
+
+| Place | Part in the hit | Block | Redact | Flag |
+|---|---|---|---|---|
+${way.cases.map((planting) => renderCase(way, planting)).join('\n')}`
+}
+
+function renderCase({ isEstimated }: WayIn, { place, part, isNotSent }: CoverageCase): string {
+  const redacted = isEstimated ? 'no provider is asked' : isNotSent ? 'not sent' : 'sent with the label'
+  const flagged = isEstimated ? 'recorded' : 'sent, recorded'
+  return `| ${place} | \`${part}\` | 403, nothing is sent | ${redacted} | ${flagged} |`
+}
+
+if (import.meta.main) await Bun.write('docs/guardrails-coverage.md', renderCoveragePage())

@@ -1,0 +1,17 @@
+import { chatWays } from './chat.ts'
+import { geminiWays } from './gemini.ts'
+import { mediaWays } from './media.ts'
+import { messagesWays } from './messages.ts'
+import { ollamaWays } from './ollama.ts'
+import { responsesWays } from './responses.ts'
+import type { WayIn } from './way-in.ts'
+
+/** Every way in. */
+export const waysIn: WayIn[] = [
+  ...chatWays,
+  ...messagesWays,
+  ...responsesWays,
+  ...geminiWays,
+  ...ollamaWays,
+  ...mediaWays,
+]
