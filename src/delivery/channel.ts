@@ -94,10 +94,14 @@ function readOutcome(
   status: number,
   { headers, bytes }: { headers: Headers; bytes: Uint8Array },
 ): SendOutcome {
+  const body = new TextDecoder().decode(bytes)
+  const failure = channel.exporter.findFailure?.(status, body)
+  if (failure !== undefined)
+    return { kind: 'failed', error: toError(channel, failure), retryAfterMs: parseRetryAfter(headers) }
   if (status >= 200 && status < 300) {
-    const rejection = channel.exporter.findRejection?.(new TextDecoder().decode(bytes))
+    const rejection = channel.exporter.findRejection?.(body)
     if (rejection === undefined) return { kind: 'accepted' }
-    return { kind: 'rejected', error: redactSecrets(channel, rejection).slice(0, maxErrorLength) }
+    return { kind: 'rejected', error: toError(channel, rejection) }
   }
   const error = describeStatus(status)
   if (status === 410) return { kind: 'gone', error }
@@ -111,9 +115,10 @@ function describeStatus(status: number): string {
 }
 
 /** A destination may quote what it was sent. */
-function redactSecrets({ kind, config }: Channel, text: string): string {
-  return listSecretValues(kind, config).reduce(
-    (redacted, secret) => redacted.replaceAll(secret, fullMask),
+function toError({ kind, config }: Channel, text: string): string {
+  const redacted = listSecretValues(kind, config).reduce(
+    (rest, secret) => rest.replaceAll(secret, fullMask),
     text,
   )
+  return redacted.slice(0, maxErrorLength)
 }

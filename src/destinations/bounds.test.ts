@@ -35,13 +35,21 @@ describe('values', () => {
     expect(fitted).toMatchObject({ role: 'user', n: 1, parts: ['short', expect.stringMatching(/^x+\.{3}/)] })
   })
 
-  test('a value of too many parts is replaced', () => {
-    expect(
-      fitJson(
-        Array.from({ length: 1000 }, () => 1),
-        500,
-      ),
-    ).toBe(truncationMarker)
+  test('a list of too many parts keeps its beginning and its end', () => {
+    const messages = Array.from({ length: 10_000 }, (_, index) => ({
+      role: 'user',
+      content: `message ${index}`,
+    }))
+    const fitted = fitJson({ messages }, 64 * 1024) as { messages: unknown[] }
+    expect(measureJson(fitted)).toBeLessThanOrEqual(64 * 1024)
+    expect(fitted.messages[0]).toEqual(messages[0])
+    expect(fitted.messages[500]).toBe(truncationMarker)
+    expect(fitted.messages.at(-1)).toEqual(messages.at(-1))
+  })
+
+  test('a value that cannot be shortened is replaced', () => {
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`name ${index}`, index]))
+    expect(fitJson(many, 500)).toBe(truncationMarker)
   })
 
   test('any JSON value fits, and is unchanged if it did', () => {

@@ -21,18 +21,41 @@ export function fitText(text: string, maxBytes: number): string {
 /** The value, its texts cleaned and the longest ones cut as far as needed for `maxBytes` in JSON. */
 export function fitJson(value: unknown, maxBytes: number): unknown {
   const cleaned = mapTexts(value, (text) => cleanText(preCut(text, maxBytes)))
-  const size = measureJson(cleaned)
-  if (size <= maxBytes) return cleaned
+  if (measureJson(cleaned) <= maxBytes) return cleaned
+  for (const maxItems of listLengths) {
+    const fitted = fitTexts(cutLists(cleaned, maxItems), maxBytes)
+    if (fitted !== undefined) return fitted
+  }
+  return truncationMarker
+}
+
+/** Tried in turn if texts alone cannot be shortened enough. */
+const listLengths = [Number.POSITIVE_INFINITY, 1000, 100, 10]
+
+/** Undefined: too many values to shorten each. */
+function fitTexts(value: unknown, maxBytes: number): unknown {
   const textSizes: number[] = []
-  mapTexts(cleaned, (text) => {
+  mapTexts(value, (text) => {
     textSizes.push(measureJson(text))
     return text
   })
-  const structureSize = textSizes.reduce((rest, textSize) => rest - textSize, size)
+  const structureSize = textSizes.reduce((rest, size) => rest - size, measureJson(value))
   const maxTextBytes = shareBudget(textSizes, maxBytes - structureSize)
-  // Too many values to shorten each.
-  if (maxTextBytes < markerBytes + 2) return truncationMarker
-  return mapTexts(cleaned, (text) => cutText(text, maxTextBytes))
+  if (maxTextBytes < markerBytes + 2) return undefined
+  return mapTexts(value, (text) => cutText(text, maxTextBytes))
+}
+
+/** The beginning and the end of long lists, with a marker between. */
+function cutLists(value: unknown, maxItems: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (!Array.isArray(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, cutLists(member, maxItems)]),
+    )
+  const half = maxItems / 2
+  const items =
+    value.length > maxItems ? [...value.slice(0, half), truncationMarker, ...value.slice(-half)] : value
+  return items.map((item) => cutLists(item, maxItems))
 }
 
 /** A character takes a byte or more: what is certainly too much is dropped before it costs time. */

@@ -56,10 +56,12 @@ test('a URL may have a path', async () => {
 })
 
 test('an error in a response with success is found', () => {
-  const { findRejection } = destination.exporter
-  expect(findRejection?.('')).toBeUndefined()
-  const message = 'Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)'
-  expect(findRejection?.(`{"rows":1}\n${message}\n`)).toBe(message)
+  const { findFailure } = destination.exporter
+  expect(findFailure?.(200, '')).toBeUndefined()
+  const message = 'Code: 241. DB::Exception: Memory limit exceeded at secret. (MEMORY_LIMIT_EXCEEDED)'
+  expect(findFailure?.(200, `{"rows":1}\n${message}\n`)).toBe(
+    'ClickHouse returned error 241 (MEMORY_LIMIT_EXCEEDED).',
+  )
 })
 
 test('the documented table has these columns', async () => {

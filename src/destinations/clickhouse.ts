@@ -46,8 +46,7 @@ export const clickhouse = defineDestination({
       headers: buildHeaders(config),
       body: (await encodeEach(events, (event) => `${JSON.stringify(toTextRow(event))}\n`)).join(''),
     }),
-    // An error after the status line was sent is in the body.
-    findRejection: (body) => /Code: \d+\. DB::Exception: .*/.exec(body)?.[0],
+    findFailure,
   },
 })
 
@@ -73,6 +72,13 @@ function buildInsertUrl(target: string, table: string, events: readonly Generati
     wait_end_of_query: '1',
   }).toString()
   return url.href
+}
+
+/** An error after the status line was sent is in the body. Its message may quote rows, its code and name do not. */
+function findFailure(status: number, body: string): string | undefined {
+  const [, code, message = ''] = /Code: (\d+)\. DB::Exception:(.*)/.exec(body) ?? []
+  if (status !== 200 || code === undefined) return undefined
+  return `ClickHouse returned error ${code}${/ \([A-Z_]+\)/.exec(message)?.[0] ?? ''}.`
 }
 
 /** JSON as text, which every version stores. */

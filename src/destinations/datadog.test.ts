@@ -86,7 +86,7 @@ beforeEach(() => void receiver.requests.splice(0))
 
 const config = { apiKey: 'the-key', mlApp: 'gateway', url: receiver.origin }
 const destination = new TestDestination(datadog, config)
-const accepted = { status: 202, body: '', rejection: undefined }
+const accepted = { status: 202, body: '', failure: undefined }
 
 async function readSpans() {
   return payload.parse(JSON.parse(receiver.requests[0]?.body ?? '')).data.attributes
@@ -246,6 +246,22 @@ test('a span stays below 1 MB', async () => {
   expect(await destination.deliver([event])).toEqual(accepted)
   const { spans } = await readSpans()
   for (const one of spans) expect(measureJson(one)).toBeLessThan(1_000_000)
+})
+
+test('of too many messages, the first and the last are sent', async () => {
+  const messages = Array.from({ length: 50_000 }, (_, index) => ({
+    role: 'user',
+    content: `message ${index}`,
+  }))
+  expect(await destination.deliver([newGenerationEvent({ input: { messages } })])).toEqual(accepted)
+  const [, model] = (await readSpans()).spans
+  const sent = model?.meta.input?.messages ?? []
+  expect(sent).toHaveLength(1001)
+  expect([sent[0], sent[500], sent.at(-1)]).toEqual([
+    { role: 'user', content: 'message 0' },
+    { role: 'user', content: '... [truncated]' },
+    { role: 'user', content: 'message 49999' },
+  ])
 })
 
 test('a repeated delivery is the same request', async () => {

@@ -72,8 +72,8 @@ function buildModelSpan(event: GenerationEvent) {
     name: trace.generationName ?? event.model,
     meta: {
       kind: event.operation === 'embeddings' ? 'embedding' : 'llm',
-      ...(input && { input: { messages: fitJson(readInputMessages(input), partBytes.input) } }),
-      ...(output && { output: { messages: fitJson(readOutputMessages(output), partBytes.output) } }),
+      ...(input && { input: { messages: fitMessages(readInputMessages(input), partBytes.input) } }),
+      ...(output && { output: { messages: fitMessages(readOutputMessages(output), partBytes.output) } }),
       metadata: { ...toMetadata(event.parameters), ...describeModel(event) },
     },
     metrics: omitUndefined({
@@ -177,6 +177,14 @@ function buildTags({ externalUser, identity, provider, model }: GenerationEvent)
   return Object.entries(tags).map(([name, value]) => cleanText(`${name}:${value}`.slice(0, maxTagLength)))
 }
 
+/** The marker of messages that were left out is a message. */
+function fitMessages(messages: unknown[], maxBytes: number): unknown[] {
+  const fitted = fitJson(messages, maxBytes)
+  return (Array.isArray(fitted) ? fitted : [fitted]).map((message) =>
+    typeof message === 'string' ? { role: 'user', content: message } : message,
+  )
+}
+
 /** Values may be numbers, booleans and text. */
 function toMetadata(values: JsonObject): JsonObject {
   const entries = Object.entries(values).filter(([, value]) => value !== null && value !== undefined)
@@ -184,7 +192,8 @@ function toMetadata(values: JsonObject): JsonObject {
     name,
     typeof value === 'object' ? JSON.stringify(value) : value,
   ])
-  return asObject(fitJson(Object.fromEntries(flat), partBytes.metadata)) ?? {}
+  const fitted = fitJson(Object.fromEntries(flat), partBytes.metadata)
+  return asObject(fitted) ?? { truncated: true }
 }
 
 /** Datadog writes the ids of spans in decimal. */

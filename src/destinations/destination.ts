@@ -39,6 +39,8 @@ export interface Exporter<Config = DestinationConfig> {
   ): EgressRequest | Promise<EgressRequest>
   /** What a successful response says against the events; undefined if it accepts all of them. */
   findRejection?(body: string): string | undefined
+  /** What a response of any status says about the destination, and not about the events: they are sent again later. */
+  findFailure?(status: number, body: string): string | undefined
 }
 
 export type DestinationConfig = Record<string, unknown> & { headers?: Record<string, string> }

@@ -45,7 +45,7 @@ export const posthog = defineDestination({
         body: `{"api_key":${JSON.stringify(apiKey)},"batch":[${batch.join(',')}]}`,
       }
     },
-    findRejection,
+    findFailure,
   },
 })
 
@@ -179,13 +179,13 @@ function toChoices(output: unknown): unknown {
   return [{ role: 'assistant', content }]
 }
 
-/** `{"status": 1}` or `{"status": "Ok"}`; over the quota, events are dropped without an error. */
-function findRejection(body: string): string | undefined {
+/** Over the quota, PostHog drops events without an error. */
+function findFailure(status: number, body: string): string | undefined {
+  if (status !== 200) return undefined
   try {
-    const { status, quota_limited } = asObject(JSON.parse(body)) ?? {}
-    if (Array.isArray(quota_limited) && quota_limited.length > 0)
-      return `The quota of the project is used up: ${quota_limited.join(', ')}.`
-    return status === undefined || status === 1 || status === 'Ok' ? undefined : `status: ${String(status)}`
+    const { quota_limited } = asObject(JSON.parse(body)) ?? {}
+    const isLimited = Array.isArray(quota_limited) && quota_limited.length > 0
+    return isLimited ? `The quota of the project is used up: ${quota_limited.join(', ')}.` : undefined
   } catch {
     return undefined
   }

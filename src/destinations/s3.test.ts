@@ -71,6 +71,12 @@ test('only the URL is signed, with the type in a header', async () => {
   expect(JSON.parse(String(body))).toEqual(toEventJson(newGenerationEvent()))
 })
 
+test('status 400 is about the credentials or the region', () => {
+  const { findFailure } = new TestDestination(s3, config).exporter
+  expect(findFailure?.(400, '<Error><Code>ExpiredToken</Code></Error>')).toContain('ExpiredToken')
+  expect(findFailure?.(413, '<Error><Code>EntityTooLarge</Code></Error>')).toBeUndefined()
+})
+
 test('the document has the documented fields', async () => {
   const examples = await readCodeBlocks('docs/destinations/s3.md', 'json')
   const documented = JSON.parse(examples.at(-1) ?? '')

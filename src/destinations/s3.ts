@@ -59,6 +59,9 @@ export const s3 = defineDestination({
       const body = JSON.stringify(toEventJson(event), null, 2)
       return buildPut(config, target, buildKey(config, event), body)
     },
+    // An expired token or a wrong region, for example: the object itself may be anything.
+    findFailure: (status, body) =>
+      status === 400 ? `The storage returned status 400: ${/<Code>(\w+)</.exec(body)?.[1] ?? ''}` : undefined,
   },
 })
 

@@ -29,7 +29,11 @@ const headers = z.object({
 })
 const query = z.union([z.strictObject({}), z.strictObject({ requestId: z.uuid(), retry: z.literal('true') })])
 
-let response = { status: 200, body: { code: '090001', message: 'Statement executed successfully.' } }
+let response: { status: number; body: object } = success()
+function success() {
+  return { status: 200, body: { code: '090001', message: 'Statement executed successfully.' } }
+}
+
 const receiver = startReceiver((request) => {
   if (request.method !== 'POST' || request.path !== '/api/v2/statements')
     return new Response(null, { status: 404 })
@@ -45,7 +49,7 @@ const receiver = startReceiver((request) => {
 afterAll(receiver.stop)
 beforeEach(() => {
   receiver.requests.splice(0)
-  response = { status: 200, body: { code: '090001', message: 'Statement executed successfully.' } }
+  response = success()
 })
 
 const config = { account: 'My_Org-acc', token: 'the-token', database: 'DB', warehouse: 'WH' }
@@ -67,7 +71,7 @@ test('the rows are one bound value of a fixed statement', async () => {
   const events = [newGenerationEvent({ externalUser: hostile }), newPrivateEvent({ id: 'gen_2' })]
   expect(await destination.deliver(events, receiver.origin)).toMatchObject({
     status: 200,
-    rejection: undefined,
+    failure: undefined,
   })
   const { statement, session, rows } = readRequest()
   expect(session).toEqual({ timeout: 30, database: 'DB', schema: 'PUBLIC', warehouse: 'WH' })
@@ -127,16 +131,21 @@ test('a repeated delivery has the same request id, another batch another', async
 })
 
 describe('a response', () => {
-  test('of a statement that is still running is not a success', async () => {
-    response = { status: 202, body: { code: '333334', message: 'Asynchronous execution in progress.' } }
+  test.each([
+    [202, { code: '333334', message: 'In progress.' }, '333334: In progress.'],
+    [422, { code: '002003', sqlState: '42S02', message: 'No such table.' }, '002003: No such table.'],
+    [422, { code: '100069', sqlState: '22P02', message: 'Error parsing JSON' }, undefined],
+    [400, { code: '390400', message: 'Bad request' }, undefined],
+  ])('of status %i with %j is about the destination: %s', async (status, body, failure) => {
+    response = { status, body }
     expect(await destination.deliver([newGenerationEvent()], receiver.origin)).toMatchObject({
-      status: 202,
-      rejection: '333334: Asynchronous execution in progress.',
+      status,
+      failure,
     })
   })
 
   test('that is not JSON is not a success', () => {
-    expect(destination.exporter.findRejection?.('<html>')).toBe('The response is not JSON.')
+    expect(destination.exporter.findFailure?.(200, '<html>')).toBe('The response is not JSON.')
   })
 })
 

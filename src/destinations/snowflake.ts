@@ -1,5 +1,5 @@
 import { deriveUuid } from '../lib/ids.ts'
-import { asObject } from '../lib/json-values.ts'
+import { asObject, type JsonObject } from '../lib/json-values.ts'
 import { buildJsonPost, defineDestination, secretField, textField } from './destination.ts'
 import { encodeEach } from './encode-each.ts'
 import type { GenerationEvent } from './event.ts'
@@ -52,7 +52,7 @@ export const snowflake = defineDestination({
         bindings: { 1: { type: 'TEXT', value: `[${rows.join(',')}]` } },
       })
     },
-    findRejection,
+    findFailure,
   },
 })
 
@@ -101,13 +101,18 @@ function omitNull(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
 }
 
-function findRejection(body: string): string | undefined {
-  let reply: unknown
+/** Errors in the data are of class 22; others, such as a missing table, are not about the events. */
+function findFailure(status: number, body: string): string | undefined {
+  if (status !== 422 && (status < 200 || status > 299)) return undefined
+  const { code, message, sqlState } = parseReply(body)
+  if (code === successCode || (status === 422 && String(sqlState).startsWith('22'))) return undefined
+  return [code, message].filter((part) => typeof part === 'string').join(': ')
+}
+
+function parseReply(body: string): JsonObject {
   try {
-    reply = JSON.parse(body)
+    return asObject(JSON.parse(body)) ?? {}
   } catch {
-    return 'The response is not JSON.'
+    return { message: 'The response is not JSON.' }
   }
-  const { code, message } = asObject(reply) ?? {}
-  return code === successCode ? undefined : `${String(code)}: ${String(message)}`
 }

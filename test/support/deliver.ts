@@ -5,8 +5,8 @@ import { type EgressRequest, sendBuffered } from '../../src/lib/egress-client.ts
 export interface Delivery {
   status: number
   body: string
-  /** What the destination makes of a response with success. */
-  rejection: string | undefined
+  /** What the response says about the destination. */
+  failure: string | undefined
 }
 
 /** A destination with a config, whose requests can be sent to a server on loopback. */
@@ -49,7 +49,7 @@ export class TestDestination {
     const options = { allowPrivate: [host], timeoutMs: 30_000, maxBytes: 1024 * 1024 }
     const { status, bytes } = await sendBuffered({ ...request, url: href }, options)
     const body = new TextDecoder().decode(bytes)
-    return { status, body, rejection: this.exporter.findRejection?.(body) }
+    return { status, body, failure: this.exporter.findFailure?.(status, body) }
   }
 }
 
