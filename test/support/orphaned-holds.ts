@@ -87,7 +87,7 @@ function buildDraft(key: Key, createdAt: string, isByok: boolean): Draft {
       streamed: 1,
       preset_id: null,
       session_id: 'session-1',
-      region: '',
+      region: 'global',
       app_url: null,
       app_title: null,
       external_user: 'somebody',

@@ -34,7 +34,7 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
     trace: buildTrace(draft.id),
     startedAt,
     endedAt,
-    firstTokenAt: firstTokenMs === null ? null : startedAt + firstTokenMs,
+    firstTokenAt: firstTokenMs === null ? null : Math.min(startedAt + firstTokenMs, endedAt),
     region: draft.region as DataRegion,
     requestedModel: draft.requested_model,
     model: target.model,

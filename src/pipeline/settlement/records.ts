@@ -53,7 +53,7 @@ function buildExportStatements(
     const { includesContent } = exportTargets
     const event = buildEvent(settled, {
       key: caller.key,
-      endedAt: at + (settled.end.latency_ms ?? 0),
+      endedAt: Math.max(at, gateway.clock.now()),
       errorMessage: source.error && describeMessage(source.error),
       parameters: readParameters(content.call),
       tools: { declared: content.call.tools?.length ?? 0, called: listCalledTools(source) },
