@@ -3,15 +3,21 @@ import type { ApiKey } from '../../account/keys.ts'
 import type { ModelCall } from '../../call/call.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
 import type { DataRegion } from '../../catalogue/vocabulary.ts'
-import type { EventInput, EventOutput, EventUsage, GenerationEvent } from '../../destinations/event.ts'
+import type {
+  EventInput,
+  EventOutput,
+  EventTrace,
+  EventUsage,
+  GenerationEvent,
+} from '../../destinations/event.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
-import { buildTrace } from './event-trace.ts'
 
 /** What an event has beyond the record of its generation. A generation whose request is gone has little of it. */
 export interface EventDetails {
+  trace: EventTrace
   key: Pick<ApiKey, 'name' | 'hash'>
   /** Milliseconds since the epoch. */
   endedAt: number
@@ -28,10 +34,10 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
   const { draft, target, charge, end } = settled
   const startedAt = Date.parse(draft.created_at)
   const firstTokenMs = end.first_token_ms ?? null
-  const { key, endedAt, errorMessage, parameters, tools, input, output } = details
+  const { trace, key, endedAt, errorMessage, parameters, tools, input, output } = details
   return {
     id: draft.id,
-    trace: buildTrace(draft.id),
+    trace,
     startedAt,
     endedAt,
     firstTokenAt: firstTokenMs === null ? null : Math.min(startedAt + firstTokenMs, endedAt),
