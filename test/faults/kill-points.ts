@@ -47,6 +47,7 @@ if (isMainThread) {
   await watchStreams()
   await watchPostgres()
   await watchVideoJobs()
+  await prepareDeliveries()
   watchThreads()
 } else watchSqlite()
 
@@ -175,6 +176,15 @@ async function watchVideoJobs(): Promise<void> {
     if (String(args[0]).endsWith('/content')) killIfArmed('after a video is downloaded')
     return response
   }, plainFetch)
+}
+
+/** Webhooks receive plain events, and the lease of a dead node ends soon. */
+async function prepareDeliveries(): Promise<void> {
+  const { useListExporter } = await import('../delivery/support.ts')
+  useListExporter()
+  const { deliveryLease } = await import('../../src/delivery/lease.ts')
+  const leaseMs = Number(process.env.HEADGATE_LEASE_MS)
+  if (leaseMs) Object.assign(deliveryLease, { leaseMs, renewMs: leaseMs / 4 })
 }
 
 /** Threads load this too. */

@@ -1,0 +1,101 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { runDeliveries } from '../../src/delivery/worker.ts'
+import { getDestination } from '../../src/destinations/all.ts'
+import { originOf, sealConfig } from '../../src/destinations/config.ts'
+import { newUuid } from '../../src/lib/ids.ts'
+import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import {
+  buildEgressSettings,
+  chat,
+  clearOutbox,
+  createWebhook,
+  deliver,
+  Receiver,
+  useListExporter,
+} from './support.ts'
+
+const receiver = new Receiver()
+const restoreExporter = useListExporter({ maxEvents: 1 })
+afterAll(async () => {
+  restoreExporter()
+  await receiver.stop()
+})
+
+/** More than a workspace may have. */
+async function createWebhooks(server: TestServer, paths: string[]): Promise<void> {
+  const { db, vault } = server.gateway
+  const first = await createWebhook(server, receiver.url(paths[0]))
+  const row = await db
+    .selectFrom('destinations')
+    .selectAll()
+    .where('id', '=', first)
+    .executeTakeFirstOrThrow()
+  const kind = getDestination(row.type)
+  for (const path of paths.slice(1)) {
+    const id = newUuid()
+    const config = { url: receiver.url(path), method: 'POST' }
+    const columns = { ...sealConfig(vault, kind, id, config), secrets_origin: originOf(kind, config) }
+    await db
+      .insertInto('destinations')
+      .values({ ...row, ...columns, id })
+      .execute()
+  }
+}
+
+const paths = Array.from({ length: 50 }, (_, index) => `/d${index}`)
+
+describeOnEachDatabase(
+  'many destinations',
+  (server) => {
+    beforeEach(async () => {
+      await clearOutbox(server())
+      receiver.reset()
+    })
+
+    async function start(count: number): Promise<string[]> {
+      const ids: string[] = []
+      for (let index = 0; index < count; index++) ids.push(await chat(server(), `event ${index}`))
+      await server().gateway.ledger.flush()
+      await runDeliveries(server().gateway)
+      return ids
+    }
+
+    test('R39 one that does not respond changes nothing for 49 others', async () => {
+      await createWebhooks(server(), paths)
+      const dead = Promise.withResolvers<Response>()
+      receiver.respond = ({ path }) =>
+        path === paths[0] ? dead.promise : new Response(null, { status: 200 })
+      const ids = await start(3)
+      // The others are done while the first request to the dead one is in flight.
+      const isDone = () => paths.slice(1).every((path) => receiver.ids(path).length === ids.length)
+      while (!isDone()) await Bun.sleep(5)
+      expect(receiver.ids(paths[0])).toEqual(ids.slice(0, 1))
+      for (const path of paths.slice(1)) expect(receiver.ids(path)).toEqual(ids)
+      dead.resolve(new Response(null, { status: 200 }))
+      await server().gateway.deliveryTasks.idle()
+      await deliver(server())
+      expect(receiver.ids(paths[0])).toEqual(ids)
+    })
+
+    test('R39 49 that do not respond do not delay the one that does', async () => {
+      await createWebhooks(server(), paths)
+      const dead = Promise.withResolvers<Response>()
+      receiver.respond = ({ path }) =>
+        path === paths[49] ? new Response(null, { status: 200 }) : dead.promise.then(() => new Response(null))
+      const ids = await start(3)
+      while (receiver.ids(paths[49]).length < ids.length) await Bun.sleep(5)
+      for (const path of paths.slice(0, 49)) expect(receiver.ids(path).length).toBeLessThanOrEqual(1)
+      dead.resolve(new Response(null, { status: 200 }))
+      await server().gateway.deliveryTasks.idle()
+    })
+
+    test('R39 more destinations than slots: all of them are served', async () => {
+      const many = Array.from({ length: 70 }, (_, index) => `/m${index}`)
+      await createWebhooks(server(), many)
+      const ids = await start(2)
+      for (let round = 0; round < 4; round++) await deliver(server())
+      for (const path of many) expect(receiver.ids(path)).toEqual(ids)
+    })
+  },
+  { settings: buildEgressSettings(receiver) },
+)
