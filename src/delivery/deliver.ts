@@ -2,49 +2,68 @@ import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
 import { type Channel, type SendOutcome, sendEvents } from './channel.ts'
 import { recordAccepted, recordFailure, recordGone, recordRejected } from './outcome.ts'
-import type { DeliveryTarget } from './store.ts'
+import { countAttempts, type DeliveryTarget } from './store.ts'
 
-type FinalOutcome = Exclude<SendOutcome, { kind: 'rejected' }>
+/** How a batch ended: with its last outcome, or without one if the process stops. */
+interface BatchResult {
+  accepted: number
+  last: SendOutcome | null
+}
+
+/** Sends batches at the same time. Returns whether the next ones can be sent. */
+export async function deliverBatches(
+  gateway: Gateway,
+  target: DeliveryTarget,
+  channel: Channel,
+  batches: readonly GenerationEvent[][],
+): Promise<boolean> {
+  const results = await Promise.all(batches.map((batch) => deliverBatch(gateway, target, channel, batch)))
+  const outcomes = results.map(({ last }) => last)
+  const gone = outcomes.find((outcome) => outcome?.kind === 'gone')
+  if (gone) {
+    await recordGone(gateway, target, gone.error)
+    return false
+  }
+  const failed = outcomes.filter((outcome) => outcome?.kind === 'failed')
+  // A destination that accepts nothing is failing, whatever it says about the events.
+  const isRejectingAll = results.every(({ accepted }) => accepted === 0)
+  const failure =
+    failed[0] ?? (isRejectingAll ? outcomes.find((outcome) => outcome?.kind === 'rejected') : undefined)
+  if (failure) {
+    const retryAfterMs = Math.max(0, ...failed.map((outcome) => outcome.retryAfterMs ?? 0))
+    await recordFailure(gateway, target, { error: failure.error, retryAfterMs })
+    return false
+  }
+  return outcomes.every((outcome) => outcome !== null)
+}
 
 /**
  * Sends a batch. One that is rejected is divided until the events that the destination rejects are found: these fail,
- * the others are delivered. Returns whether the next batch can be sent.
+ * the others are delivered.
  */
-export async function deliverEvents(
+async function deliverBatch(
   gateway: Gateway,
   target: DeliveryTarget,
   channel: Channel,
   events: GenerationEvent[],
-): Promise<boolean> {
+): Promise<BatchResult> {
   const waiting = [events]
-  let accepted = 0
-  let rejection = ''
+  const result: BatchResult = { accepted: 0, last: null }
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
-    if (gateway.deliveryTasks.isClosed) return false
-    const outcome = await sendEvents(gateway, channel, batch)
-    if (outcome.kind === 'rejected') {
-      rejection = outcome.error
-      if (batch.length === 1) await recordRejected(gateway, target, batch, rejection)
-      else waiting.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
-    } else {
-      if (!(await recordFinal(gateway, target, batch, outcome))) return false
-      accepted += batch.length
-    }
+    if (gateway.deliveryTasks.isClosed) return { ...result, last: null }
+    result.last = await sendEvents(gateway, channel, batch)
+    if (result.last.kind === 'accepted') {
+      await recordAccepted(gateway, target, batch)
+      result.accepted += batch.length
+    } else if (result.last.kind !== 'rejected') {
+      await countAttempts(
+        gateway.db,
+        target.row.id,
+        batch.map(({ id }) => id),
+      )
+      return result
+    } else if (batch.length === 1) await recordRejected(gateway, target, batch, result.last.error)
+    else waiting.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
   }
-  // A destination that accepts nothing is failing, whatever it says about the events.
-  if (accepted === 0) await recordFailure(gateway, target, [], { error: rejection })
-  return accepted > 0
-}
-
-/** Returns whether the events were accepted. */
-async function recordFinal(
-  gateway: Gateway,
-  target: DeliveryTarget,
-  events: GenerationEvent[],
-  outcome: FinalOutcome,
-): Promise<boolean> {
-  if (outcome.kind === 'accepted') await recordAccepted(gateway, target, events)
-  else if (outcome.kind === 'failed') await recordFailure(gateway, target, events, outcome)
-  else await recordGone(gateway, target, outcome.error)
-  return outcome.kind === 'accepted'
+  return result
 }

@@ -3,7 +3,6 @@ import type { GenerationEvent } from '../destinations/event.ts'
 import { isoNow } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
 import {
-  countAttempts,
   countEvents,
   type DeliveryTarget,
   disableDestination,
@@ -58,16 +57,9 @@ export async function recordRejected(
 export async function recordFailure(
   gateway: Gateway,
   { row, state }: DeliveryTarget,
-  events: readonly GenerationEvent[],
-  { error, retryAfterMs = 0 }: { error: string; retryAfterMs?: number | undefined },
+  { error, retryAfterMs }: { error: string; retryAfterMs: number },
 ): Promise<void> {
   const { db, node, clock, vault } = gateway
-  if (events.length > 0)
-    await countAttempts(
-      db,
-      row.id,
-      events.map(({ id }) => id),
-    )
   const waitMs = Math.max(computeBackoff(state.failures), Math.min(retryAfterMs, maxRetryAfterMs))
   state.failures++
   await updateHeldState(db, row.id, node.id, {

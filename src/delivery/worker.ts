@@ -11,7 +11,7 @@ import { type CompiledGroup, compileRules, matchEvent } from '../destinations/ma
 import { isoNow } from '../lib/clock.ts'
 import { runInSlices, yieldToEventLoop } from '../lib/time-slicer.ts'
 import { type Channel, openChannel } from './channel.ts'
-import { deliverEvents } from './deliver.ts'
+import { deliverBatches } from './deliver.ts'
 import { withLease } from './lease.ts'
 import { recordHold } from './outcome.ts'
 import {
@@ -43,9 +43,9 @@ async function serveDestination(gateway: Gateway, id: string): Promise<void> {
   }
 }
 
-/** Batch after batch, until nothing is left, a batch fails, or others wait for the slot. */
+/** Until nothing is left, a batch fails, or others wait for the slot. */
 async function deliverQueue(gateway: Gateway, id: string): Promise<void> {
-  while (await deliverBatch(gateway, id)) {
+  while (await deliverNext(gateway, id)) {
     if (gateway.deliveryTasks.free > 0) continue
     // The destination that has waited longest is next.
     gateway.deliverySignal.wake()
@@ -53,55 +53,76 @@ async function deliverQueue(gateway: Gateway, id: string): Promise<void> {
   }
 }
 
-/** Returns whether to continue. The settings are read again for every batch. */
-async function deliverBatch(gateway: Gateway, id: string): Promise<boolean> {
+/** Returns whether to continue. The settings are read again every time. */
+async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
   const { db, deliveryTasks } = gateway
   const target = await findTarget(db, id)
   if (!target || deliveryTasks.isClosed) return false
   const { row, isBroadcasting, state } = target
-  if (row.deleted_at !== null || row.enabled === 0 || !isBroadcasting) return dropBatch(gateway, id, row.type)
+  if (row.deleted_at !== null || row.enabled === 0 || !isBroadcasting) return dropNext(gateway, id, row.type)
   if (state.paused === 1) return false
   const channel = openChannel(gateway, row)
   if (typeof channel === 'string') return recordHold(gateway, id, channel)
-  const batch = cutBatch(await listPending(db, id, Math.min(channel.exporter.maxEvents, maxEvents)), channel)
-  if (batch.length === 0) return false
-  const events = await openBatch(gateway, batch, parseExportSettings(row))
-  const excluded = batch.filter(({ event_id }) => !events.has(event_id))
+  // One that has failed is tried with a single batch.
+  const maxBatches = state.failures > 0 ? 1 : parallelBatches
+  const { exporter } = channel
+  const limit = Math.min(exporter.maxEvents * maxBatches, maxEvents)
+  const pending = takeBytes(await listPending(db, id, limit), Math.max(exporter.maxBytes, maxBytes))
+  if (pending.length === 0) return false
+  const events = await openEvents(gateway, pending, parseExportSettings(row))
+  const excluded = pending.filter(({ event_id }) => !events.has(event_id))
   await removeDeliveries(
     db,
     id,
     excluded.map(({ event_id }) => event_id),
   )
-  return events.size === 0 || deliverEvents(gateway, target, channel, [...events.values()])
+  const wanted = pending.filter(({ event_id }) => events.has(event_id))
+  const batches = divide(wanted, exporter)
+    .slice(0, maxBatches)
+    .map((batch) => batch.flatMap(({ event_id }) => events.get(event_id) ?? []))
+  return batches.length === 0 || deliverBatches(gateway, target, channel, batches)
 }
 
-/** Of one request, whatever the destination accepts: each is in memory. */
+/** Requests to one destination at the same time: some kinds take one event in each. */
+const parallelBatches = 8
+/** Of one destination in memory. */
 const maxEvents = 500
+const maxBytes = 4 * 1024 * 1024
 
 /** At least one event, however large. */
-function cutBatch(deliveries: Delivery[], { exporter }: Channel): Delivery[] {
+function takeBytes(deliveries: Delivery[], limit: number): Delivery[] {
   let bytes = 0
   const end = deliveries.findIndex(({ size }, index) => {
     bytes += size
-    return index > 0 && bytes > exporter.maxBytes
+    return index > 0 && bytes > limit
   })
   return end === -1 ? deliveries : deliveries.slice(0, end)
 }
 
+function divide(deliveries: Delivery[], exporter: Channel['exporter']): Delivery[][] {
+  const batches: Delivery[][] = []
+  for (let at = 0; at < deliveries.length; ) {
+    const batch = takeBytes(deliveries.slice(at, at + exporter.maxEvents), exporter.maxBytes)
+    batches.push(batch)
+    at += batch.length
+  }
+  return batches
+}
+
 /** The events that the destination still wants, with what it may receive of them, by id. */
-async function openBatch(
+async function openEvents(
   { db, vault }: Gateway,
-  batch: Delivery[],
+  deliveries: Delivery[],
   settings: ExportSettings,
 ): Promise<Map<string, GenerationEvent>> {
   const groups = compileRules(settings.filterRules)
   const rows = await readEvents(
     db,
-    batch.map(({ event_id }) => event_id),
+    deliveries.map(({ event_id }) => event_id),
   )
   const rowsById = new Map(rows.map((row) => [row.id, row]))
   const events = new Map<string, GenerationEvent>()
-  for (const { event_id, shared_parts } of batch) {
+  for (const { event_id, shared_parts } of deliveries) {
     const row = rowsById.get(event_id)
     if (!row) continue
     await yieldToEventLoop()
@@ -124,7 +145,7 @@ async function isWanted(
 }
 
 /** For a destination that was disabled or deleted while events waited for it. */
-async function dropBatch({ db, metrics }: Gateway, id: string, type: string): Promise<boolean> {
+async function dropNext({ db, metrics }: Gateway, id: string, type: string): Promise<boolean> {
   const pending = await listPending(db, id, maxEvents)
   const dropped = await removeDeliveries(
     db,

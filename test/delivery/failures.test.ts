@@ -276,11 +276,11 @@ describeOnEachDatabase(
       expect(receiver.ids()).toEqual(events)
     })
 
-    test('R39 a stop finishes the batch in flight and begins no other', async () => {
+    test('R39 a stop finishes the requests in flight and begins no other', async () => {
       await createWebhook(server(), receiver.url())
-      const events = await chatTimes(4)
+      const events = await chatTimes(12)
       await server().gateway.ledger.flush()
-      changeExporter({ maxEvents: 2 })
+      changeExporter({ maxEvents: 1 })
       const node = { ...server().gateway, deliveryTasks: new TaskPool(8) }
       let closing: Promise<void> | undefined
       receiver.respond = () => {
@@ -291,10 +291,11 @@ describeOnEachDatabase(
       await node.deliveryTasks.idle()
       await closing
       changeExporter({})
-      expect(receiver.ids()).toEqual(events.slice(0, 2))
-      receiver.reset()
+      const first = receiver.ids()
+      expect(first.length).toBeGreaterThan(0)
+      expect(first.length).toBeLessThan(events.length)
       await deliver(server())
-      expect(receiver.ids()).toEqual(events.slice(2))
+      expect(receiver.ids().toSorted()).toEqual(events.toSorted())
     })
   },
   { settings: buildEgressSettings(receiver) },
