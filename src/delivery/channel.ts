@@ -99,7 +99,7 @@ function readOutcome(
   if (failure !== undefined)
     return { kind: 'failed', error: toError(channel, failure), retryAfterMs: parseRetryAfter(headers) }
   if (status >= 200 && status < 300) {
-    const rejection = channel.exporter.findRejection?.(body)
+    const rejection = findRejection(channel, body)
     if (rejection === undefined) return { kind: 'accepted' }
     return { kind: 'rejected', error: toError(channel, rejection) }
   }
@@ -107,6 +107,15 @@ function readOutcome(
   if (status === 410) return { kind: 'gone', error }
   if (rejectingStatuses.has(status)) return { kind: 'rejected', error }
   return { kind: 'failed', error, retryAfterMs: parseRetryAfter(headers) }
+}
+
+/** A response that cannot be read says nothing against the events. */
+function findRejection({ exporter }: Channel, body: string): string | undefined {
+  try {
+    return exporter.findRejection?.(body)
+  } catch {
+    return undefined
+  }
 }
 
 function describeStatus(status: number): string {

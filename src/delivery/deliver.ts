@@ -6,7 +6,7 @@ import { countAttempts, type DeliveryTarget } from './store.ts'
 
 /** How a batch ended: with its last outcome, or without one if the process stops. */
 interface BatchResult {
-  accepted: number
+  accepted: GenerationEvent[]
   last: SendOutcome | null
 }
 
@@ -18,6 +18,11 @@ export async function deliverBatches(
   batches: readonly GenerationEvent[][],
 ): Promise<boolean> {
   const results = await Promise.all(batches.map((batch) => deliverBatch(gateway, target, channel, batch)))
+  await recordAccepted(
+    gateway,
+    target,
+    results.flatMap(({ accepted }) => accepted),
+  )
   const outcomes = results.map(({ last }) => last)
   const gone = outcomes.find((outcome) => outcome?.kind === 'gone')
   if (gone) {
@@ -26,7 +31,7 @@ export async function deliverBatches(
   }
   const failed = outcomes.filter((outcome) => outcome?.kind === 'failed')
   // A destination that accepts nothing is failing, whatever it says about the events.
-  const isRejectingAll = results.every(({ accepted }) => accepted === 0)
+  const isRejectingAll = results.every(({ accepted }) => accepted.length === 0)
   const failure =
     failed[0] ?? (isRejectingAll ? outcomes.find((outcome) => outcome?.kind === 'rejected') : undefined)
   if (failure) {
@@ -48,14 +53,12 @@ async function deliverBatch(
   events: GenerationEvent[],
 ): Promise<BatchResult> {
   const waiting = [events]
-  const result: BatchResult = { accepted: 0, last: null }
+  const result: BatchResult = { accepted: [], last: null }
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
     if (gateway.deliveryTasks.isClosed) return { ...result, last: null }
     result.last = await sendEvents(gateway, channel, batch)
-    if (result.last.kind === 'accepted') {
-      await recordAccepted(gateway, target, batch)
-      result.accepted += batch.length
-    } else if (result.last.kind !== 'rejected') {
+    if (result.last.kind === 'accepted') result.accepted.push(...batch)
+    else if (result.last.kind !== 'rejected') {
       await countAttempts(
         gateway.db,
         target.row.id,

@@ -1,6 +1,6 @@
 import type { Gateway } from '../app/gateway.ts'
 import {
-  countEvents,
+  countDropped,
   type Delivery,
   listOldest,
   listQueues,
@@ -56,7 +56,7 @@ async function trim(
       bytes -= eventBytes
     }
     const dropped = await removeDeliveries(db, id, surplus)
-    if (dropped > 0) await countEvents(db, id, 'dropped', dropped)
+    await countDropped(db, id, dropped)
     metrics.countDeliveries(type, 'dropped', dropped)
     if (surplus.length < batchSize) return
   }

@@ -2,14 +2,7 @@ import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
 import { isoNow } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
-import {
-  countEvents,
-  type DeliveryTarget,
-  disableDestination,
-  markFailed,
-  removeDeliveries,
-  updateHeldState,
-} from './store.ts'
+import { acknowledge, type DeliveryTarget, disableDestination, markFailed, updateHeldState } from './store.ts'
 
 /** Full jitter: destinations that failed together do not retry together. */
 const backoff = { firstMs: 1000, maxMs: 5 * 60_000, minMs: 100 }
@@ -23,20 +16,11 @@ export async function recordAccepted(
   { row, state }: DeliveryTarget,
   events: readonly GenerationEvent[],
 ): Promise<void> {
-  const { db, node, clock, metrics } = gateway
-  const delivered = await removeDeliveries(
-    db,
-    row.id,
-    events.map(({ id }) => id),
-  )
-  await countEvents(db, row.id, 'delivered', delivered)
-  metrics.countDeliveries(row.type, 'delivered', delivered)
+  const { db, clock, metrics } = gateway
+  if (events.length === 0) return
+  const ids = events.map(({ id }) => id)
+  metrics.countDeliveries(row.type, 'delivered', await acknowledge(db, row.id, ids, isoNow(clock)))
   state.failures = 0
-  await updateHeldState(db, row.id, node.id, {
-    failures: 0,
-    retry_at: null,
-    last_success_at: isoNow(clock),
-  })
 }
 
 /** The destination rejected these events: they are not sent again unless someone asks for it. */

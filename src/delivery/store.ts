@@ -65,14 +65,18 @@ export async function listDueDestinations(db: Db, now: string, limit: number): P
 
 /** False if another node was faster: the update applies only while no node has the lease, by the clock they share. */
 export async function takeLease(db: Db, id: string, { owner, now, until }: Lease): Promise<boolean> {
+  const take = async () => {
+    const { numUpdatedRows } = await db
+      .updateTable('destination_states')
+      .set({ lease_owner: owner, lease_until: until, served_at: now })
+      .where('destination_id', '=', id)
+      .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', now)]))
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+  if (await take()) return true
   await ensureState(db, id)
-  const { numUpdatedRows } = await db
-    .updateTable('destination_states')
-    .set({ lease_owner: owner, lease_until: until, served_at: now })
-    .where('destination_id', '=', id)
-    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', now)]))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return take()
 }
 
 async function ensureState(db: Db, id: string): Promise<void> {
@@ -126,16 +130,12 @@ export async function retryAtOnce(db: Db, id: string, isEnabled: boolean): Promi
     .execute()
 }
 
-export async function countEvents(
-  db: Db,
-  id: string,
-  counter: 'delivered' | 'dropped',
-  count: number,
-): Promise<void> {
+export async function countDropped(db: Db, id: string, count: number): Promise<void> {
+  if (count === 0) return
   await ensureState(db, id)
   await db
     .updateTable('destination_states')
-    .set((eb) => ({ [counter]: eb(counter, '+', count) }))
+    .set((eb) => ({ dropped: eb('dropped', '+', count) }))
     .where('destination_id', '=', id)
     .execute()
 }
@@ -191,13 +191,43 @@ export async function readEvents(db: Db, ids: string[]): Promise<{ id: string; s
 /** Removes deliveries, and the events that no other destination waits for. Returns how many there were. */
 export async function removeDeliveries(db: Db, id: string, eventIds: string[]): Promise<number> {
   if (eventIds.length === 0) return 0
+  const removed = await deleteDeliveries(db, id, eventIds)
+  await discardEvents(db, eventIds)
+  return removed
+}
+
+async function deleteDeliveries(db: Db, id: string, eventIds: string[]): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('outbox_deliveries')
     .where('destination_id', '=', id)
     .where('event_id', 'in', eventIds)
     .executeTakeFirst()
-  await deleteUnreferenced(db, eventIds)
   return Number(numDeletedRows)
+}
+
+/** Not in the transaction of the deliveries: two destinations could wait for each other. What is left is swept. */
+async function discardEvents(db: Db, eventIds: string[]): Promise<void> {
+  await deleteUnreferenced(db, eventIds).catch(() => undefined)
+}
+
+/** The destination has the events. Returns how many there were. */
+export async function acknowledge(db: Db, id: string, eventIds: string[], now: string): Promise<number> {
+  const delivered = await db.transaction().execute(async (tx) => {
+    const count = await deleteDeliveries(tx, id, eventIds)
+    await tx
+      .updateTable('destination_states')
+      .set((eb) => ({
+        delivered: eb('delivered', '+', count),
+        failures: 0,
+        retry_at: null,
+        last_success_at: now,
+      }))
+      .where('destination_id', '=', id)
+      .execute()
+    return count
+  })
+  await discardEvents(db, eventIds)
+  return delivered
 }
 
 async function deleteUnreferenced(db: Db, eventIds: string[]): Promise<void> {

@@ -15,7 +15,7 @@ import { deliverBatches } from './deliver.ts'
 import { withLease } from './lease.ts'
 import { recordHold } from './outcome.ts'
 import {
-  countEvents,
+  countDropped,
   type Delivery,
   findTarget,
   listDueDestinations,
@@ -36,10 +36,16 @@ export async function runDeliveries(gateway: Gateway): Promise<void> {
 
 /** Never throws: what fails is tried again later. */
 async function serveDestination(gateway: Gateway, id: string): Promise<void> {
+  const { log } = gateway
+  const tryDeliver = () =>
+    deliverQueue(gateway, id).catch(async (err: unknown) => {
+      log.warn({ err, destination: id }, 'events could not be sent: they are tried again later')
+      await recordHold(gateway, id, 'The gateway could not send the events. Its log has the reason.')
+    })
   try {
-    await withLease(gateway, id, () => deliverQueue(gateway, id))
+    await withLease(gateway, id, tryDeliver)
   } catch (err) {
-    gateway.log.warn({ err, destination: id }, 'events could not be delivered: they are tried again later')
+    log.warn({ err, destination: id }, 'the state of a destination could not be stored')
   }
 }
 
@@ -111,13 +117,13 @@ function divide(deliveries: Delivery[], exporter: Channel['exporter']): Delivery
 
 /** The events that the destination still wants, with what it may receive of them, by id. */
 async function openEvents(
-  { db, vault }: Gateway,
+  gateway: Gateway,
   deliveries: Delivery[],
   settings: ExportSettings,
 ): Promise<Map<string, GenerationEvent>> {
   const groups = compileRules(settings.filterRules)
   const rows = await readEvents(
-    db,
+    gateway.db,
     deliveries.map(({ event_id }) => event_id),
   )
   const rowsById = new Map(rows.map((row) => [row.id, row]))
@@ -126,12 +132,25 @@ async function openEvents(
     const row = rowsById.get(event_id)
     if (!row) continue
     await yieldToEventLoop()
-    const event = openEvent(vault, row)
+    const event = tryOpenEvent(gateway, row)
     // The stricter of the settings when the request ended and now.
-    if (await isWanted(settings, groups, event))
+    if (event && (await isWanted(settings, groups, event)))
       events.set(event_id, applySettings(event, settings.shared & shared_parts))
   }
   return events
+}
+
+/** Null for one that cannot be decrypted: it must not keep the others back. */
+function tryOpenEvent(
+  { vault, log }: Gateway,
+  row: { id: string; sealed_event: string },
+): GenerationEvent | null {
+  try {
+    return openEvent(vault, row)
+  } catch (err) {
+    log.warn({ err, id: row.id }, 'an event could not be read and is dropped')
+    return null
+  }
 }
 
 async function isWanted(
@@ -152,7 +171,7 @@ async function dropNext({ db, metrics }: Gateway, id: string, type: string): Pro
     id,
     pending.map(({ event_id }) => event_id),
   )
-  await countEvents(db, id, 'dropped', dropped)
+  await countDropped(db, id, dropped)
   metrics.countDeliveries(type, 'dropped', dropped)
   return pending.length === maxEvents
 }

@@ -139,10 +139,14 @@ async function tryRecoverSettlement(
   hold: HoldTable,
   buildStatements: RecoveryStatements,
 ): Promise<Settlement | null> {
+  const settled = tryRecoverGeneration(hold)
+  if (!settled || 'op' in settled) return settled
+  return buildSettlement({ ...settled, meteredIn: null, extraStatements: await buildStatements(settled) })
+}
+
+function tryRecoverGeneration(hold: HoldTable): SettledGeneration | Settlement | null {
   try {
-    const settled = recoverGeneration(hold)
-    const extraStatements = await buildStatements(settled)
-    return buildSettlement({ ...settled, meteredIn: null, extraStatements })
+    return recoverGeneration(hold)
   } catch (error) {
     return error instanceof NewerFormatError ? null : createRelease(hold.id, '')
   }

@@ -95,41 +95,36 @@ export interface DetachedSource {
   errorMessage: string | null
 }
 
-/** As `buildRecordStatements`, for a job, and for a request whose process has ended. */
+/** As `buildRecordStatements`, for a job, and for a request whose process has ended. Throws if a query fails. */
 export async function buildDetachedStatements(
   gateway: Gateway,
   settled: SettledGeneration,
   { input, errorMessage }: DetachedSource,
 ): Promise<Statement[]> {
-  const { db, vault, clock, log } = gateway
+  const { db, vault, clock } = gateway
   const { draft } = settled
-  try {
-    const destinations = await loadExportSettings(db, draft.workspace_id)
-    if (destinations.length === 0) return []
-    const key = (await findKeyById(db, draft.key_id)) ?? { name: '', hash: '' }
-    const facts = {
-      id: draft.id,
-      region: draft.region as DataRegion,
-      keyHash: key.hash,
-      sessionId: draft.session_id,
-    }
-    const targets = selectTargets(destinations, facts)
-    if (!targets) return []
-    const event = buildEvent(settled, {
-      trace: buildTrace(draft.id),
-      key,
-      endedAt: clock.now(),
-      errorMessage,
-      parameters: {},
-      tools: { declared: 0, called: [] },
-      hits: [],
-      input: targets.includesContent ? input : null,
-      output: null,
-    })
-    const owner = { organizationId: draft.organization_id, workspaceId: draft.workspace_id }
-    return buildOutboxStatements(db, vault, owner, targets, event)
-  } catch (err) {
-    log.warn({ err, id: draft.id }, 'failed to queue a generation for its destinations')
-    return []
+  const destinations = await loadExportSettings(db, draft.workspace_id)
+  if (destinations.length === 0) return []
+  const key = (await findKeyById(db, draft.key_id)) ?? { name: '', hash: '' }
+  const facts = {
+    id: draft.id,
+    region: draft.region as DataRegion,
+    keyHash: key.hash,
+    sessionId: draft.session_id,
   }
+  const targets = selectTargets(destinations, facts)
+  if (!targets) return []
+  const event = buildEvent(settled, {
+    trace: buildTrace(draft.id),
+    key,
+    endedAt: clock.now(),
+    errorMessage,
+    parameters: {},
+    tools: { declared: 0, called: [] },
+    hits: [],
+    input: targets.includesContent ? input : null,
+    output: null,
+  })
+  const owner = { organizationId: draft.organization_id, workspaceId: draft.workspace_id }
+  return buildOutboxStatements(db, vault, owner, targets, event)
 }
