@@ -30,9 +30,66 @@ describe('the environment', () => {
     ['HEADGATE_INITIAL_CREDITS', '-5', 'HEADGATE_INITIAL_CREDITS must be an amount'],
     ['HEADGATE_INITIAL_CREDITS', 'lots', 'HEADGATE_INITIAL_CREDITS must be an amount'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be one of'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'must be a URL that starts with http:// or https://'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://a:b@collector', 'must not contain a user name or password'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'ftp://collector', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be'],
   ])('S10 %s=%s fails the start with one message', (name, value, message) => {
     expect(() => readConfig({ [name]: value })).toThrow(ConfigError)
     expect(() => readConfig({ [name]: value })).toThrow(message)
+  })
+
+  test.each([
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'must be one of http/protobuf, http/json, not "grpc".'],
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'no-value', 'must be a list such as name=value'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%zz', 'must be a list such as name=value'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b%0d%0ac', 'must be a list such as name=value'],
+    ['OTEL_TRACES_SAMPLER', 'jaeger_remote', 'OTEL_TRACES_SAMPLER must be one of always_on'],
+    ['OTEL_TRACES_SAMPLER_ARG', '2', 'must be a ratio from 0 to 1 such as 0.1, not "2".'],
+    ['OTEL_TRACES_SAMPLER_ARG', 'half', 'must be a ratio'],
+  ])('S10 %s=%s fails the start where traces are exported', (name, value, message) => {
+    const sampler = { OTEL_TRACES_SAMPLER: 'traceidratio', [name]: value }
+    expect(() => readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector', ...sampler })).toThrow(message)
+    expect(readConfig(sampler).tracing).toBeNull()
+  })
+
+  test('the export of traces has the defaults of OpenTelemetry', () => {
+    expect(readConfig({}).tracing).toBeNull()
+    expect(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/base/' }).tracing).toEqual({
+      endpoint: 'http://collector:4318/base/v1/traces',
+      headers: {},
+      protocol: 'http/protobuf',
+      serviceName: 'headgate',
+      sampler: { isParentBased: true, ratio: 1 },
+    })
+  })
+
+  test('the variables for traces override those for all signals', () => {
+    const { tracing } = readConfig({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces/in?a=1',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Api-Key=a%2Cb, x=1',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x=2==',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+      OTEL_SERVICE_NAME: 'gate',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '.25',
+    })
+    expect(tracing).toEqual({
+      endpoint: 'https://traces/in?a=1',
+      headers: { 'api-key': 'a,b', x: '2==' },
+      protocol: 'http/json',
+      serviceName: 'gate',
+      sampler: { isParentBased: true, ratio: 0.25 },
+    })
+  })
+
+  test('S12 the error about invalid headers does not contain them', () => {
+    const read = () =>
+      readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_HEADERS: 'a=hunter2%zz' })
+    expect(read).toThrow(ConfigError)
+    expect(read).not.toThrow('hunter2')
   })
 
   test('a settings file named in HEADGATE_CONFIG must exist; the default one is optional', () => {

@@ -14,14 +14,46 @@ export interface Config {
   /** USD, a decimal string. */
   initialCredits: string
   logLevel: LogLevel
+  /** Null unless the operator exports the gateway's own traces. */
+  tracing: TracingConfig | null
   /** For `${NAME}` in headgate.yaml and the API key variables of well-known providers. */
   environment: Environment
+}
+
+/** The variables that OpenTelemetry specifies for exporters of traces. */
+export interface TracingConfig {
+  /** The full URL for traces. */
+  endpoint: string
+  headers: Readonly<Record<string, string>>
+  protocol: OtlpProtocol
+  serviceName: string
+  sampler: SamplerConfig
+}
+
+export interface SamplerConfig {
+  /** A request that belongs to a trace of its client is sampled as the client decided. */
+  isParentBased: boolean
+  /** From 0 to 1. */
+  ratio: number
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
+
+const otlpProtocols = ['http/protobuf', 'http/json'] as const
+export type OtlpProtocol = (typeof otlpProtocols)[number]
+
+/** The ratio is that of OTEL_TRACES_SAMPLER_ARG where it is null. */
+const samplers: Record<string, { isParentBased: boolean; ratio: number | null }> = {
+  always_on: { isParentBased: false, ratio: 1 },
+  always_off: { isParentBased: false, ratio: 0 },
+  traceidratio: { isParentBased: false, ratio: null },
+  parentbased_always_on: { isParentBased: true, ratio: 1 },
+  parentbased_always_off: { isParentBased: true, ratio: 0 },
+  parentbased_traceidratio: { isParentBased: true, ratio: null },
+}
 
 /** The message is shown to the operator without a stack. */
 export class ConfigError extends Error {}
@@ -47,6 +79,7 @@ export function readConfig(environment: Environment = process.env): Config {
     secretKey: readSecret('HEADGATE_SECRET_KEY', environment.HEADGATE_SECRET_KEY, 16),
     initialCredits: readAmount('HEADGATE_INITIAL_CREDITS', environment.HEADGATE_INITIAL_CREDITS, '100'),
     logLevel: readLogLevel(environment.LOG_LEVEL),
+    tracing: readTracing(environment),
     environment,
   }
 }
@@ -73,6 +106,90 @@ function readUrl(name: string, text: string | undefined, protocols: string[]): s
   throw new ConfigError(
     `${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}.`,
   )
+}
+
+/** The variables for traces override those for all signals. */
+function readTracing(environment: Environment): TracingConfig | null {
+  const endpoint = readTracesEndpoint(environment)
+  if (endpoint === null) return null
+  const {
+    OTEL_EXPORTER_OTLP_HEADERS: headers,
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: tracesHeaders,
+    OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: tracesProtocol,
+    OTEL_SERVICE_NAME: serviceName,
+  } = environment
+  return {
+    endpoint,
+    headers: {
+      ...readHeaders('OTEL_EXPORTER_OTLP_HEADERS', headers),
+      ...readHeaders('OTEL_EXPORTER_OTLP_TRACES_HEADERS', tracesHeaders),
+    },
+    protocol: tracesProtocol
+      ? readProtocol('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', tracesProtocol)
+      : readProtocol('OTEL_EXPORTER_OTLP_PROTOCOL', protocol),
+    serviceName: serviceName || 'headgate',
+    sampler: readSampler(environment.OTEL_TRACES_SAMPLER, environment.OTEL_TRACES_SAMPLER_ARG),
+  }
+}
+
+function readTracesEndpoint({
+  OTEL_EXPORTER_OTLP_ENDPOINT: base,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces,
+}: Environment): string | null {
+  if (traces) return readExporterUrl('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', traces).href
+  if (!base) return null
+  const url = readExporterUrl('OTEL_EXPORTER_OTLP_ENDPOINT', base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/traces`
+  return url.href
+}
+
+function readExporterUrl(name: string, text: string): URL {
+  const url = new URL(readUrl(name, text, ['http:', 'https:']) ?? text)
+  if (url.username || url.password)
+    throw new ConfigError(`${name} must not contain a user name or password. Use OTEL_EXPORTER_OTLP_HEADERS.`)
+  return url
+}
+
+function readProtocol(name: string, text: string | undefined): OtlpProtocol {
+  if (!text) return 'http/protobuf'
+  const protocol = otlpProtocols.find((known) => known === text)
+  if (protocol) return protocol
+  throw new ConfigError(`${name} must be one of ${otlpProtocols.join(', ')}, not "${text}".`)
+}
+
+/** `name=value,name=value`, percent-encoded. The value is not in the message: headers contain keys. */
+function readHeaders(name: string, text = ''): Record<string, string> {
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '')
+  const headers = pairs.map((pair) => /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(pair))
+  return Object.fromEntries(
+    headers.map((header) => {
+      const value = decodeHeader(header?.[2] ?? '')
+      if (header?.[1] && value !== null) return [header[1].toLowerCase(), value]
+      throw new ConfigError(`${name} must be a list such as name=value,name=value, percent-encoded.`)
+    }),
+  )
+}
+
+function decodeHeader(text: string): string | null {
+  try {
+    const value = decodeURIComponent(text)
+    return /^[\t\x20-\x7e]*$/.test(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function readSampler(name: string | undefined, argument: string | undefined): SamplerConfig {
+  const sampler = samplers[name || 'parentbased_always_on']
+  if (!sampler)
+    throw new ConfigError(
+      `OTEL_TRACES_SAMPLER must be one of ${Object.keys(samplers).join(', ')}, not "${name}".`,
+    )
+  if (sampler.ratio !== null) return { ...sampler, ratio: sampler.ratio }
+  const ratio = /^(?:0|1|0?\.\d{1,15}|1\.0+)$/.test(argument || '1') ? Number(argument || '1') : Number.NaN
+  if (ratio <= 1) return { ...sampler, ratio }
+  throw new ConfigError(`OTEL_TRACES_SAMPLER_ARG must be a ratio from 0 to 1 such as 0.1, not "${argument}".`)
 }
 
 /** Null without a headgate.yaml, unless HEADGATE_CONFIG requires one. */

@@ -18,6 +18,7 @@ import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
 import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
+import { openTracer } from './app/tracing/open-tracer.ts'
 import { operations, pages } from './areas/all.ts'
 import { readOverrides } from './catalogue/store.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -88,6 +89,7 @@ export async function openGateway(
   const responseCache = new ByteCache()
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
+  const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   return {
     config,
     db,
@@ -95,6 +97,7 @@ export async function openGateway(
     log,
     vault,
     metrics,
+    tracer,
     accounts: new AccountCache(db),
     ledger,
     statementWriter: new StatementWriter(db),
@@ -285,6 +288,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   clearTimeout(deadline)
   gateway.scanner.stop()
   gateway.pdfReader.stop()
+  await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)

@@ -26,6 +26,7 @@ import type { RequestSigner } from '../sign-in/request-signer.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
+import type { Tracer } from './tracing/tracer.ts'
 
 /**
  * The components of a running process, passed as the first argument. `settings`, `overrides` and `catalogue` are
@@ -38,6 +39,8 @@ export interface Gateway {
   readonly log: Logger
   readonly vault: Vault
   readonly metrics: Metrics
+  /** Null unless the operator exports traces. */
+  readonly tracer: Tracer | null
   readonly accounts: AccountCache
   readonly ledger: Ledger
   /** For what is stored outside a settlement, by many requests at once. */

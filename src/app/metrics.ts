@@ -147,6 +147,20 @@ export class Metrics {
     }
   }
 
+  registerTraces(exporter: { readonly exportedCount: number; readonly droppedCount: number }): void {
+    new Counter({
+      name: 'headgate_trace_spans_total',
+      help: 'Spans of own traces, by result: exported, or dropped because the queue was full or the export failed.',
+      labelNames: ['result'],
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        this.inc({ result: 'exported' }, exporter.exportedCount)
+        this.inc({ result: 'dropped' }, exporter.droppedCount)
+      },
+    })
+  }
+
   recordCacheLookup(status: 'hit' | 'miss'): void {
     this.#cacheLookups.inc({ status })
   }

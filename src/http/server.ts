@@ -265,10 +265,11 @@ function handleUnknownPath(gateway: Gateway, request: Request): Promise<Response
 async function respondWithEnvelope(
   gateway: Gateway,
   request: Request,
-  operation: Pick<Operation, 'id' | 'inference' | 'encodeError'> | undefined,
+  operation: (Pick<Operation, 'id' | 'inference' | 'encodeError'> & { path?: string }) | undefined,
   work: () => Promise<Response>,
 ): Promise<Response> {
   const startedAt = performance.now()
+  const spans = gateway.tracer?.begin(request, operation)
   const requestId = resolveRequestId(request)
   const encodeError = operation?.inference?.encodeError ?? operation?.encodeError
   const response = await work().catch((error: unknown) =>
@@ -277,11 +278,9 @@ async function respondWithEnvelope(
   response.headers.set('x-request-id', requestId)
   // The name that the Anthropic SDKs read.
   if (encodeError) response.headers.set('request-id', requestId)
-  gateway.metrics.recordRequest(
-    operation?.id ?? 'none',
-    response.status,
-    (performance.now() - startedAt) / 1000,
-  )
+  const seconds = (performance.now() - startedAt) / 1000
+  gateway.metrics.recordRequest(operation?.id ?? 'none', response.status, seconds)
+  spans?.respond(response.status)
   return response
 }
 

@@ -1,4 +1,5 @@
 import type { Gateway } from '../app/gateway.ts'
+import { withSpan } from '../app/tracing/span-recorder.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
@@ -26,7 +27,7 @@ export function serveRequest(
   request: ModelRequest,
   execute: (plan: RoutingPlan) => Promise<Response>,
 ): Promise<Response> {
-  const plan = buildPlan(gateway, request)
+  const plan = withSpan(request, 'route', () => buildPlan(gateway, request))
   const responding = executeRoutable(gateway, request, plan, execute)
   return request.options.wantsMetadata ? withErrorMetadata(request, plan, responding) : responding
 }
@@ -47,9 +48,9 @@ async function replyWithText(
   plan: RoutingPlan,
 ): Promise<Response> {
   const cacheKey = resolveCacheKey(gateway, request)
-  const stored = cacheKey && lookupCache(gateway, cacheKey)
+  const stored = cacheKey && withSpan(request, 'cache lookup', () => lookupCache(gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, plan, stored)
-  const admission = await admit(gateway, request, plan)
+  const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan))
   request.onAdmitted?.()
   const reply = request.content.call.stream ? replyStreamed : replyWhole
   const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request

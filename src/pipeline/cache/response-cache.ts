@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
 import type { Reply, ReplyEvent } from '../../call/event.ts'
 import { replayEvents } from '../../call/replay.ts'
 import { zeroUsage } from '../../call/usage.ts'
@@ -18,6 +19,7 @@ import type { InferenceRequest, ModelRequest, SettledReply } from '../request/in
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildRecordStatements } from '../settlement/records.ts'
+import { recordCachedReply } from '../settlement/reply-span.ts'
 import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settlement/settle.ts'
 import { type CacheableRequest, computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
@@ -187,8 +189,10 @@ export async function settleHit(
   entry: CacheEntry<unknown>,
   records: HitRecords,
 ): Promise<Record<string, string>> {
-  const admission = await admitFree(gateway, request, plan)
-  await settle(gateway, createSettlement(gateway, request, admission, entry, records), request)
+  const admission = await withSpan(request, 'admit', () => admitFree(gateway, request, plan))
+  recordCachedReply(request, entry.target)
+  const settlement = createSettlement(gateway, request, admission, entry, records)
+  await withSpan(request, 'settle', () => settle(gateway, settlement, request))
   const now = gateway.clock.now()
   return {
     'x-service-cache-status': 'HIT',

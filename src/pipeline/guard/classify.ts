@@ -83,6 +83,8 @@ async function buildRequest(
     exportTargets: parsed.exportTargets && { ...parsed.exportTargets, includesContent: false },
     timeLimitMs: gateway.settings.moderation.timeout,
     hits: null,
+    // In the trace of the other request it is part of the guard stage.
+    spans: null,
   }
 }
 

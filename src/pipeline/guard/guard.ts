@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
@@ -15,14 +16,23 @@ export function guardRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): InferenceRequest | Promise<InferenceRequest> {
-  const filtered = guardTokenCount(gateway, parsed)
-  return filtered instanceof Promise || mayBeModerated(filtered)
-    ? moderateFiltered(gateway, filtered)
-    : filtered
+  return withSpan(parsed, 'guard', () => {
+    const filtered = filterRequest(gateway, parsed)
+    return filtered instanceof Promise || mayBeModerated(filtered)
+      ? moderateFiltered(gateway, filtered)
+      : filtered
+  })
 }
 
 /** As `guardRequest`, for a prompt whose tokens are only counted: it is not moderated. */
 export function guardTokenCount(
+  gateway: Gateway,
+  parsed: Unguarded<InferenceRequest>,
+): InferenceRequest | Promise<InferenceRequest> {
+  return withSpan(parsed, 'guard', () => filterRequest(gateway, parsed))
+}
+
+function filterRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): InferenceRequest | Promise<InferenceRequest> {
@@ -32,12 +42,14 @@ export function guardTokenCount(
 }
 
 /** As `guardRequest`, for a task other than text. */
-export async function guardMedia<Call>(
+export function guardMedia<Call>(
   gateway: Gateway,
   parsed: Unguarded<MediaRequest<Call>>,
 ): Promise<MediaRequest<Call>> {
-  assertRegionAllowed(parsed.keyContext.policy, parsed.region)
-  return moderateFiltered(gateway, refuseIfBlocked(gateway, inspectMedia(gateway, parsed)))
+  return withSpan(parsed, 'guard', async () => {
+    assertRegionAllowed(parsed.keyContext.policy, parsed.region)
+    return moderateFiltered(gateway, refuseIfBlocked(gateway, inspectMedia(gateway, parsed)))
+  })
 }
 
 /** A moderation model sees what the filters have left. */

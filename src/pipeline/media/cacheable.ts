@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects/media.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
@@ -36,9 +37,9 @@ export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply 
   return serveRequest(gateway, request, async (routed) => {
     const plan = excludeUnfit(routed, request.media, task)
     const key = resolveCacheKey(gateway, request)
-    const stored = key && lookupCache(gateway, key)
+    const stored = key && withSpan(request, 'cache lookup', () => lookupCache(gateway, key))
     if (stored) return replyFromCache(gateway, request, plan, stored, encodeReply)
-    const admission = await admit(gateway, request, plan)
+    const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan))
     if (!key) return replyWithMedia(gateway, request, admission, task, encodeReply)
     const recorded = recordReply(gateway, request, key, encodeReply)
     return replyWithMedia(gateway, recorded.request, admission, task, recorded.encodeReply)

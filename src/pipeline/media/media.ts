@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
 import { guardMedia } from '../guard/guard.ts'
 import { serveRequest } from '../inference.ts'
@@ -22,7 +23,8 @@ export async function handleMedia<Call, D extends MediaDialect<Call>, Reply>(
 ): Promise<Response> {
   const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task))
   return serveRequest(gateway, request, async (plan) => {
-    const admission = await admit(gateway, request, excludeUnfit(plan, request.media, task))
+    const fit = excludeUnfit(plan, request.media, task)
+    const admission = await withSpan(request, 'admit', () => admit(gateway, request, fit))
     return respond(gateway, request, admission)
   })
 }

@@ -46,6 +46,7 @@ export async function streamMedia<Call, D extends MediaDialect<Call>, Stream ext
 ): Promise<Response> {
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
+  request.spans?.beginStream()
   try {
     const accepted = await dispatchMedia(gateway, request, admission, trace, task)
     trace.firstTokenMs = performance.now() - request.startedAt

@@ -50,15 +50,14 @@ export async function startBackgroundResponse(
   await queue(gateway, owner, id, queued)
   const run = gateway.backgroundRuns.start(id)
   const admitted = Promise.withResolvers<void>()
+  const { url, headers } = incoming.httpRequest
+  const httpRequest = new Request(url, { method: 'POST', headers, signal: run.signal })
+  gateway.tracer?.share(incoming.httpRequest, httpRequest)
   const responding = handleInference(gateway, {
     ...incoming,
     id: generationId,
     body: { ...body, stream: true },
-    httpRequest: new Request(incoming.httpRequest.url, {
-      method: 'POST',
-      headers: incoming.httpRequest.headers,
-      signal: run.signal,
-    }),
+    httpRequest,
     onAdmitted: admitted.resolve,
     store: async (reply) =>
       run.complete() ? [...(await store(reply)), buildUnfinishedDelete(gateway.db, id)] : [],
@@ -72,10 +71,10 @@ export async function startBackgroundResponse(
     throw error
   }
   void runToEnd(gateway, { id, owner, body: queued, input }, run, responding)
-  const headers = { 'x-generation-id': generationId }
-  if (body.stream !== true) return Response.json(queued, { headers })
+  const replyHeaders = { 'x-generation-id': generationId }
+  if (body.stream !== true) return Response.json(queued, { headers: replyHeaders })
   return new Response(followEvents(gateway, run, 0), {
-    headers: { ...buildStreamHeaders(formats.responses), ...headers },
+    headers: { ...buildStreamHeaders(formats.responses), ...replyHeaders },
   })
 }
 

@@ -17,6 +17,7 @@ export async function replyStreamed(
 ): Promise<Response> {
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
+  request.spans?.beginStream()
   const opening = dispatchStream(gateway, request, admission.plan, trace)
   const session = new StreamSession(gateway, request, admission, trace, settle)
   try {

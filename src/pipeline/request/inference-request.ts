@@ -1,5 +1,6 @@
 import type { ExportTargets } from '../../account/outbox.ts'
 import type { KeyContext } from '../../app/account-cache.ts'
+import type { SpanRecorder } from '../../app/tracing/span-recorder.ts'
 import type { ModelCall } from '../../call/call.ts'
 import type { RequestSize } from '../../call/size.ts'
 import type { DataRegion, TaskName } from '../../catalogue/vocabulary.ts'
@@ -81,6 +82,8 @@ export interface ModelRequest {
   startedAt: number
   /** For all attempts together, if it is shorter than the limits of any request. */
   timeLimitMs?: number
+  /** Null if its spans are not read. */
+  spans: SpanRecorder | null
   /** Called after the settlement is durable; must not throw. */
   onSettled: readonly ((settled: SettledReply) => void)[]
   /** Added to those of the reply. */

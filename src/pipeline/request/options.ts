@@ -72,8 +72,8 @@ function findHeader(headers: Headers, names: string[]): string | undefined {
 }
 
 /** Stored with the generation: bounded, and without characters that PostgreSQL rejects. */
-function sanitizeLabel(text: string | null | undefined): string | null {
-  return text ? text.slice(0, maxLabelLength).replaceAll('\0', '').toWellFormed() : null
+export function sanitizeLabel(text: string | null | undefined, maxLength = maxLabelLength): string | null {
+  return text ? text.slice(0, maxLength).replaceAll('\0', '').toWellFormed() : null
 }
 
 /** Labels for records are often values of the request: where a filter changes these, it changes the labels. */

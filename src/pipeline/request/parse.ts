@@ -9,6 +9,7 @@ import type { IncomingRequest, InferenceRequest, ModelRequest, Unguarded } from 
 import { inlineFiles } from './inline-files.ts'
 import { parseOptions } from './options.ts'
 import { expandPreset } from './preset.ts'
+import { recordSpans } from './spans.ts'
 
 export function newGenerationId(): string {
   return `gen-${newTimeOrderedHex()}`
@@ -69,6 +70,7 @@ export function describeRequest(
     id,
     at: gateway.clock.now(),
     startedAt,
+    spans: recordSpans(gateway, httpRequest, startedAt),
     onSettled: [],
     replyHeaders: {},
   }

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
 import type { UsageCost } from '../../call/usage.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
@@ -17,6 +18,7 @@ import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
+import { recordReply } from './reply-span.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
 
 /** The usage and cost of a reply, computed before its end is sent to the client. */
@@ -121,6 +123,7 @@ export function settleOnce(
   return (outcome, extraStatements = []) => {
     const startSettling = async () => {
       recordOutcome(gateway, request, trace, outcome)
+      recordReply(request, trace, outcome)
       await settle(
         gateway,
         createSettlement(gateway, request, admission, trace, outcome, extraStatements),
@@ -132,7 +135,7 @@ export function settleOnce(
       const { status, summary } = outcome
       for (const notify of request.onSettled) notify({ status, summary, candidate, upstreamDialect, dropped })
     }
-    settling ??= startSettling()
+    settling ??= withSpan(request, 'settle', startSettling)
     return settling
   }
 }

@@ -1,3 +1,4 @@
+import type { OpenSpan } from '../../app/tracing/span-recorder.ts'
 import type { DialectName } from '../../catalogue/vocabulary.ts'
 import type { GenerationStatus } from '../../db/generation-table.ts'
 import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
@@ -27,6 +28,9 @@ export interface RequestTrace {
   /** When the last attempt began, and whether its outcome is still to be recorded. */
   attemptStartedAt: number
   isOpen: boolean
+  /** Of the last attempt, and of the reply it led to. */
+  attemptSpan: OpenSpan | null
+  replySpan: OpenSpan | null
   /** Of the current or last attempt. */
   candidate: Candidate | null
   translation: AttemptedTranslation | null
@@ -43,6 +47,8 @@ export function createTrace(startedAt: number, plan: RoutingPlan): RequestTrace 
     attempts: [],
     attemptStartedAt: startedAt,
     isOpen: false,
+    attemptSpan: null,
+    replySpan: null,
     candidate: null,
     translation: null,
     transcript: null,

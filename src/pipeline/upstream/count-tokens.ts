@@ -12,6 +12,7 @@ import type { IncomingRequest, InferenceRequest } from '../request/inference-req
 import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
 import { admitFree } from '../settlement/admit.ts'
+import { propagateTrace } from './attempt-span.ts'
 import { buildUpstreamCall } from './build-call.ts'
 import { ClientDisconnectedError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
@@ -74,6 +75,7 @@ async function requestCount(
   )
   const body = JSON.stringify(Object.fromEntries(counted))
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
+  exchange.traceHeaders = propagateTrace(request)
   exchange.setTimeout(gateway.settings.limits.first_byte)
   try {
     const counting = { ...generation, path: generation.path + suffix, body }

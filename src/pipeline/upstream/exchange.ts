@@ -16,6 +16,10 @@ export class UpstreamExchange {
   #stopping = false
   readonly #client: AbortSignal
   readonly #openExchanges: Gateway['exchanges']
+  /** Of the trace that the request belongs to. */
+  traceHeaders: Readonly<Record<string, string>> | undefined
+  /** Of the upstream's response. */
+  status: number | null = null
   readonly #onClientGone = () => this.#controller.abort()
 
   /** `open` holds the exchanges in progress, so that a shutdown can end them. */

@@ -6,6 +6,7 @@ import type { Candidate } from '../../routing/candidate.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
 import type { AttemptedTranslation, RequestTrace } from '../settlement/trace.ts'
+import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
 import { ClientDisconnectedError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from './failure.ts'
@@ -85,8 +86,11 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
+  beginAttempt(request, trace, candidate, exchange)
   try {
-    return { value: await stages.execute(exchange, candidate, translation) }
+    const value = await stages.execute(exchange, candidate, translation)
+    acceptAttempt(request, trace, exchange)
+    return { value }
   } catch (error) {
     exchange.abort()
     if (!(error instanceof UpstreamError)) throw error
@@ -97,6 +101,7 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
     trace.attempts.push(
       toFailedAttempt(candidate, failure, trace.attemptStartedAt, translation.isPassThrough),
     )
+    failAttempt(trace, failure)
     logFailure(gateway, candidate, error)
     return null
   }

@@ -104,10 +104,12 @@ async function sendSigned(
   const url = baseUrl + path + access.query
   const unsigned: HttpRequest = { method, url, headers: buildHeaders(call), body }
   const signature = await sign(gateway, call, unsigned)
-  const signed = { ...unsigned, headers: { ...unsigned.headers, ...signature } }
+  // Not signed: a proxy may continue the trace with a span of its own.
+  const signed = { ...unsigned, headers: { ...unsigned.headers, ...signature, ...exchange.traceHeaders } }
   const response = await (access.isUserNamed
     ? requestUserNamed(gateway, exchange, signed)
     : requestProvider(exchange, signed))
+  exchange.status = response.status
   if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
   const { reply_bytes } = gateway.settings.limits
   const maxBytes = access.isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes

@@ -12,6 +12,7 @@ import {
   type VideoJob,
 } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
 import type { VideoCall } from '../../call/video.ts'
 import { findModel } from '../../catalogue/lookup.ts'
 import { decodeVideoRequest, measureVideo, toVideoPrompt } from '../../dialects/video/decode.ts'
@@ -36,6 +37,7 @@ import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admit } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
 import { recordOutcome } from '../settlement/observe.ts'
+import { recordReply } from '../settlement/reply-span.ts'
 import { type SettleFn, settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace, type RequestTrace } from '../settlement/trace.ts'
@@ -221,7 +223,7 @@ async function admitJob(
   job: VideoJob,
 ): Promise<Admission> {
   try {
-    return await admit(gateway, request, plan, jobOwner)
+    return await withSpan(request, 'admit', () => admit(gateway, request, plan, jobOwner))
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'unavailable')
       await deleteVideoJob(gateway.db, job.id)
@@ -249,13 +251,15 @@ async function recordAccepted(
     gateway.log.warn({ job: job.id }, 'a video job was taken over while it was submitted: it is not charged')
     throw new GatewayError('unavailable')
   }
-  recordOutcome(gateway, request, trace, {
+  const outcome = {
     status: 'completed',
     charge: zeroCharge,
     summary: null,
     error: null,
     firstTokenMs: null,
-  })
+  } as const
+  recordOutcome(gateway, request, trace, outcome)
+  recordReply(request, trace, outcome)
   await logContent(gateway, request, trace)
   await recordHits(gateway, request)
   return { ...job, ...changes }

@@ -1,0 +1,27 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { createRoot, SpanRecorder } from '../../app/tracing/span-recorder.ts'
+import { readTraceContext } from '../../lib/trace-parent.ts'
+
+/**
+ * The recorder of a request's stages, of which parsing is the first; null unless it is read: by the operator's own export
+ * or, with `isExported`, by a destination.
+ */
+export function recordSpans(
+  gateway: Gateway,
+  httpRequest: Request,
+  startedAt: number,
+  isExported = false,
+): SpanRecorder | null {
+  const own = gateway.tracer?.find(httpRequest) ?? null
+  const spans = own ?? (isExported ? createRecorder(gateway, httpRequest, startedAt) : null)
+  spans?.begin('parse', { startedAt })?.end()
+  return spans
+}
+
+/** Its own span is part of the event, so it is not exported here. */
+function createRecorder({ clock }: Gateway, { headers }: Request, startedAt: number): SpanRecorder {
+  const context = readTraceContext(headers)
+  const isPropagated = context !== null
+  const options = { name: '', attributes: {}, clock, startedAt, isPropagated, sink: null }
+  return new SpanRecorder(createRoot(context), options)
+}

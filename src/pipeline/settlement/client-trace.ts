@@ -1,0 +1,87 @@
+import type { EventTrace, GenerationEvent } from '../../destinations/event.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { estimateJsonLength } from '../../lib/long-json.ts'
+import { readTraceContext } from '../../lib/trace-parent.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { sanitizeLabel } from '../request/options.ts'
+
+type TracedRequest = Pick<ModelRequest, 'id' | 'httpRequest' | 'spans'> & {
+  content: { readonly body: JsonObject }
+}
+
+/**
+ * The trace of a request as destinations receive it, with the spans that have ended. The body's `trace` is more
+ * specific than the header `traceparent`, which a proxy may have added: its ids count where both are sent.
+ */
+export function buildEventTrace({ id, httpRequest, content, spans }: TracedRequest): EventTrace {
+  const { trace_id, trace_name, span_name, generation_name, parent_span_id, ...metadata } =
+    asObject(content.body.trace) ?? {}
+  const root = spans?.root ?? deriveRoot(id, httpRequest.headers)
+  const traceId = toHexId(trace_id, traceIdDigits)
+  const parentSpanId = toHexId(parent_span_id, spanIdDigits)
+  // The client's span of another trace is no parent in this one.
+  const isClientTrace = traceId === null || traceId === root.traceId
+  return {
+    traceId: traceId ?? root.traceId,
+    spanId: root.spanId,
+    parentSpanId: parentSpanId ?? (isClientTrace ? root.parentSpanId : null),
+    traceName: readLabel(trace_name),
+    spanName: readLabel(span_name),
+    generationName: readLabel(generation_name),
+    metadata: limitMetadata(metadata),
+    spans: spans ? [...spans.spans] : [],
+  }
+}
+
+const maxUserLength = 128
+
+/** The client's own identifiers, as long as they may be in a trace. */
+export function readTraceLabels({
+  options: { sessionId, user },
+}: Pick<ModelRequest, 'options'>): Pick<GenerationEvent, 'sessionId' | 'externalUser'> {
+  return { sessionId: sanitizeLabel(sessionId), externalUser: sanitizeLabel(user, maxUserLength) }
+}
+
+const traceIdDigits = 32
+const spanIdDigits = 16
+
+/** The same for every attempt to export the request. */
+function deriveRoot(id: string, headers: Headers): Pick<EventTrace, 'traceId' | 'spanId' | 'parentSpanId'> {
+  const context = readTraceContext(headers)
+  const digits = sha256(id)
+  return {
+    traceId: context?.traceId ?? digits.slice(0, traceIdDigits),
+    spanId: digits.slice(traceIdDigits, traceIdDigits + spanIdDigits),
+    parentSpanId: context?.spanId ?? null,
+  }
+}
+
+/** An id of another form is hashed, so that requests with the same id are in one trace. */
+function toHexId(value: unknown, digits: number): string | null {
+  const text = readLabel(value)
+  if (text === null) return null
+  const hex = text.toLowerCase()
+  const isHexId = hex.length === digits && /^[0-9a-f]+$/.test(hex) && /[^0]/.test(hex)
+  return isHexId ? hex : sha256(text).slice(0, digits)
+}
+
+function readLabel(value: unknown): string | null {
+  return sanitizeLabel(asString(value))
+}
+
+const maxMetadataEntries = 64
+const maxMetadataLength = 1024
+
+/** Longer texts are cut, larger objects and lists are left out. */
+function limitMetadata(metadata: JsonObject): JsonObject {
+  const entries = Object.entries(metadata)
+    .slice(0, maxMetadataEntries)
+    .map(([name, value]) => [sanitizeLabel(name) ?? '', limitValue(value)] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+function limitValue(value: unknown): unknown {
+  if (typeof value === 'string') return sanitizeLabel(value, maxMetadataLength) ?? ''
+  return estimateJsonLength(value) <= maxMetadataLength ? value : undefined
+}

@@ -1,0 +1,69 @@
+import type { SpanAttributes } from '../../app/tracing/span-recorder.ts'
+import { countCompletionTokens, countPromptTokens } from '../../call/usage.ts'
+import type { TaskName } from '../../catalogue/vocabulary.ts'
+import type { UpstreamTarget } from '../../ledger/draft.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { Outcome, RequestTrace } from './trace.ts'
+
+/** Before its settlement: ends the spans of the last attempt and of the reply, and describes the request. */
+export function recordReply(request: ModelRequest, trace: RequestTrace, outcome: Outcome): void {
+  const { spans } = request
+  if (!spans) return
+  const { candidate, attemptSpan, replySpan } = trace
+  const { error, status, charge, summary } = outcome
+  const problem = error?.code ?? summary?.failure?.kind ?? (status === 'completed' ? null : status)
+  endAttempt(trace, problem)
+  replySpan?.end(problem)
+  const { usage } = charge
+  spans.describe(
+    {
+      ...describeGeneration(request),
+      ...(candidate && describeTarget(candidate.model.id, candidate.endpoint.provider.slug)),
+      ...(attemptSpan && {
+        'gen_ai.usage.input_tokens': countPromptTokens(usage),
+        'gen_ai.usage.output_tokens': countCompletionTokens(usage),
+      }),
+    },
+    problem,
+  )
+  spans.endStream()
+}
+
+/** The attempt of a whole reply ended when the reply was there; that of a stream ends now. */
+function endAttempt(
+  { attemptSpan, replySpan, startedAt, firstTokenMs }: RequestTrace,
+  problem: string | null,
+) {
+  if (!attemptSpan) return
+  if (firstTokenMs === null) return attemptSpan.end(problem, replySpan?.startedAt)
+  const waitedMs = startedAt + firstTokenMs - attemptSpan.startedAt
+  attemptSpan.describe({ 'gen_ai.response.time_to_first_chunk': waitedMs / 1000 })
+  attemptSpan.end(problem)
+}
+
+/** A reply of the response cache costs no tokens. */
+export function recordCachedReply(
+  request: ModelRequest,
+  { model, provider }: Pick<UpstreamTarget, 'model' | 'provider'>,
+): void {
+  request.spans?.describe({
+    ...describeGeneration(request),
+    ...describeTarget(model, provider),
+    'headgate.cache.hit': true,
+  })
+}
+
+/** Operation names of the GenAI semantic conventions; a task they do not name has its own. */
+const operationNames: Partial<Record<TaskName, string>> = { text: 'chat' }
+
+function describeGeneration({ id, format, content }: ModelRequest): SpanAttributes {
+  return {
+    'gen_ai.operation.name': operationNames[format.task] ?? format.task,
+    'headgate.generation_id': id,
+    'gen_ai.request.stream': content.call.stream,
+  }
+}
+
+function describeTarget(model: string, provider: string): SpanAttributes {
+  return { 'gen_ai.request.model': model, 'gen_ai.provider.name': provider }
+}
