@@ -38,14 +38,7 @@ export const fieldNames = {
 export type CallField = keyof typeof fieldNames
 
 /** Fields of the API that this gateway accepts and does not implement. */
-const unimplementedFields = [
-  'plugins',
-  'transforms',
-  'stop_server_tools_when',
-  'max_tool_calls',
-  'debug',
-  'trace',
-]
+const unimplementedFields = ['plugins', 'transforms', 'stop_server_tools_when', 'max_tool_calls', 'debug']
 
 /** Plugins with an effect. */
 const implementedPlugins: readonly unknown[] = ['moderation']

@@ -46,6 +46,37 @@ describeOnEachDatabase(
       expect(await db.selectFrom('outbox_events').selectAll().execute()).toEqual([])
       expect(await db.selectFrom('outbox_deliveries').selectAll().execute()).toEqual([])
     })
+
+    test('an event has the whole trace of its request, as the client named it', async () => {
+      await createWebhook(server(), receiver.url())
+      const trace = {
+        trace_id: 'conversation 7',
+        trace_name: 'Support',
+        generation_name: 'Answer',
+        tier: 'gold',
+      }
+      for (const stream of [false, true])
+        await chat(server(), 'Hello', { stream, trace, user: 'u'.repeat(200) })
+      await deliver(server())
+      const [first, second] = receiver.events()
+      for (const event of [first, second]) {
+        const { spans, spanId } = event?.trace ?? { spans: [], spanId: '' }
+        expect(spans.map(({ name }) => name)).toEqual([
+          ...['parse', 'guard', 'route', 'admit', 'attempt sandbox', 'reply'],
+        ])
+        for (const span of spans) expect(span.parentSpanId).toBe(spanId)
+        expect(event?.trace).toMatchObject({
+          parentSpanId: null,
+          traceName: 'Support',
+          generationName: 'Answer',
+          metadata: { tier: 'gold' },
+        })
+        expect(event?.externalUser).toHaveLength(128)
+      }
+      expect(first?.trace.traceId).toMatch(/^[0-9a-f]{32}$/)
+      expect(second?.trace.traceId).toBe(first?.trace.traceId ?? '')
+      expect(second?.trace.spanId).not.toBe(first?.trace.spanId ?? '')
+    })
   },
   { settings: buildEgressSettings(receiver) },
 )

@@ -129,8 +129,8 @@ describeOnEachDatabase('POST /embeddings on the sandbox', (server) => {
   })
 
   test('fields that are not implemented are reported', async () => {
-    const { headers } = await embed(server(), { input: 'a', trace: { trace_id: 't' } })
-    expect(headers.get('x-headgate-dropped')).toBe('trace')
+    const { headers } = await embed(server(), { input: 'a', debug: { echo_upstream_body: true } })
+    expect(headers.get('x-headgate-dropped')).toBe('debug')
   })
 
   test('an identical request is served from the cache, for nothing', async () => {

@@ -73,9 +73,9 @@ describeOnEachDatabase('POST /quote for tasks other than text', (server) => {
       'input:',
     )
     const strict = { 'x-headgate-strict': 'true' }
-    const body = { model: 'sandbox/embedder', input: 'a', trace: { trace_id: 't' } }
+    const body = { model: 'sandbox/embedder', input: 'a', debug: { echo_upstream_body: true } }
     const { data } = (await quote('embeddings', body, strict)).body
     expect(data).toMatchObject({ would: 'be_refused' })
-    expect(data.refusal.error.message).toContain('trace')
+    expect(data.refusal.error.message).toContain('debug')
   })
 })

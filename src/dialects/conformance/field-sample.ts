@@ -18,7 +18,7 @@ export const schema = { type: 'object', properties: { q: { type: 'string' } }, r
 
 /** Fields for routing, sessions, presets, the response cache and the form of the reply, read by the pipeline. */
 export const pipelineFields = [
-  ...['model', 'models', 'provider', 'route', 'session_id', 'stream', 'preset', 'fallbacks'],
+  ...['model', 'models', 'provider', 'route', 'session_id', 'trace', 'stream', 'preset', 'fallbacks'],
   ...['cache_enabled', 'cache_ttl_seconds'],
 ]
 
@@ -27,7 +27,6 @@ export const unimplementedSamples = {
   stop_server_tools_when: {
     used: { stop_server_tools_when: [{ type: 'step_count_is', step_count: 2 }] },
   },
-  trace: { used: { trace: { trace_id: 't' } } },
 }
 
 export const commonSamples = {

@@ -126,6 +126,7 @@ function withoutAuto<T extends string>(value: T | null | undefined): Exclude<T, 
 /** Fields of the OpenAI format that others have no equivalent of. */
 const nativeFields = new Set(['style', 'moderation', 'input_fidelity', 'safety_identifier'])
 const knownFields = new Set([
+  'trace',
   ...Object.keys(imageOptionFields),
   'model',
   'prompt',

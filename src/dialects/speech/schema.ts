@@ -77,7 +77,4 @@ const fields = {
 export const speechRequest = z.looseObject(fields).meta({ id: 'SpeechRequest' })
 export type SpeechRequest = z.output<typeof speechRequest>
 
-/** All fields that have an effect: tracing has none yet. */
-export const effectiveFields: ReadonlySet<string> = new Set(
-  Object.keys(fields).filter((name) => name !== 'trace'),
-)
+export const effectiveFields: ReadonlySet<string> = new Set(Object.keys(fields))

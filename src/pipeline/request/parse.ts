@@ -54,23 +54,18 @@ export function describeRequest(
 ): RequestDescription {
   const { caller, region, httpRequest, id = newGenerationId() } = incoming
   const options = parseOptions(body, httpRequest.headers, keyContext.defaultModel)
+  const { destinations } = keyContext
+  const facts = { id, region, keyHash: caller.key.hash, sessionId: options.sessionId }
+  const exportTargets = destinations.length === 0 ? null : selectTargets(destinations, facts)
   return {
     keyContext,
     options,
-    exportTargets:
-      keyContext.destinations.length === 0
-        ? null
-        : selectTargets(keyContext.destinations, {
-            id,
-            region,
-            keyHash: caller.key.hash,
-            sessionId: options.sessionId,
-          }),
+    exportTargets,
     logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region }),
     id,
     at: gateway.clock.now(),
     startedAt,
-    spans: recordSpans(gateway, httpRequest, startedAt),
+    spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
     onSettled: [],
     replyHeaders: {},
   }

@@ -10,7 +10,7 @@ export function recordSpans(
   gateway: Gateway,
   httpRequest: Request,
   startedAt: number,
-  isExported = false,
+  isExported: boolean,
 ): SpanRecorder | null {
   const own = gateway.tracer?.find(httpRequest) ?? null
   const spans = own ?? (isExported ? createRecorder(gateway, httpRequest, startedAt) : null)

@@ -1,17 +1,92 @@
 import type { EventTrace } from '../../destinations/event.ts'
 import { sha256 } from '../../lib/crypto.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { estimateJsonLength } from '../../lib/long-json.ts'
+import { readTraceContext, type TraceContext } from '../../lib/trace-parent.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { sanitizeLabel } from '../request/options.ts'
 
-/** The trace of a generation; the same whenever it is built. */
-export function buildTrace(generationId: string): EventTrace {
+type TracedRequest = Pick<ModelRequest, 'id' | 'httpRequest' | 'spans'> & {
+  content: { readonly body: JsonObject }
+}
+
+/**
+ * The trace of a request as destinations receive it, with the spans that have ended. The body's `trace` is more
+ * specific than the header `traceparent`, which a proxy may have added: its ids count where both are sent.
+ */
+export function buildEventTrace({ id, httpRequest, content, spans }: TracedRequest): EventTrace {
+  const { trace_id, trace_name, span_name, generation_name, parent_span_id, ...metadata } =
+    asObject(content.body.trace) ?? {}
+  const root = spans?.root ?? deriveRoot(id, readTraceContext(httpRequest.headers))
+  const traceId = toHexId(trace_id, traceIdDigits)
+  const parentSpanId = toHexId(parent_span_id, spanIdDigits)
+  // The client's span of another trace is no parent in this one.
+  const isClientTrace = traceId === null || traceId === root.traceId
+  return {
+    traceId: traceId ?? root.traceId,
+    spanId: root.spanId,
+    parentSpanId: parentSpanId ?? (isClientTrace ? root.parentSpanId : null),
+    traceName: readLabel(trace_name),
+    spanName: readLabel(span_name),
+    generationName: readLabel(generation_name),
+    metadata: limitMetadata(metadata),
+    spans: spans ? [...spans.spans] : [],
+  }
+}
+
+/** The trace of a generation whose request is gone; the same whenever it is built. */
+export function deriveTrace(generationId: string): EventTrace {
+  const names = { traceName: null, spanName: null, generationName: null }
+  return { ...deriveRoot(generationId, null), ...names, metadata: {}, spans: [] }
+}
+
+const maxUserLength = 128
+
+/** The end user, as long as it may be in a trace. */
+export function limitUser(user: string | null): string | null {
+  return sanitizeLabel(user, maxUserLength)
+}
+
+const traceIdDigits = 32
+const spanIdDigits = 16
+
+function deriveRoot(
+  generationId: string,
+  context: TraceContext | null,
+): Pick<EventTrace, 'traceId' | 'spanId' | 'parentSpanId'> {
   const digits = sha256(generationId)
   return {
-    traceId: digits.slice(0, 32),
-    spanId: digits.slice(32, 48),
-    parentSpanId: null,
-    traceName: null,
-    spanName: null,
-    generationName: null,
-    metadata: {},
-    spans: [],
+    traceId: context?.traceId ?? digits.slice(0, traceIdDigits),
+    spanId: digits.slice(traceIdDigits, traceIdDigits + spanIdDigits),
+    parentSpanId: context?.spanId ?? null,
   }
+}
+
+/** An id of another form is hashed, so that requests with the same id are in one trace. */
+function toHexId(value: unknown, digits: number): string | null {
+  const text = readLabel(value)
+  if (text === null) return null
+  const hex = text.toLowerCase()
+  const isHexId = hex.length === digits && /^[0-9a-f]+$/.test(hex) && /[^0]/.test(hex)
+  return isHexId ? hex : sha256(text).slice(0, digits)
+}
+
+function readLabel(value: unknown): string | null {
+  return sanitizeLabel(asString(value))
+}
+
+const maxMetadataEntries = 64
+const maxMetadataLength = 1024
+
+/** Longer texts are cut, larger objects and lists are left out. */
+function limitMetadata(metadata: JsonObject): JsonObject {
+  const entries = Object.entries(metadata)
+    .slice(0, maxMetadataEntries)
+    .map(([name, value]) => [sanitizeLabel(name) ?? '', limitValue(value)] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+function limitValue(value: unknown): unknown {
+  if (typeof value === 'string') return sanitizeLabel(value, maxMetadataLength) ?? ''
+  return estimateJsonLength(value) <= maxMetadataLength ? value : undefined
 }

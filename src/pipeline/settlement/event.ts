@@ -14,6 +14,7 @@ import { usdFromNanos } from '../../ledger/money.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
+import { limitUser } from './event-trace.ts'
 
 /** What an event has beyond the record of its generation. A generation whose request is gone has little of it. */
 export interface EventDetails {
@@ -54,7 +55,7 @@ export function buildEvent(settled: SettledGeneration, details: EventDetails): G
     tools,
     usage: toEventUsage(charge.usage),
     sessionId: draft.session_id,
-    externalUser: draft.external_user,
+    externalUser: limitUser(draft.external_user),
     input,
     output,
     cost: {

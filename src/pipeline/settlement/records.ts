@@ -19,7 +19,7 @@ import {
   readOutput,
 } from './content-log.ts'
 import { buildEvent, readParameters } from './event.ts'
-import { buildTrace } from './event-trace.ts'
+import { buildEventTrace, deriveTrace } from './event-trace.ts'
 
 /** What is recorded of a request besides its generation. */
 export interface RecordSource extends ContentSource {
@@ -53,7 +53,7 @@ function buildExportStatements(
   try {
     const { includesContent } = exportTargets
     const event = buildEvent(settled, {
-      trace: buildTrace(request.id),
+      trace: buildEventTrace(request),
       key: caller.key,
       endedAt: Math.max(at, gateway.clock.now()),
       errorMessage: source.error && describeMessage(source.error),
@@ -115,7 +115,7 @@ export async function buildDetachedStatements(
   const targets = selectTargets(destinations, facts)
   if (!targets) return []
   const event = buildEvent(settled, {
-    trace: buildTrace(draft.id),
+    trace: deriveTrace(draft.id),
     key,
     endedAt: clock.now(),
     errorMessage,
