@@ -1,7 +1,47 @@
+import { type Selectable, sql } from 'kysely'
+import { z } from 'zod'
 import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
+import type { GuardrailHitTable } from '../db/schema.ts'
 import { newUuid } from '../lib/ids.ts'
 import type { GuardrailHit } from '../policy/content-rules.ts'
+import { layerNames } from '../policy/effective.ts'
+import { filterActions } from '../policy/guardrail.ts'
+
+export type HitRow = Selectable<GuardrailHitTable>
+
+/** What a rule found, as records show it. */
+export const hitRecord = z
+  .strictObject({
+    rule: z
+      .string()
+      .describe(
+        'The slug of a built-in filter, the label of a custom filter (or the start of its pattern), or the name of another rule.',
+      ),
+    action: z.enum(filterActions),
+    enforced: z.boolean().describe('false if the rule was only recorded: a dry run.'),
+    direction: z.enum(['input', 'output']),
+    part: z.string().describe('Where: a kind of content, or the name of the rule.'),
+    role: z.string().nullable().describe('Whose message; null outside of messages.'),
+    count: z.int().describe('The number of matches.'),
+    kinds: z.array(z.string()).describe('What a filter of several kinds recognised.'),
+    layers: z.array(z.enum(layerNames)).describe('The guardrails that have the rule.'),
+  })
+  .meta({ id: 'GuardrailHit' })
+
+export function toHitRecord(row: HitRow): z.input<typeof hitRecord> {
+  return {
+    rule: row.rule,
+    action: row.action,
+    enforced: row.enforced === 1,
+    direction: row.direction,
+    part: row.part,
+    role: row.role,
+    count: row.count,
+    kinds: JSON.parse(row.kinds),
+    layers: JSON.parse(row.layers),
+  }
+}
 
 /** The request that the hits are of. */
 export interface HitOwner {
@@ -9,6 +49,7 @@ export interface HitOwner {
   organizationId: string
   workspaceId: string
   keyId: number
+  userId: string | null
   createdAt: string
 }
 
@@ -32,6 +73,7 @@ function toRow(owner: HitOwner, hit: GuardrailHit) {
     organization_id: owner.organizationId,
     workspace_id: owner.workspaceId,
     key_id: owner.keyId,
+    user_id: owner.userId,
     generation_id: owner.generationId,
     // PostgreSQL has no text with a NUL.
     rule: hit.rule.replaceAll('\0', ''),
@@ -60,4 +102,58 @@ export function mergeHits(hits: readonly GuardrailHit[]): GuardrailHit[] {
 
 function addHit(known: GuardrailHit, { count, kinds }: GuardrailHit): GuardrailHit {
   return { ...known, count: known.count + count, kinds: [...new Set([...known.kinds, ...kinds])] }
+}
+
+/** The hits of one request, in a fixed order. */
+export async function listHitsOf(db: Db, organizationId: string, generationId: string): Promise<HitRow[]> {
+  // The organization is not part of the condition, or the planner may choose its index.
+  const rows = await db
+    .selectFrom('guardrail_hits')
+    .selectAll()
+    .where('generation_id', '=', generationId)
+    .execute()
+  return rows
+    .filter((row) => row.organization_id === organizationId)
+    .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+}
+
+/** Hits of an organization, or of one of its keys, from a time on and before another. */
+export interface HitScope {
+  organizationId: string
+  keyId: number | null
+  from: string | null
+  to: string | null
+}
+
+/** The place of a hit in a list. */
+export type HitPosition = Pick<HitRow, 'created_at' | 'id'>
+
+/** Few enough that other requests do not wait for a query. */
+const walkBatchSize = 500
+
+/** In batches, newest first, beginning behind a position. */
+export async function* walkHits(
+  db: Db,
+  { organizationId, keyId, from, to }: HitScope,
+  start: HitPosition | null,
+): AsyncGenerator<HitRow[]> {
+  const owned =
+    keyId === null
+      ? db.selectFrom('guardrail_hits').selectAll().where('organization_id', '=', organizationId)
+      : db.selectFrom('guardrail_hits').selectAll().where('key_id', '=', keyId)
+  for (let position = start; ; ) {
+    const rows: HitRow[] = await owned
+      .$if(from !== null, (query) => query.where('created_at', '>=', from ?? ''))
+      .$if(to !== null, (query) => query.where('created_at', '<', to ?? ''))
+      .$if(position !== null, (query) =>
+        query.where(sql<boolean>`(created_at, id) < (${position?.created_at}, ${position?.id})`),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(walkBatchSize)
+      .execute()
+    if (rows.length > 0) yield rows
+    if (rows.length < walkBatchSize) return
+    position = rows.at(-1) ?? null
+  }
 }

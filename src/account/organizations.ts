@@ -35,6 +35,7 @@ export async function createOrganization(
     id: newId('org'),
     name: input.name,
     is_operator: input.isOperator ?? 0,
+    privacy_locked: 0 as const,
     created_at: isoNow(clock),
   }
   await db.insertInto('organizations').values(organization).execute()

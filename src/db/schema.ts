@@ -23,6 +23,7 @@ export interface Schema {
   signin_links: SigninLinkTable
   sessions: SessionTable
   files: FileTable
+  allowed_phrases: AllowedPhraseTable
   guardrails: GuardrailTable
   guardrail_hits: GuardrailHitTable
   guardrail_keys: GuardrailKeyTable
@@ -71,6 +72,8 @@ export interface OrganizationTable {
   name: string
   /** The first organization runs the installation: its management keys may call operator operations. */
   is_operator: Flag
+  /** Privacy settings may not be weakened: see `account/privacy-lock.ts`. */
+  privacy_locked: Generated<Flag>
   created_at: string
 }
 
@@ -350,6 +353,8 @@ export interface GuardrailHitTable {
   organization_id: string
   workspace_id: string
   key_id: number
+  /** The member who created the key. */
+  user_id: string | null
   /** Of the request; a refused request has no record. */
   generation_id: string
   /** The slug of a detector, the label of a custom filter, or the field of another rule. */
@@ -365,6 +370,17 @@ export interface GuardrailHitTable {
   /** JSON arrays: the kinds a detector recognised, and the layers whose rule it is. */
   kinds: string
   layers: string
+  created_at: string
+}
+
+/** A phrase that is no injection, for all keys of the organization. */
+export interface AllowedPhraseTable {
+  id: string
+  organization_id: string
+  phrase: string
+  /** In lower case: unique. */
+  folded: string
+  created_by: string | null
   created_at: string
 }
 

@@ -1,5 +1,6 @@
 import type { BuiltinRule, CustomRule, FilterHit } from '../filters/filter-set.ts'
 import type { RuleSet } from '../filters/scanner.ts'
+import { sha256 } from '../lib/crypto.ts'
 import type {
   EffectiveModeration,
   EffectivePolicy,
@@ -70,7 +71,8 @@ function buildRuleSet(
     customs: [...enforced.customs, ...recorded.customs],
     allowedPhrases,
   }
-  return rules.builtins.length + rules.customs.length === 0 ? null : { key: JSON.stringify(rules), rules }
+  if (rules.builtins.length + rules.customs.length === 0) return null
+  return { key: sha256(JSON.stringify(rules)), rules }
 }
 
 function listRules(

@@ -177,7 +177,9 @@ function unionLists(lists: LayerValues<string[]>): DeniedItem[] {
 function mergeBuiltins(lists: LayerValues<BuiltinFilter[]>): EffectiveBuiltin[] {
   return groupFilters(lists, (filter) => filter.slug).map((group) => {
     const { slug, scope: side } = group.strictest
-    const scope = findWidestScope(group.all.flatMap(({ value }) => value.scan_scope ?? []))
+    // Replies have no messages to select.
+    const scopes = side === 'input' ? group.all.flatMap(({ value }) => value.scan_scope ?? []) : []
+    const scope = findWidestScope(scopes)
     return {
       slug,
       action: group.strictest.action,
@@ -225,7 +227,8 @@ function groupFilters<F extends { action: FilterAction; scope?: FilterScope }>(
   })
 }
 
-function directionsOf(scope: FilterScope = 'input'): FilterDirection[] {
+/** The sides that a filter reads. */
+export function directionsOf(scope: FilterScope = 'input'): FilterDirection[] {
   return scope === 'both' ? ['input', 'output'] : [scope]
 }
 

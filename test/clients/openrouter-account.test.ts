@@ -63,8 +63,11 @@ describe('the account API with the OpenRouter SDK', () => {
         allowedModels: ['lab/chat'],
         limitUsd: 3,
         resetInterval: 'daily',
+        contentFilterBuiltins: [{ slug: 'email', action: 'redact' }],
+        contentFilters: [{ pattern: 'lab-[0-9]+', action: 'flag' }],
       },
     })
+    expect(data.contentFilterBuiltins).toEqual([{ slug: 'email', action: 'redact', label: '[EMAIL]' }])
     const { id } = data
     expect((await guardrails.get({ id })).data.name).toBe('Only labs')
     const changed = await guardrails.update({ id, updateGuardrailRequest: { description: 'For tests' } })

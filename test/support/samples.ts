@@ -380,6 +380,8 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(await createGuardrailPath(call, 'members'), { member_user_ids: [tenant.owner.id] }),
   unassignGuardrailMembers: async (_, call) =>
     ownedSample(await createGuardrailPath(call, 'members/remove'), { member_user_ids: ['user_unknown'] }),
+  listGuardrailHits: fixedSample('/guardrails/hits'),
+  summarizeGuardrailHits: fixedSample('/guardrails/hits/summary'),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 
   listObservabilityDestinations: fixedSample('/observability/destinations'),

@@ -218,6 +218,7 @@ describeOnEachDatabase(
             flag: 'capped',
             billed_units: [{ billable: 'output_image', unit: 'image', quantity: 2, variants: ['1024x1024'] }],
             dropped: ['top_k'],
+            guardrail_hits: [],
           },
         })
       })

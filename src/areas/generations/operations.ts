@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { listHitsOf } from '../../account/guardrail-hits.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Caller } from '../../pipeline/request/authenticate.ts'
@@ -43,8 +44,11 @@ const getGeneration = defineOperation({
   handle: async ({ gateway, caller, query }) => {
     const row = await findGeneration(gateway.db, ownerOf(caller), query.id)
     if (!row) throw generationNotFoundError()
-    const appId = await findAppId(gateway.db, row.organization_id, row.app_url)
-    return { data: toGenerationRecord(gateway.catalogue, row, appId) }
+    const [appId, hits] = await Promise.all([
+      findAppId(gateway.db, row.organization_id, row.app_url),
+      listHitsOf(gateway.db, row.organization_id, row.id),
+    ])
+    return { data: toGenerationRecord(gateway.catalogue, row, { appId, hits }) }
   },
 })
 

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
+import { type HitRow, hitRecord, toHitRecord } from '../../account/guardrail-hits.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
@@ -77,6 +78,7 @@ const detailsRecord = z
       .array(billedUnits)
       .describe('What was billed by another unit than the token: images, seconds, characters, searches.'),
     dropped: z.array(z.string()).describe("Fields of the request that the provider's format cannot carry."),
+    guardrail_hits: z.array(hitRecord).describe('What the guardrails found, without the text they found.'),
   })
   .meta({ id: 'GenerationDetails' })
   .describe('An extension: details that only this server reports.')
@@ -142,7 +144,7 @@ type GenerationRecord = z.input<typeof generationRecord>
 export function toGenerationRecord(
   catalogue: Catalogue,
   row: GenerationRow,
-  appId: number | null,
+  { appId, hits }: { appId: number | null; hits: readonly HitRow[] },
 ): GenerationRecord {
   const cost = usdFromNanos(row.cost_nanos)
   return {
@@ -179,7 +181,7 @@ export function toGenerationRecord(
     http_referer: row.app_url,
     origin: originOf(row.app_url) ?? '',
     user_agent: row.user_agent,
-    headgate: toDetails(row),
+    headgate: toDetails(row, hits),
   }
 }
 
@@ -264,7 +266,7 @@ function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number
   return usdFromNanos(cost(uncached).prompt - cost(usage).prompt)
 }
 
-function toDetails(row: GenerationRow): z.input<typeof detailsRecord> {
+function toDetails(row: GenerationRow, hits: readonly HitRow[]): z.input<typeof detailsRecord> {
   return {
     status: row.status,
     error_code: row.error_code,
@@ -283,5 +285,6 @@ function toDetails(row: GenerationRow): z.input<typeof detailsRecord> {
     flag: row.flag,
     billed_units: readUnits(row),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
+    guardrail_hits: hits.map(toHitRecord),
   }
 }

@@ -10,7 +10,7 @@ import { minUsd, usdAmount } from '../../ledger/money.ts'
 import { requireFields } from '../../lib/schema-rules.ts'
 import { builtinFilters, customFilters } from './filters.ts'
 import { encodeModeration, moderationBody } from './moderation.ts'
-import { resetInterval } from './record.ts'
+import { resetInterval, unscannableAction } from './record.ts'
 
 /** The columns a request can set. */
 export type GuardrailSettings = Omit<
@@ -53,6 +53,11 @@ const settingFields = {
   enforce_zdr_vendor_c: choice,
   enforce_zdr_vendor_d: choice,
   enforce_zdr_other: choice,
+  dry_run: z
+    .boolean()
+    .optional()
+    .describe('An extension: if true, the guardrail only records what it would do. Defaults to false.'),
+  unscannable_content: unscannableAction.nullish(),
 }
 
 export const createBody = z
@@ -83,6 +88,8 @@ export function toChanges(
     ...(body.include_byok_in_budgets !== undefined && {
       include_byok_in_budgets: toFlag(body.include_byok_in_budgets),
     }),
+    ...(body.dry_run !== undefined && { dry_run: toFlag(body.dry_run) }),
+    ...(body.unscannable_content !== undefined && { unscannable_content: body.unscannable_content }),
     ...toListChanges(body, gateway.catalogue),
     ...(body.moderation !== undefined && { moderation: encodeModeration(gateway, body.moderation) }),
     ...toSwitchChanges(body),

@@ -25,13 +25,34 @@ describeOnEachDatabase('Content filters', (server) => {
     })
 
     test('E15 what is returned can be sent back', async () => {
-      const content_filter_builtins = detectorSlugs.map((slug) => ({ slug, action: 'block' }))
+      const content_filter_builtins = [
+        ...detectorSlugs.map((slug) => ({ slug, action: 'block' })),
+        ...detectorSlugs.map((slug) => ({ slug, action: 'redact', scope: 'output' })),
+      ]
       const { body } = await create({ content_filter_builtins })
       const { id, content_filter_builtins: returned } = body.data
       const again = await server().call('PATCH', `/guardrails/${id}`, {
         body: { content_filter_builtins: returned },
       })
       expect(again.body.data.content_filter_builtins).toEqual(returned)
+    })
+
+    test('the scope is shown only where it was sent', async () => {
+      const filters = [
+        { slug: 'email', action: 'flag' },
+        { slug: 'phone', action: 'flag', scope: 'input' },
+        { slug: 'email', action: 'redact', scope: 'output' },
+        { slug: 'regex-prompt-injection', action: 'block', scope: 'output' },
+        { slug: 'secrets', action: 'block', scope: 'both' },
+      ]
+      const { body } = await create({ content_filter_builtins: filters })
+      expect(body.data.content_filter_builtins).toEqual([
+        { slug: 'email', action: 'flag', label: '[EMAIL]' },
+        { slug: 'phone', action: 'flag', scope: 'input', label: '[PHONE]' },
+        { slug: 'email', action: 'redact', scope: 'output', label: '[EMAIL]' },
+        { slug: 'regex-prompt-injection', action: 'block', scope: 'output', label: '[PROMPT_INJECTION]' },
+        { slug: 'secrets', action: 'block', scope: 'both', label: '[SECRET]' },
+      ])
     })
 
     test.each([
@@ -61,6 +82,20 @@ describeOnEachDatabase('Content filters', (server) => {
           { slug: 'email', action: 'block' },
         ],
         'content_filter_builtins.1.slug',
+      ],
+      [
+        'a slug twice for prompts',
+        [
+          { slug: 'email', action: 'flag', scope: 'both' },
+          { slug: 'email', action: 'block' },
+        ],
+        'content_filter_builtins.1.slug',
+      ],
+      ['scope unknown', [{ slug: 'email', action: 'flag', scope: 'all' }], 'content_filter_builtins.0.scope'],
+      [
+        'scan_scope of replies',
+        [{ slug: 'regex-prompt-injection', action: 'flag', scope: 'output', scan_scope: 'user_only' }],
+        'content_filter_builtins.0.scan_scope',
       ],
       ['R12 unknown field', [{ slug: 'email', action: 'flag', level: 3 }], 'content_filter_builtins.0.level'],
       ['not a list', { slug: 'email', action: 'flag' }, 'content_filter_builtins'],
@@ -125,6 +160,35 @@ describeOnEachDatabase('Content filters', (server) => {
       expect(large.body.error.message).toStartWith(
         'content_filters.12.pattern: exceeds the maximum total size',
       )
+    })
+
+    test('S13 patterns of replies have a smaller size in all', async () => {
+      const filters = (scope: string | undefined, count: number) =>
+        create({
+          content_filters: Array.from({ length: count }, () => ({
+            pattern: 'x{500}',
+            action: 'flag',
+            scope,
+          })),
+        })
+      expect((await filters('output', 3)).status).toBe(201)
+      expect((await filters(undefined, 10)).status).toBe(201)
+      for (const scope of ['output', 'both']) {
+        const { status, body } = await filters(scope, 4)
+        expect(status).toBe(400)
+        expect(body.error.message).toBe(
+          'content_filters.3.pattern: the patterns with scope output or both exceed their maximum total size of 2000; simplify or remove some, or use the scope input',
+        )
+      }
+    })
+
+    test('a custom filter shows its scope where it was sent', async () => {
+      const content_filters = [
+        { pattern: 'a', action: 'flag', label: null },
+        { pattern: 'b', action: 'flag', label: null, scope: 'both' },
+      ]
+      const { body } = await create({ content_filters })
+      expect(body.data.content_filters).toEqual(content_filters)
     })
 
     test.each([

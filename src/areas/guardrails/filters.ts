@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { PatternBudget } from '../../lib/pattern.ts'
+import { estimateProgramSize, PatternBudget } from '../../lib/pattern.ts'
 import { ifThen } from '../../lib/schema-rules.ts'
+import { directionsOf } from '../../policy/effective.ts'
 import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../policy/guardrail.ts'
-import { builtinSlug, filterAction, scanScope } from './record.ts'
+import { builtinSlug, filterAction, filterScope, scanScope } from './record.ts'
 
 const maxLabelLength = 100
 const maxFilters = 100
@@ -11,37 +12,52 @@ const maxFilters = 100
 const maxPatternCharacters = 100_000
 const maxPatternSize = 110_000
 
+/** For the patterns of replies together, which run on every piece of a stream. */
+const maxReplyPatternSize = 2000
+
 const builtinInput = z
   .strictObject({
     slug: builtinSlug,
     action: filterAction,
-    scan_scope: scanScope.optional().describe(`Only for ${scopedBuiltin}. Defaults to all_messages.`),
+    scan_scope: scanScope
+      .optional()
+      .describe(`Only for ${scopedBuiltin}, for prompts. Defaults to all_messages.`),
+    scope: filterScope.optional(),
     label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored.' }),
   })
   .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
     path: ['scan_scope'],
     error: `is only for ${scopedBuiltin}`,
   })
-  .meta({
-    override: ifThen({ required: ['scan_scope'] }, { properties: { slug: { const: scopedBuiltin } } }),
+  .refine(({ scope, scan_scope }) => scan_scope === undefined || scope !== 'output', {
+    path: ['scan_scope'],
+    error: 'selects messages of prompts: it cannot be combined with the scope output',
   })
-  .transform(({ slug, action, scan_scope = 'all_messages' }): BuiltinFilter => {
-    return slug === scopedBuiltin ? { slug, action, scan_scope } : { slug, action }
+  .meta({
+    override: ifThen(
+      { required: ['scan_scope'] },
+      { properties: { slug: { const: scopedBuiltin }, scope: { not: { const: 'output' } } } },
+    ),
+  })
+  .transform(({ slug, action, scan_scope = 'all_messages', scope }): BuiltinFilter => {
+    const isScoped = slug === scopedBuiltin && scope !== 'output'
+    return { slug, action, ...(isScoped && { scan_scope }), ...(scope && { scope }) }
   })
 
 export const builtinFilters = z
   .array(builtinInput)
   .max(maxFilters)
   .superRefine((filters, context) => {
-    const slugs = new Set<string>()
-    for (const [index, { slug }] of filters.entries()) {
-      if (slugs.has(slug)) {
+    const sides = new Set<string>()
+    for (const [index, { slug, scope }] of filters.entries()) {
+      const own = directionsOf(scope).map((direction) => `${slug} ${direction}`)
+      if (own.some((side) => sides.has(side))) {
         context.addIssue({ code: 'custom', path: [index, 'slug'], message: `${slug} is sent twice` })
       }
-      slugs.add(slug)
+      for (const side of own) sides.add(side)
     }
   })
-  .describe('Each slug at most once.')
+  .describe('Each slug at most once for prompts, and once for replies.')
 
 const customInput = z
   .strictObject({
@@ -53,17 +69,29 @@ const customInput = z
       .describe('A regular expression without lookaround and backreferences.'),
     action: filterAction,
     label: z.string().max(maxLabelLength).nullish().describe('The text that replaces a match.'),
+    scope: filterScope.optional(),
   })
-  .transform(({ pattern, action, label = null }): CustomFilter => ({ pattern, action, label }))
+  .transform(
+    ({ pattern, action, label = null, scope }): CustomFilter => ({
+      pattern,
+      action,
+      label,
+      ...(scope && { scope }),
+    }),
+  )
 
 export const customFilters = z.array(customInput).max(maxFilters).superRefine(validatePatterns)
 
 function validatePatterns(filters: CustomFilter[], context: z.RefinementCtx): void {
   const budget = new PatternBudget({ characters: maxPatternCharacters, size: maxPatternSize })
-  for (const [index, { pattern }] of filters.entries()) {
-    const message = budget.findProblem(pattern)
+  let replySize = 0
+  for (const [index, { pattern, scope }] of filters.entries()) {
+    if (directionsOf(scope).includes('output')) replySize += estimateProgramSize(pattern)
+    const message = budget.findProblem(pattern) ?? (replySize > maxReplyPatternSize ? replySizeProblem : null)
     if (message === null) continue
     context.addIssue({ code: 'custom', path: [index, 'pattern'], message })
     return
   }
 }
+
+const replySizeProblem = `the patterns with scope output or both exceed their maximum total size of ${maxReplyPatternSize}; simplify or remove some, or use the scope input`

@@ -58,6 +58,8 @@ describeOnEachDatabase('Guardrails', (server) => {
     limit_usd: null,
     reset_interval: null,
     include_byok_in_budgets: false,
+    dry_run: false,
+    unscannable_content: null,
     ...Object.fromEntries(
       Object.keys(everything)
         .slice(4)
@@ -79,9 +81,10 @@ describeOnEachDatabase('Guardrails', (server) => {
     })
 
     test('R12 every field that is sent is what a later GET returns', async () => {
-      const { id } = await create(everything)
+      const extensions = { dry_run: true, unscannable_content: 'block' }
+      const { id } = await create({ ...everything, ...extensions })
       const { body } = await server().call('GET', `/guardrails/${id.toUpperCase()}`)
-      expect(body.data).toMatchObject(everything)
+      expect(body.data).toMatchObject({ ...everything, ...extensions })
     })
 
     test('403 for a workspace of another organization', async () => {

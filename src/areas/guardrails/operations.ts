@@ -17,6 +17,7 @@ import { type GuardrailRow, parseGuardrail } from '../../policy/guardrail.ts'
 import { assignmentOperations } from './assignments.ts'
 import { createBody, toChanges, updateBody, validateBudget } from './body.ts'
 import { guardrailNotFoundError, idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
+import { hitOperations } from './hits.ts'
 import { policyOperations } from './policy.ts'
 import { guardrailRecord, toGuardrailRecord } from './record.ts'
 import {
@@ -147,6 +148,7 @@ export const guardrailOperations = [
   deleteGuardrailOperation,
   ...assignmentOperations,
   ...policyOperations,
+  ...hitOperations,
 ]
 
 /** Creates the row of a default guardrail on its first change; concurrent first changes share one row. */

@@ -27,15 +27,17 @@ describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
           guardrail_id: ids(tenant).organization,
           configured: false,
           name: `Organization ${tenant.organization.id}`,
+          dry_run: false,
         },
         {
           layer: 'workspace',
           guardrail_id: ids(tenant).workspace,
           configured: false,
           name: `Workspace ${tenant.workspace.id} Default`,
+          dry_run: false,
         },
-        { layer: 'member', guardrail_id: null, configured: false, name: null },
-        { layer: 'key', guardrail_id: null, configured: false, name: null },
+        { layer: 'member', guardrail_id: null, configured: false, name: null, dry_run: false },
+        { layer: 'key', guardrail_id: null, configured: false, name: null, dry_run: false },
       ],
     })
   })
@@ -160,6 +162,42 @@ describeOnEachDatabase('GET /keys/{hash}/policy', (server) => {
     expect(await regions({})).toEqual(['us'])
     expect(await regions({ workspace_id })).toBeNull()
     expect(await regions({ creator_user_id: other })).toBeNull()
+  })
+
+  test('rules of a dry run are listed apart, and each layer says whether it is one', async () => {
+    const tenant = await createTenant(server().gateway, 'Trial')
+    const call = (method: string, path: string, body?: unknown) =>
+      server().call(method, path, { key: tenant.managementKey, body })
+    await call('PATCH', `/guardrails/${ids(tenant).organization}`, {
+      unscannable_content: 'allow',
+      content_filter_builtins: [{ slug: 'email', action: 'redact', scope: 'both' }],
+    })
+    await call('PATCH', `/guardrails/${ids(tenant).workspace}`, {
+      dry_run: true,
+      unscannable_content: 'block',
+      allowed_models: ['sandbox/echo'],
+    })
+    const { data } = (await call('GET', `/keys/${sha256(tenant.inferenceKey)}/policy`)).body
+    expect(data.unscannable_content).toEqual({ value: 'allow', layers: ['organization'] })
+    expect(data.allowed_models).toEqual({ values: null, layers: [] })
+    expect(data.content_filter_builtins.map(({ scope }: { scope: string }) => scope)).toEqual([
+      'input',
+      'output',
+    ])
+    expect(data.dry_run).toMatchObject({
+      unscannable_content: { value: 'block', layers: ['workspace'] },
+      allowed_models: { values: ['sandbox/echo'], layers: ['workspace'] },
+      content_filter_builtins: [],
+    })
+    expect(data.layers.map(({ dry_run }: { dry_run: boolean }) => dry_run)).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ])
+    await call('PATCH', `/guardrails/${ids(tenant).workspace}`, { dry_run: false })
+    const enforced = (await call('GET', `/keys/${sha256(tenant.inferenceKey)}/policy`)).body.data
+    expect(enforced).toMatchObject({ dry_run: null, unscannable_content: { value: 'block' } })
   })
 
   test('for a management key, only the guardrail of the organization applies', async () => {

@@ -10,6 +10,7 @@ import {
   type Budget,
   computeEffectivePolicy,
   type EffectivePolicy,
+  type EffectiveRules,
   type Layer,
   type Layers,
   layerNames,
@@ -17,7 +18,7 @@ import {
 import { zdrGroups } from '../../policy/guardrail.ts'
 import { loadLayers } from '../../policy/store.ts'
 import { effectiveModeration } from './moderation.ts'
-import { builtinSlug, filterAction, resetInterval, scanScope } from './record.ts'
+import { builtinSlug, filterAction, resetInterval, scanScope, unscannableAction } from './record.ts'
 
 const layer = z.enum(layerNames)
 const layers = z.array(layer).describe('The layers that set this.')
@@ -55,41 +56,52 @@ const layerRecord = z.strictObject({
   guardrail_id: z.uuid().nullable().describe('null if no guardrail is assigned.'),
   configured: z.boolean().describe('Whether the layer has any setting.'),
   name: z.string().nullable(),
+  dry_run: z.boolean().describe('Whether its guardrail is only recorded.'),
 })
+
+const ruleFields = {
+  allowed_data_regions: restrictionSchema(z.enum(dataRegions)),
+  allowed_models: restrictionSchema(z.string()),
+  allowed_providers: restrictionSchema(z.string()),
+  ignored_models: denied,
+  ignored_providers: denied,
+  content_filter_builtins: z.array(
+    z.strictObject({
+      slug: builtinSlug,
+      action: filterAction,
+      scan_scope: scanScope.optional(),
+      scope: filterDirection,
+      label: z.string(),
+      sources,
+    }),
+  ),
+  content_filters: z.array(
+    z.strictObject({
+      pattern: z.string(),
+      action: filterAction,
+      label: z.string().nullable(),
+      scope: filterDirection,
+      sources,
+    }),
+  ),
+  moderation: z.array(effectiveModeration(layer)).describe('Each rule applies.'),
+  enable_free_model_publication: choice,
+  enable_free_model_training: choice,
+  enable_paid_model_training: choice,
+  enforce_zdr: z.record(z.enum(zdrGroups), enforced).describe('Zero data retention, by vendor.'),
+  budgets: z.array(budget).describe('The budgets; a request must fit into each of them.'),
+  unscannable_content: z.strictObject({ value: unscannableAction, layers }),
+}
+
+const rulesRecord = z.strictObject(ruleFields).meta({ id: 'PolicyRules' })
 
 const policyRecord = z
   .strictObject({
     key_hash: z.string(),
-    allowed_data_regions: restrictionSchema(z.enum(dataRegions)),
-    allowed_models: restrictionSchema(z.string()),
-    allowed_providers: restrictionSchema(z.string()),
-    ignored_models: denied,
-    ignored_providers: denied,
-    content_filter_builtins: z.array(
-      z.strictObject({
-        slug: builtinSlug,
-        action: filterAction,
-        scan_scope: scanScope.optional(),
-        scope: filterDirection,
-        label: z.string(),
-        sources,
-      }),
-    ),
-    content_filters: z.array(
-      z.strictObject({
-        pattern: z.string(),
-        action: filterAction,
-        label: z.string().nullable(),
-        scope: filterDirection,
-        sources,
-      }),
-    ),
-    moderation: z.array(effectiveModeration(layer)).describe('Each rule applies.'),
-    enable_free_model_publication: choice,
-    enable_free_model_training: choice,
-    enable_paid_model_training: choice,
-    enforce_zdr: z.record(z.enum(zdrGroups), enforced).describe('Zero data retention, by vendor.'),
-    budgets: z.array(budget).describe('The budgets; a request must fit into each of them.'),
+    ...ruleFields,
+    dry_run: rulesRecord
+      .nullable()
+      .describe('The rules of guardrails with dry_run, which are only recorded; null if there are none.'),
     layers: z.array(layerRecord),
   })
   .meta({ id: 'KeyPolicy' })
@@ -123,23 +135,31 @@ function toPolicyRecord(
 ): z.input<typeof policyRecord> {
   return {
     key_hash: key.hash,
-    allowed_data_regions: policy.allowed_data_regions,
-    allowed_models: policy.allowed_models,
-    allowed_providers: policy.allowed_providers,
-    ignored_models: policy.ignored_models,
-    ignored_providers: policy.ignored_providers,
-    content_filter_builtins: policy.content_filter_builtins.map((filter) => ({
+    ...toRulesRecord(policy),
+    dry_run: policy.dry_run && toRulesRecord(policy.dry_run),
+    layers: layerNames.map((name) => toLayerRecord(key, name, keyLayers)),
+  }
+}
+
+function toRulesRecord(rules: EffectiveRules): z.input<typeof rulesRecord> {
+  return {
+    allowed_data_regions: rules.allowed_data_regions,
+    allowed_models: rules.allowed_models,
+    allowed_providers: rules.allowed_providers,
+    ignored_models: rules.ignored_models,
+    ignored_providers: rules.ignored_providers,
+    content_filter_builtins: rules.content_filter_builtins.map((filter) => ({
       ...filter,
       label: detectorLabels[filter.slug],
     })),
-    content_filters: policy.content_filters,
-    moderation: policy.moderation,
-    enable_free_model_publication: policy.enable_free_model_publication,
-    enable_free_model_training: policy.enable_free_model_training,
-    enable_paid_model_training: policy.enable_paid_model_training,
-    enforce_zdr: policy.enforce_zdr,
-    budgets: policy.budgets.map(toBudgetRecord),
-    layers: layerNames.map((name) => toLayerRecord(key, name, keyLayers)),
+    content_filters: rules.content_filters,
+    moderation: rules.moderation,
+    enable_free_model_publication: rules.enable_free_model_publication,
+    enable_free_model_training: rules.enable_free_model_training,
+    enable_paid_model_training: rules.enable_paid_model_training,
+    enforce_zdr: rules.enforce_zdr,
+    budgets: rules.budgets.map(toBudgetRecord),
+    unscannable_content: rules.unscannable_content,
   }
 }
 
@@ -161,5 +181,6 @@ function toLayerRecord(key: ApiKey, name: Layer, keyLayers: Layers): z.input<typ
     guardrail_id: guardrail?.id ?? null,
     configured: keyLayers[name] !== undefined,
     name: guardrail?.name ?? null,
+    dry_run: keyLayers[name]?.dry_run ?? false,
   }
 }

@@ -2,7 +2,14 @@ import { z } from 'zod'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { detectorLabels, detectorSlugs } from '../../filters/detectors.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { type BuiltinFilter, filterActions, type Guardrail, scanScopes } from '../../policy/guardrail.ts'
+import {
+  type BuiltinFilter,
+  filterActions,
+  filterScopes,
+  type Guardrail,
+  scanScopes,
+  unscannableActions,
+} from '../../policy/guardrail.ts'
 import { moderationRecord } from './moderation.ts'
 
 export const filterAction = z
@@ -11,18 +18,30 @@ export const filterAction = z
 export const resetInterval = z.enum(['daily', 'weekly', 'monthly'])
 export const builtinSlug = z.enum(detectorSlugs)
 export const scanScope = z.enum(scanScopes)
+export const filterScope = z
+  .enum(filterScopes)
+  .describe('An extension: whether prompts, replies or both are scanned. Defaults to input.')
+export const unscannableAction = z
+  .enum(unscannableActions)
+  .describe('An extension: what happens to content that no filter can read, such as images.')
 
 const builtinEntry = z
   .strictObject({
     slug: builtinSlug,
     action: filterAction,
     scan_scope: scanScope.optional(),
+    scope: filterScope.optional(),
     label: z.string().describe('The text that replaces a match.'),
   })
   .meta({ id: 'GuardrailBuiltinFilter' })
 
 const customEntry = z
-  .strictObject({ pattern: z.string(), action: filterAction, label: z.string().nullable() })
+  .strictObject({
+    pattern: z.string(),
+    action: filterAction,
+    label: z.string().nullable(),
+    scope: filterScope.optional(),
+  })
   .meta({ id: 'GuardrailCustomFilter' })
 
 const names = z.array(z.string()).nullable()
@@ -60,6 +79,10 @@ export const guardrailRecord = z
     enforce_zdr_vendor_c: choice,
     enforce_zdr_vendor_d: choice,
     enforce_zdr_other: choice.describe('For models of none of the four vendors.'),
+    dry_run: z
+      .boolean()
+      .describe('An extension: true if the guardrail only records what it would do, and enforces nothing.'),
+    unscannable_content: unscannableAction.nullable(),
     created_at: z.string(),
     updated_at: z.string(),
   })
@@ -96,6 +119,8 @@ export function toGuardrailRecord(
     enforce_zdr_vendor_c: guardrail.enforce_zdr_vendor_c,
     enforce_zdr_vendor_d: guardrail.enforce_zdr_vendor_d,
     enforce_zdr_other: guardrail.enforce_zdr_other,
+    dry_run: guardrail.dry_run,
+    unscannable_content: guardrail.unscannable_content,
     created_at: guardrail.created_at,
     updated_at: guardrail.updated_at,
   }

@@ -21,6 +21,7 @@ import { billedUnits } from './018-billed-units.ts'
 import { videoJobs } from './019-video-jobs.ts'
 import { outbox } from './020-outbox.ts'
 import { contentFilters } from './021-content-filters.ts'
+import { guardrailAdmin } from './022-guardrail-admin.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -45,4 +46,5 @@ export const migrations: Record<string, Migration> = {
   '019-video-jobs': videoJobs,
   '021-content-filters': contentFilters,
   '020-outbox': outbox,
+  '022-guardrail-admin': guardrailAdmin,
 }

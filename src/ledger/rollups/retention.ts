@@ -30,6 +30,7 @@ export async function runMaintenance(
 ): Promise<void> {
   await compactSegments(context)
   await deleteOldGenerations(context, retentionDays)
+  await deleteOldHits(context, retentionDays)
   await deleteOldSegments(context)
   if (postingDays !== null) await compactEntries(context.db, isoDaysAgo(context.clock, postingDays))
   // PostgreSQL maintains its statistics itself.
@@ -50,6 +51,27 @@ export async function deleteOldGenerations(
     if (ids.length === 0) return deleted
     await db.transaction().execute((tx) => deleteGenerations(tx, ids))
     deleted += ids.length
+  }
+}
+
+/** Deletes what guardrails found in requests older than this many days; refused requests have no generation. */
+export async function deleteOldHits({ db, clock }: MaintenanceContext, days: number | null): Promise<number> {
+  if (days === null) return 0
+  const cutoff = isoDaysAgo(clock, days)
+  for (let deleted = 0; ; ) {
+    const { numDeletedRows } = await db
+      .deleteFrom('guardrail_hits')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('guardrail_hits')
+          .select('id')
+          .where('created_at', '<', cutoff)
+          .orderBy('created_at')
+          .limit(batchSize),
+      )
+      .executeTakeFirst()
+    deleted += Number(numDeletedRows)
+    if (numDeletedRows < BigInt(batchSize)) return deleted
   }
 }
 

@@ -20,6 +20,7 @@ export function buildHitStatements(
     organizationId: caller.organizationId,
     workspaceId: caller.key.workspace_id,
     keyId: caller.key.id,
+    userId: caller.userId,
     createdAt: new Date(at).toISOString(),
   }
   return [buildHitStatement(db, owner, hits)]

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { HitRow, HitScope } from '../../account/guardrail-hits.ts'
+import { findKey } from '../../account/keys.ts'
+import { resolveWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { queryBoolean } from '../../lib/query-params.ts'
+import { utcTimestamp } from '../../lib/time.ts'
+import { layerNames } from '../../policy/effective.ts'
+import { filterActions } from '../../policy/guardrail.ts'
+
+/** Which hits are meant. */
+export const hitFilters = z.strictObject({
+  layer: z.enum(layerNames).optional().describe('Hits of a rule that the guardrail of this layer has.'),
+  rule: z.string().min(1).max(256).optional(),
+  action: z.enum(filterActions).optional(),
+  enforced: queryBoolean().optional().describe('false for hits of a dry run.'),
+  direction: z.enum(['input', 'output']).optional(),
+  workspace_id: z.uuid().optional().describe('Defaults to all workspaces.'),
+  api_key_hash: z.string().min(1).max(128).optional(),
+  from: utcTimestamp.optional(),
+  to: utcTimestamp.optional().describe('Exclusive.'),
+})
+
+type HitFilters = z.output<typeof hitFilters>
+
+export interface ResolvedFilters
+  extends Pick<HitFilters, 'layer' | 'rule' | 'action' | 'enforced' | 'direction'> {
+  scope: HitScope
+  workspaceId: string | null
+}
+
+export async function resolveFilters(
+  { db }: Gateway,
+  organizationId: string,
+  filters: HitFilters,
+): Promise<ResolvedFilters> {
+  const { layer, rule, action, enforced, direction, workspace_id, api_key_hash } = filters
+  const [from, to] = [toStoredTime(filters.from), toStoredTime(filters.to)]
+  if (from !== null && to !== null && from >= to) throw invalidFieldError('to', 'must be later than from')
+  const workspace =
+    workspace_id === undefined ? null : await resolveWorkspace(db, organizationId, workspace_id)
+  const key = api_key_hash === undefined ? null : await findKey(db, organizationId, api_key_hash)
+  if (key === undefined) throw gatewayError('not_found', 'The key does not exist.')
+  const scope = { organizationId, keyId: key?.id ?? null, from, to }
+  return { layer, rule, action, enforced, direction, workspaceId: workspace?.id ?? null, scope }
+}
+
+/** In the precision of the records, so that texts compare as times do. */
+function toStoredTime(text: string | undefined): string | null {
+  return text === undefined ? null : new Date(text).toISOString()
+}
+
+export function isInScope({ keyId, from, to }: HitScope, row: HitRow): boolean {
+  return (
+    (keyId === null || row.key_id === keyId) &&
+    (from === null || row.created_at >= from) &&
+    (to === null || row.created_at < to)
+  )
+}
+
+export function matchesFilters(filters: ResolvedFilters, row: HitRow): boolean {
+  const { layer, rule, action, enforced, direction, workspaceId } = filters
+  return (
+    (rule === undefined || row.rule === rule) &&
+    (action === undefined || row.action === action) &&
+    (enforced === undefined || (row.enforced === 1) === enforced) &&
+    (direction === undefined || row.direction === direction) &&
+    (workspaceId === null || row.workspace_id === workspaceId) &&
+    (layer === undefined || (JSON.parse(row.layers) as string[]).includes(layer))
+  )
+}
