@@ -15,3 +15,16 @@ export async function loadExportSettings(db: Db, workspaceId: string): Promise<E
     .execute()
   return rows.map(parseExportSettings)
 }
+
+/** Whether the workspace has an enabled destination that gets prompts and replies. */
+export async function hasContentDestination(db: Db, workspaceId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('destinations')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('enabled', '=', 1)
+    .where('privacy_mode', '=', 0)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}

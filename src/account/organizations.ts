@@ -64,6 +64,11 @@ export async function findOrganization(
   return db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** See `privacy-lock.ts`. */
+export async function setPrivacyLocked(tx: Db, id: string, privacy_locked: Flag): Promise<void> {
+  await tx.updateTable('organizations').set({ privacy_locked }).where('id', '=', id).execute()
+}
+
 export async function listOrganizations(db: Db): Promise<Selectable<OrganizationTable>[]> {
   return db.selectFrom('organizations').selectAll().orderBy('created_at').orderBy('id').execute()
 }

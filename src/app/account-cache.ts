@@ -1,3 +1,4 @@
+import { listAllowedPhrases } from '../account/allowed-phrases.ts'
 import { type ByokKey, listByokKeys } from '../account/byok-keys.ts'
 import { loadExportSettings } from '../account/destinations.ts'
 import { type ApiKey, findKeyByHash } from '../account/keys.ts'
@@ -17,6 +18,7 @@ import { sha256 } from '../lib/crypto.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
 import { buildContentRules, type ContentRules } from '../policy/content-rules.ts'
 import { computeEffectivePolicy, type EffectivePolicy } from '../policy/effective.ts'
+import { scopedBuiltin } from '../policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../policy/limits.ts'
 import { loadLayers } from '../policy/store.ts'
 
@@ -104,7 +106,7 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
   const policy = computeEffectivePolicy(layers)
   return {
     policy,
-    contentRules: buildContentRules(policy, []),
+    contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
     meterScopes: listMeterScopes(key),
     limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),
     purchasedCredits: credits.purchased,
@@ -113,4 +115,15 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     destinations,
     byokKeys,
   }
+}
+
+/** Only the injection detector reads them. */
+export async function loadAllowedPhrases(
+  db: Db,
+  key: Pick<ApiKey, 'organization_id'>,
+  policy: EffectivePolicy,
+): Promise<string[]> {
+  const filters = [...policy.content_filter_builtins, ...(policy.dry_run?.content_filter_builtins ?? [])]
+  if (!filters.some(({ slug }) => slug === scopedBuiltin)) return []
+  return (await listAllowedPhrases(db, key.organization_id)).map(({ phrase }) => phrase)
 }

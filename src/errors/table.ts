@@ -43,6 +43,12 @@ export const errorTable = {
     'permission_error',
     'The key does not have permission to do this.',
   ),
+  privacy_locked: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'The privacy settings of the organization are locked.',
+  ),
   region_refused: row(
     403,
     'permission_denied',

@@ -382,6 +382,18 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(await createGuardrailPath(call, 'members/remove'), { member_user_ids: ['user_unknown'] }),
   listGuardrailHits: fixedSample('/guardrails/hits'),
   summarizeGuardrailHits: fixedSample('/guardrails/hits/summary'),
+  listAllowedPhrases: fixedSample('/guardrails/allowed-phrases'),
+  createAllowedPhrase: async () => ({
+    path: '/guardrails/allowed-phrases',
+    body: { phrase: uniqueName('ignore previous instructions') },
+  }),
+  deleteAllowedPhrase: async (_, call) => {
+    const body = { phrase: uniqueName('ignore all instructions') }
+    const { id } = (await call('POST', '/guardrails/allowed-phrases', { body })).body.data
+    return ownedSample(`/guardrails/allowed-phrases/${id}`)
+  },
+  getPrivacySettings: fixedSample('/organization/privacy'),
+  updatePrivacySettings: fixedSample('/organization/privacy', { enable_free_model_training: null }),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 
   listObservabilityDestinations: fixedSample('/observability/destinations'),

@@ -1,9 +1,15 @@
 import { z } from 'zod'
-import { tryLockWorkspace } from '../../account/workspaces.ts'
+import { lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import type { Clock } from '../../lib/clock.ts'
+import {
+  buildOrganizationGuardrail,
+  buildWorkspaceGuardrail,
+  type DefaultGuardrail,
+} from '../../policy/default-guardrail.ts'
 import type { GuardrailRow } from '../../policy/guardrail.ts'
-import { findGuardrail, tryLockGuardrail } from './store.ts'
+import { createGuardrailIfAbsent, findGuardrail, listWorkspaceIds, tryLockGuardrail } from './store.ts'
 
 export const tag = 'Guardrails'
 
@@ -28,4 +34,35 @@ export async function lockGuardrail(tx: Db, organizationId: string, id: string):
   const row = await tryLockGuardrail(tx, organizationId, id)
   if (!row) throw guardrailNotFoundError()
   return row
+}
+
+/** Creates the row of a default guardrail on its first change; concurrent first changes share one row. */
+export async function lockOrCreateGuardrail(
+  tx: Db,
+  clock: Clock,
+  organizationId: string,
+  id: string,
+): Promise<GuardrailRow> {
+  const stored = await tryLockGuardrail(tx, organizationId, id)
+  if (stored) return stored
+  const defaultGuardrail = await findDefaultGuardrail(tx, organizationId, id)
+  if (!defaultGuardrail) throw guardrailNotFoundError()
+  const { workspaceId, name } = defaultGuardrail
+  if (workspaceId !== null) await lockWorkspace(tx, organizationId, workspaceId)
+  await createGuardrailIfAbsent(tx, clock, { id, organizationId, workspaceId, settings: { name } })
+  const row = await tryLockGuardrail(tx, organizationId, id)
+  if (!row) throw gatewayError('concurrent_change')
+  return row
+}
+
+/** The id does not contain its workspace: it is found by deriving the id of each. */
+async function findDefaultGuardrail(
+  tx: Db,
+  organizationId: string,
+  id: string,
+): Promise<DefaultGuardrail | undefined> {
+  const organizationDefault = buildOrganizationGuardrail(organizationId)
+  if (organizationDefault.id === id) return organizationDefault
+  const ids = await listWorkspaceIds(tx, organizationId)
+  return ids.map(buildWorkspaceGuardrail).find((defaultGuardrail) => defaultGuardrail.id === id)
 }

@@ -4,31 +4,20 @@ import { lockWorkspace, requireDefaultWorkspace, resolveWorkspace } from '../../
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { Clock } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import {
-  buildOrganizationGuardrail,
-  buildWorkspaceGuardrail,
-  type DefaultGuardrail,
-  isDefaultGuardrail,
-} from '../../policy/default-guardrail.ts'
+import { buildWorkspaceGuardrail, isDefaultGuardrail } from '../../policy/default-guardrail.ts'
 import { type GuardrailRow, parseGuardrail } from '../../policy/guardrail.ts'
+import { allowedPhraseOperations } from './allowed-phrases.ts'
 import { assignmentOperations } from './assignments.ts'
 import { createBody, toChanges, updateBody, validateBudget } from './body.ts'
-import { guardrailNotFoundError, idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
+import { idParam, lockGuardrail, lockOrCreateGuardrail, requireGuardrail, tag } from './guardrail.ts'
 import { hitOperations } from './hits.ts'
 import { policyOperations } from './policy.ts'
+import { privacyOperations } from './privacy.ts'
+import { assertPrivacyChangeAllowed, assertPrivacyResetAllowed } from './privacy-change.ts'
 import { guardrailRecord, toGuardrailRecord } from './record.ts'
-import {
-  createGuardrail,
-  createGuardrailIfAbsent,
-  deleteGuardrail,
-  listGuardrails,
-  listWorkspaceIds,
-  tryLockGuardrail,
-  updateGuardrail,
-} from './store.ts'
+import { createGuardrail, deleteGuardrail, listGuardrails, updateGuardrail } from './store.ts'
 
 const guardrailResponse = z.strictObject({ data: guardrailRecord })
 
@@ -116,6 +105,7 @@ const updateGuardrailOperation = defineOperation({
     return gateway.db.transaction().execute(async (tx) => {
       const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
       validateRename(row, changes.name)
+      await assertPrivacyChangeAllowed(tx, row, changes)
       if (Object.keys(changes).length === 0) return toGuardrailResponse(tx, row)
       return toGuardrailResponse(tx, await updateGuardrail(tx, gateway.clock, row.id, changes))
     })
@@ -134,8 +124,9 @@ const deleteGuardrailOperation = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: ({ gateway, caller, params }) =>
     gateway.db.transaction().execute(async (tx) => {
-      const { id } = await lockGuardrail(tx, caller.organizationId, params.id)
-      await deleteGuardrail(tx, id)
+      const row = await lockGuardrail(tx, caller.organizationId, params.id)
+      await assertPrivacyResetAllowed(tx, row)
+      await deleteGuardrail(tx, row.id)
       return { deleted: true as const }
     }),
 })
@@ -149,38 +140,9 @@ export const guardrailOperations = [
   ...assignmentOperations,
   ...policyOperations,
   ...hitOperations,
+  ...allowedPhraseOperations,
+  ...privacyOperations,
 ]
-
-/** Creates the row of a default guardrail on its first change; concurrent first changes share one row. */
-async function lockOrCreateGuardrail(
-  tx: Db,
-  clock: Clock,
-  organizationId: string,
-  id: string,
-): Promise<GuardrailRow> {
-  const stored = await tryLockGuardrail(tx, organizationId, id)
-  if (stored) return stored
-  const defaultGuardrail = await findDefaultGuardrail(tx, organizationId, id)
-  if (!defaultGuardrail) throw guardrailNotFoundError()
-  const { workspaceId, name } = defaultGuardrail
-  if (workspaceId !== null) await lockWorkspace(tx, organizationId, workspaceId)
-  await createGuardrailIfAbsent(tx, clock, { id, organizationId, workspaceId, settings: { name } })
-  const row = await tryLockGuardrail(tx, organizationId, id)
-  if (!row) throw gatewayError('concurrent_change')
-  return row
-}
-
-/** The id does not contain its workspace: it is found by deriving the id of each. */
-async function findDefaultGuardrail(
-  tx: Db,
-  organizationId: string,
-  id: string,
-): Promise<DefaultGuardrail | undefined> {
-  const organizationDefault = buildOrganizationGuardrail(organizationId)
-  if (organizationDefault.id === id) return organizationDefault
-  const ids = await listWorkspaceIds(tx, organizationId)
-  return ids.map(buildWorkspaceGuardrail).find((defaultGuardrail) => defaultGuardrail.id === id)
-}
 
 function validateRename(row: GuardrailRow, name: string | undefined): void {
   if (name === undefined || name === row.name) return

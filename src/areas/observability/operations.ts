@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { filterKnownHashes } from '../../account/keys.ts'
+import { assertPrivacyUnlocked } from '../../account/privacy-lock.ts'
 import { lockWorkspace, resolveWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
@@ -31,6 +32,7 @@ import {
 } from './record.ts'
 import { countDestinations, destinationNotFoundError, destinations, requireDestination } from './store.ts'
 import { testDestination, testResult } from './test-destination.ts'
+import { findSharing, findWeakening } from './weakening.ts'
 
 const tag = 'Observability'
 
@@ -80,11 +82,12 @@ const createObservabilityDestination = defineOperation({
     const id = newUuid()
     const row = await gateway.db.transaction().execute(async (tx) => {
       await lockWorkspace(tx, caller.organizationId, workspaceId)
+      const settings = { ...defaultSettings, ...toSettingColumns(body) }
+      await assertPrivacyUnlocked(tx, caller.organizationId, findSharing(settings))
       if ((await countDestinations(tx, workspaceId, kind.type)) >= maxPerType)
         throw tooManyDestinationsError(kind.type)
       const created = await destinations.insert(tx, gateway.clock, {
-        ...defaultSettings,
-        ...toSettingColumns(body),
+        ...settings,
         ...sealConfig(gateway.vault, kind, id, config),
         id,
         organization_id: caller.organizationId,
@@ -140,10 +143,10 @@ const updateObservabilityDestination = defineOperation({
       const row = await destinations.lock(tx, organizationId, params.id)
       if (!row) throw destinationNotFoundError()
       await rejectUnknownKeys(tx, organizationId, body.api_key_hashes)
-      const changes = {
-        ...toSettingColumns(body),
-        ...(body.config && toConfigChanges(gateway, row, body.config)),
-      }
+      const config = body.config && mergeStoredConfig(gateway, row, body.config)
+      const changes = { ...toSettingColumns(body), ...config?.columns }
+      const weakening = findWeakening(row, { ...row, ...changes }, config?.isOtherOrigin ?? false)
+      await assertPrivacyUnlocked(tx, organizationId, weakening)
       if (Object.keys(changes).length === 0) return { data: toDestinationRecord(gateway.vault, row) }
       await retryAtOnce(tx, row.id, body.enabled === true)
       return {
@@ -215,15 +218,18 @@ const defaultSettings = {
 } as const
 
 /** The secrets move to the new origin only if all of them were entered again. */
-function toConfigChanges(gateway: Gateway, row: DestinationRow, sent: Record<string, unknown>) {
+function mergeStoredConfig(gateway: Gateway, row: DestinationRow, sent: Record<string, unknown>) {
   const kind = getDestination(row.type)
-  const { config, renewed } = mergeConfig(kind, openConfig(gateway.vault, row), sent)
+  const stored = openConfig(gateway.vault, row)
+  const { config, renewed } = mergeConfig(kind, stored, sent)
   validateAddress(kind, config, gateway.settings.egress.allow_private)
   const allRenewed = listSecrets(kind, config).every((name) => renewed.has(name))
-  return {
+  const origin = originOf(kind, config)
+  const columns = {
     ...sealConfig(gateway.vault, kind, row.id, config),
-    secrets_origin: allRenewed ? originOf(kind, config) : row.secrets_origin,
+    secrets_origin: allRenewed ? origin : row.secrets_origin,
   }
+  return { columns, isOtherOrigin: origin !== originOf(kind, stored) }
 }
 
 async function rejectUnknownKeys(

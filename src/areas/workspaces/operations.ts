@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { hasContentDestination } from '../../account/destinations.ts'
 import { countActiveKeys, disableKeys } from '../../account/keys.ts'
 import { addWorkspace, lockOrganization } from '../../account/organizations.ts'
+import { assertPrivacyUnlocked } from '../../account/privacy-lock.ts'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
@@ -14,6 +16,7 @@ import { budgetOperations } from './budgets.ts'
 import { memberOperations } from './members.ts'
 import { createBody, toSettingColumns, toWorkspaceRecord, updateBody, workspaceRecord } from './record.ts'
 import { deleteWorkspace, listWorkspaces } from './store.ts'
+import { findLogging, findWeakening } from './weakening.ts'
 
 const tag = 'Workspaces'
 
@@ -51,6 +54,7 @@ const createWorkspaceOperation = defineOperation({
     const owner = { organizationId: caller.organizationId, createdBy: caller.userId }
     const input = { ...toSettingColumns(body), name: body.name, slug: body.slug }
     const workspace = await gateway.db.transaction().execute(async (tx) => {
+      await assertPrivacyUnlocked(tx, caller.organizationId, findLogging(input))
       const created = await addWorkspace(tx, gateway.clock, owner, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'workspaces', caller.organizationId)
       return created
@@ -91,6 +95,9 @@ const updateWorkspaceOperation = defineOperation({
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
       const changes = { ...toSettingColumns(body), ...sealVideoSecret(gateway, workspace, body) }
       if (Object.keys(changes).length === 0) return { data: toWorkspaceRecord(workspace) }
+      const sharesContent = await hasContentDestination(tx, workspace.id)
+      const weakening = findWeakening(workspace, { ...workspace, ...changes }, sharesContent)
+      await assertPrivacyUnlocked(tx, caller.organizationId, weakening)
       return { data: toWorkspaceRecord(await updateWorkspace(tx, gateway.clock, workspace.id, changes)) }
     })
   },

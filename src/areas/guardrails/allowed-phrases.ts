@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import {
+  type AllowedPhrase,
+  createAllowedPhrase,
+  deleteAllowedPhrase,
+  listAllowedPhrases,
+  maxAllowedPhrases,
+} from '../../account/allowed-phrases.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { idParam } from './guardrail.ts'
+
+const maxPhraseBytes = 1000
+
+const phraseRecord = z
+  .strictObject({
+    id: z.uuid(),
+    phrase: z.string(),
+    created_by: z.string().nullable().describe('The member whose key created it.'),
+    created_at: z.string(),
+  })
+  .meta({ id: 'AllowedPhrase' })
+
+const createBody = z.strictObject({
+  phrase: z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxPhraseBytes)
+    .refine((text) => Buffer.byteLength(text) <= maxPhraseBytes, `must be at most ${maxPhraseBytes} bytes`)
+    .describe('At most 1000 bytes. Compared without regard to case.'),
+})
+
+const listAllowedPhrasesOperation = defineOperation({
+  id: 'listAllowedPhrases',
+  method: 'GET',
+  path: '/guardrails/allowed-phrases',
+  tag: 'Admin',
+  summary: 'Lists the phrases that are no prompt injection, oldest first.',
+  access: 'management',
+  response: z.strictObject({ data: z.array(phraseRecord) }),
+  handle: async ({ gateway, caller }) => {
+    const rows = await listAllowedPhrases(gateway.db, caller.organizationId)
+    return { data: rows.map(toPhraseRecord) }
+  },
+})
+
+const createAllowedPhraseOperation = defineOperation({
+  id: 'createAllowedPhrase',
+  method: 'POST',
+  path: '/guardrails/allowed-phrases',
+  tag: 'Admin',
+  summary: 'Adds a phrase that regex-prompt-injection does not take for an injection.',
+  description: `It applies to all keys of the organization, which can have at most ${maxAllowedPhrases} phrases. Spaced-out, misspelled and encoded injections are still found.`,
+  access: 'management',
+  body: createBody,
+  status: 201,
+  errors: [409],
+  response: z.strictObject({ data: phraseRecord }),
+  handle: ({ gateway, caller, body }) =>
+    gateway.db.transaction().execute(async (tx) => {
+      const { organizationId, userId: createdBy } = caller
+      const input = { organizationId, phrase: body.phrase, createdBy }
+      return { data: toPhraseRecord(await createAllowedPhrase(tx, gateway.clock, input)) }
+    }),
+})
+
+const deleteAllowedPhraseOperation = defineOperation({
+  id: 'deleteAllowedPhrase',
+  method: 'DELETE',
+  path: '/guardrails/allowed-phrases/{id}',
+  tag: 'Admin',
+  summary: 'Deletes an allowed phrase.',
+  access: 'management',
+  params: idParam,
+  errors: [404],
+  response: z.strictObject({ deleted: z.literal(true) }),
+  handle: async ({ gateway, caller, params }) => {
+    if (!(await deleteAllowedPhrase(gateway.db, caller.organizationId, params.id)))
+      throw gatewayError('not_found', 'The phrase does not exist.')
+    return { deleted: true as const }
+  },
+})
+
+export const allowedPhraseOperations = [
+  listAllowedPhrasesOperation,
+  createAllowedPhraseOperation,
+  deleteAllowedPhraseOperation,
+]
+
+function toPhraseRecord({ id, phrase, created_by, created_at }: AllowedPhrase): z.input<typeof phraseRecord> {
+  return { id, phrase, created_by, created_at }
+}
