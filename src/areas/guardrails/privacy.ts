@@ -61,7 +61,7 @@ const updatePrivacy = defineOperation({
   response: z.strictObject({ data: privacyRecord }),
   handle: ({ gateway, caller, body }) => {
     const { locked, ...settings } = body
-    const changes = toChanges(settings, gateway.catalogue)
+    const changes = toChanges(settings, gateway)
     return gateway.db.transaction().execute(async (tx) => {
       const { organizationId } = caller
       await lockOrganization(tx, organizationId)
