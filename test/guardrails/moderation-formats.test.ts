@@ -56,6 +56,16 @@ describe('moderation on the sandbox', () => {
     })
   }
 
+  test('R35 a filter redacts the prompt of another task before it is moderated', async () => {
+    const content_filter_builtins = [{ slug: 'credit-card', action: 'redact' }]
+    await setKeyGuardrail(server, { content_filter_builtins })
+    const prompt = 'violence, paid with 4111 1111 1111 1111'
+    const { body } = await send(['/api/v1/images', { model: 'sandbox/painter', prompt }])
+    const flagged_input = 'violence, paid with [CREDIT_CARD]'
+    expect(body).toMatchObject({ error: { metadata: { flagged_input } } })
+    await setKeyGuardrail(server, { content_filter_builtins: null })
+  })
+
   test('I7 each format has its own envelope', async () => {
     const metadata = { reasons: ['violence'], flagged_input: text, model_slug: 'sandbox/moderator' }
     const find = (name: string) => requests[name] ?? ['', {}]
