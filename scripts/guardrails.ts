@@ -29,8 +29,14 @@ function renderWay(way: WayIn): string {
 ${way.cases.map((planting) => renderCase(way, planting)).join('\n')}`
 }
 
-function renderCase({ isEstimated }: WayIn, { place, part, isNotSent }: CoverageCase): string {
-  const redacted = isEstimated ? 'no provider is asked' : isNotSent ? 'not sent' : 'sent with the label'
+function renderCase({ isEstimated }: WayIn, { place, part, isNotSent, isRefused }: CoverageCase): string {
+  const redacted = isRefused
+    ? '403, nothing is sent'
+    : isEstimated
+      ? 'no provider is asked'
+      : isNotSent
+        ? 'not sent'
+        : 'sent with the label'
   const flagged = isEstimated ? 'recorded' : 'sent, recorded'
   return `| ${place} | \`${part}\` | 403, nothing is sent | ${redacted} | ${flagged} |`
 }

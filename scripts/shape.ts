@@ -48,6 +48,18 @@ const egressModules = new Set([
   'src/lib/egress-client.ts',
   'src/lib/s3-store.ts',
 ])
+/** Modules that send to providers. What they send is of a type that only the guardrails make. */
+const senders: ReadonlySet<string> = new Set([
+  'src/areas/files/vendor-requests.ts',
+  'src/pipeline/media/dispatch.ts',
+  'src/pipeline/upstream/count-tokens.ts',
+  'src/pipeline/upstream/dispatch-stream.ts',
+  'src/pipeline/upstream/dispatch-whole.ts',
+  'src/pipeline/video/upstream.ts',
+])
+const senderImport = /^import \{[^}]*\bsend\b[^}]*\} from '[^']*\/send\.ts'/m
+const parseCall = /(?<!function )\bparse(?:Media)?Request\(/
+const guardCall = /\b(?:guard|inspect)(?:Request|Media)\(/
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalogue|db)\//
 
@@ -67,6 +79,7 @@ for (const module of modules) {
   checkNames(module)
   checkWords(module)
   checkSideEffects(module)
+  checkGuards(module)
   checkLengths(module)
 }
 checkCycles()
@@ -169,6 +182,13 @@ function checkSideEffects({ path, text }: Module): void {
   if (!egressModules.has(path) && /(?<![.\w])fetch\(|from 'node:https?'/.test(text)) {
     problems.push(`${path}: sends requests of its own`)
   }
+}
+
+/** Everything that is sent to a provider passes the guardrails. */
+function checkGuards({ path, text }: Module): void {
+  if (senderImport.test(text) && !senders.has(path)) problems.push(`${path}: sends requests to providers`)
+  if (parseCall.test(text) && !guardCall.test(text))
+    problems.push(`${path}: parses a request to a model without guardrails`)
 }
 
 /** Relies on the formatter: the end of a function has the indentation of its start. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { renderCoveragePage } from '../../scripts/guardrails.ts'
+import { operations } from '../../src/areas/all.ts'
 import { CoverageBench, type LayerName, layers } from './coverage/bench.ts'
 import type { CoverageCase, WayIn } from './coverage/way-in.ts'
 import { waysIn } from './coverage/ways.ts'
@@ -30,7 +31,8 @@ async function check(
   const request = isStreamed && way.stream ? way.stream(plain) : plain
   const [sent, known] = [bench.upstream.requests.length, (await bench.listHits()).length]
   const { status, text } = await bench.send(way.path, request)
-  const isSent = action !== 'block' && !way.isEstimated
+  const isRefused = action === 'block' || (action === 'redact' && planting.isRefused === true)
+  const isSent = !isRefused && !way.isEstimated
   // A background response is sent after its reply.
   if (isSent && status < 300) await bench.upstream.waitForRequests(sent + 1)
   const received = bench.readReceived(sent)
@@ -39,14 +41,15 @@ async function check(
   const demand = (isTrue: boolean, problem: string) => {
     if (!isTrue) problems.push(problem)
   }
-  demand(action === 'block' ? status === 403 : status < 300, `status ${status} ${text.slice(0, 300)}`)
+  demand(isRefused ? status === 403 : status < 300, `status ${status} ${text.slice(0, 300)}`)
   demand(action === 'flag' || !received.includes(canary), `the provider received the canary: ${received}`)
   demand((received !== '') === isSent, `the provider received ${received || 'nothing'}`)
   demand(action !== 'block' || !text.includes(canary), `the reply has the canary: ${text}`)
   if (action === 'redact' && isSent && !planting.isNotSent)
     demand(received.includes('CANARY'), `no label in ${received}`)
   const found = hits.map((hit) => `${hit.action} ${hit.direction} ${hit.part}`)
-  demand(found.includes(`${action} input ${planting.part}`), `hits ${JSON.stringify(found)}`)
+  const recorded = isRefused ? 'block' : action
+  demand(found.includes(`${recorded} input ${planting.part}`), `hits ${JSON.stringify(found)}`)
   return problems.map((problem) => `${way.name}, ${planting.place}, ${action}: ${problem}`)
 }
 
@@ -101,6 +104,14 @@ describe('R35 a canary in any part of a request', () => {
       )
     }
   }
+
+  test('R11 every operation that reaches a provider has a case', () => {
+    const reaching = operations.filter(({ inference }) => inference).map(({ id }) => id)
+    const covered = new Set(waysIn.map(({ operation }) => operation))
+    // A quote reaches none; a file can be sent to a vendor.
+    const expected = [...reaching.filter((id) => id !== 'quoteRequest'), 'uploadFile']
+    expect([...covered].sort()).toEqual(expected.sort())
+  })
 
   test('R40 is in no log line and no row', async () => {
     const everything = await bench.readEverything()

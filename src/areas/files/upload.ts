@@ -4,7 +4,7 @@ import type { Workspace } from '../../account/workspaces.ts'
 import { currentStore } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { encodeStreamedForm } from '../../lib/form-encode.ts'
+import { GuardedFile } from '../../pipeline/guard/file.ts'
 import { removeContent } from './content.ts'
 import { newFileId, resolvePartialPath } from './disk.ts'
 import type { FileRecord, Purpose } from './shapes.ts'
@@ -43,22 +43,19 @@ export async function receiveFile(
   )
 }
 
-/** Stores the body as a file at a vendor. It is sent once all of it has arrived and is known to be valid. */
+/** Stores the body as a file at a vendor. It is sent once all of it has arrived, is known to be valid and has passed the guardrails. */
 export async function receiveVendorFile(
   store: VendorStore,
   request: Request,
 ): Promise<ReceivedFile<FileRecord>> {
-  const { gateway, format } = store
+  const { gateway, format, contentRules, hitOwner } = store
   const rules = { fields: format.uploadFields, acceptsAnyType: true }
-  return withUpload(gateway, request, rules, (id, { content, fields }) => {
-    const { filename, mimeType, size } = content
-    const file = Bun.file(resolvePartialPath(gateway, id))
+  return withUpload(gateway, request, rules, async (id, { content: received, fields }) => {
+    const content = Bun.file(resolvePartialPath(gateway, id))
     const values = { ...format.uploadDefaults, ...Object.fromEntries(fields) }
-    const { contentType, ...body } = encodeStreamedForm(
-      { name: 'file', filename, contentType: mimeType, length: size, open: () => file.stream() },
-      Object.entries(values).map(([name, value]) => ({ name, value })),
-    )
-    return uploadVendorFile(store, { contentType, body, size })
+    const sent = Object.entries(values).map(([name, value]) => ({ name, value }))
+    const file = { ...received, content, fields: sent }
+    return uploadVendorFile(store, await GuardedFile.guard(gateway, contentRules, hitOwner, file))
   })
 }
 

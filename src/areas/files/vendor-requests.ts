@@ -1,10 +1,11 @@
 import type { FileListOptions } from '../../dialects/files/file-format.ts'
+import { encodeStreamedForm } from '../../lib/form-encode.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
+import type { GuardedFile } from '../../pipeline/guard/file.ts'
 import { readJsonBody } from '../../pipeline/upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../../pipeline/upstream/errors.ts'
 import { UpstreamExchange } from '../../pipeline/upstream/exchange.ts'
 import { send, type UpstreamCall, type UpstreamResponse } from '../../pipeline/upstream/send.ts'
-import type { UpstreamBody } from '../../sign-in/scheme.ts'
 import { contentHeaders } from './content.ts'
 import type { FileRecord, RecordPage } from './shapes.ts'
 import { toVendorError } from './vendor-errors.ts'
@@ -35,17 +36,18 @@ export async function deleteVendorFile(store: VendorStore, id: string): Promise<
   await requestJson(store, { method: 'DELETE', path: `/files/${id}` }, (body) => body)
 }
 
-export interface VendorUpload {
-  contentType: string
-  body: Exclude<UpstreamBody, null>
-  size: number
-}
-
 /** A slower upload is given up. */
 const minUploadBytesPerMs = 64
 
-export async function uploadVendorFile(store: VendorStore, upload: VendorUpload): Promise<FileRecord> {
-  const { contentType, body, size } = upload
+/** Sends a file that has passed the guardrails. */
+export async function uploadVendorFile(
+  store: VendorStore,
+  { filename, mimeType, size, content, fields }: GuardedFile,
+): Promise<FileRecord> {
+  const { contentType, ...body } = encodeStreamedForm(
+    { name: 'file', filename, contentType: mimeType, length: size, open: () => content.stream() },
+    fields,
+  )
   const headers = { 'content-type': contentType }
   const request = { path: '/files', headers, body, extraMs: size / minUploadBytesPerMs }
   return requestJson(store, request, (reply) => decodeRecord(store, reply))

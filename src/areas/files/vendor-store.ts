@@ -1,12 +1,16 @@
 import { type ByokKey, listByokKeys } from '../../account/byok-keys.ts'
+import type { HitOwner } from '../../account/guardrail-hits.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { CatalogueProvider } from '../../catalogue/model.ts'
 import { fileFormats } from '../../dialects/files/all.ts'
 import type { FileFormat } from '../../dialects/files/file-format.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { isoNow } from '../../lib/clock.ts'
 import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { newGenerationId } from '../../pipeline/request/parse.ts'
 import { type ProviderAccess, resolveByokAccess } from '../../pipeline/upstream/access.ts'
+import { buildContentRules, type ContentRules } from '../../policy/content-rules.ts'
 import type { EffectivePolicy } from '../../policy/effective.ts'
 import { findProviderBlock } from '../../policy/guard.ts'
 import { authorize, type FileContext } from './context.ts'
@@ -18,6 +22,9 @@ export interface VendorStore {
   access: ProviderAccess
   /** Ends when the client disconnects. */
   signal: AbortSignal
+  /** What the policy says about the content of files. */
+  contentRules: ContentRules | null
+  hitOwner: HitOwner
 }
 
 /** Null if the request is about the storage of this server. */
@@ -34,7 +41,33 @@ export async function openVendorStore(
   const access = resolveByokAccess(gateway, provider, byokKey, region)
   if (access.problem !== null)
     throw invalidFieldError('provider', `the BYOK key is unusable. ${access.problem}`)
-  return { gateway, format, access, signal: httpRequest.signal }
+  return {
+    gateway,
+    format,
+    access,
+    signal: httpRequest.signal,
+    contentRules: await findContentRules(gateway, caller, policy),
+    hitOwner: describeOwner(gateway, caller, workspace),
+  }
+}
+
+async function findContentRules(
+  { accounts }: Gateway,
+  { key }: Caller,
+  policy: EffectivePolicy,
+): Promise<ContentRules | null> {
+  if (key.kind === 'inference') return (await accounts.findContext(key)).contentRules
+  return buildContentRules(policy, [])
+}
+
+function describeOwner({ clock }: Gateway, { organizationId, key }: Caller, workspace: Workspace): HitOwner {
+  return {
+    generationId: newGenerationId(),
+    organizationId,
+    workspaceId: workspace.id,
+    keyId: key.id,
+    createdAt: isoNow(clock),
+  }
 }
 
 async function loadKeys({ accounts, db }: Gateway, { key }: Caller, workspace: Workspace) {

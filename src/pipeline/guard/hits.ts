@@ -1,6 +1,7 @@
-import { buildHitStatement } from '../../account/guardrail-hits.ts'
+import { buildHitStatement, type HitOwner } from '../../account/guardrail-hits.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Statement } from '../../db/batch.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { listEndpointHits } from './dry-run.ts'
@@ -28,10 +29,22 @@ export function buildHitStatements(
 
 /** For a request without a record. Resolves when they are durable. */
 export async function recordHits(gateway: Gateway, request: ModelRequest): Promise<void> {
-  const statements = buildHitStatements(gateway, request, null)
+  await write(gateway, request.id, buildHitStatements(gateway, request, null))
+}
+
+/** Of a file that is sent to a vendor. */
+export async function recordFileHits(
+  gateway: Gateway,
+  owner: HitOwner,
+  hits: readonly GuardrailHit[],
+): Promise<void> {
+  if (hits.length > 0) await write(gateway, owner.generationId, [buildHitStatement(gateway.db, owner, hits)])
+}
+
+async function write({ statementWriter, log }: Gateway, id: string, statements: Statement[]): Promise<void> {
   try {
-    await Promise.all(statements.map((statement) => gateway.statementWriter.write(statement)))
+    await Promise.all(statements.map((statement) => statementWriter.write(statement)))
   } catch (err) {
-    gateway.log.warn({ err, id: request.id }, 'failed to record the hits of a request')
+    log.warn({ err, id }, 'failed to record the hits of a request')
   }
 }

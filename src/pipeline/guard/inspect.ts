@@ -95,7 +95,7 @@ async function inspectCall(
 }
 
 /** What the filters find, and what to redact in each text. */
-async function scanTexts(
+export async function scanTexts(
   { scanner }: Gateway,
   filters: RuleSet,
   texts: readonly PlacedText[],
@@ -117,7 +117,7 @@ function listDryRunHits({ keyContext, region }: Unguarded<ModelRequest>): Guardr
 }
 
 /** Content that no filter can read is recorded wherever a filter would read it. */
-function listUnscannable(
+export function listUnscannable(
   contents: readonly Pick<OpaqueContent, 'kind' | 'role'>[],
   { unscannable, input }: ContentRules,
 ): GuardrailHit[] {

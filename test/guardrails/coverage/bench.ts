@@ -49,6 +49,7 @@ export class CoverageBench {
     })
     Object.assign(server.gateway, { log: pino({ level: 'trace' }, keep) })
     const guardrails = await findGuardrails(server)
+    await server.call('POST', '/byok', { body: { provider: 'openai', key: 'own-key-0123456789' } })
     const { key } = (await server.call('POST', '/keys', { body: { name: 'Unfiltered' } })).body
     return new CoverageBench(server, upstream, guardrails, key, () => logged)
   }

@@ -108,15 +108,23 @@ const cases: CoverageCase[] = [
 const completion = (fields: object) => ({ model, prompt: 'Hello', ...fields })
 
 export const chatWays: WayIn[] = [
-  { name: 'chat completions', path: '/v1/chat/completions', stream: streamWithField, cases },
+  {
+    name: 'chat completions',
+    operation: 'createChatCompletion',
+    path: '/v1/chat/completions',
+    stream: streamWithField,
+    cases,
+  },
   {
     name: 'chat completions of an Azure deployment',
+    operation: 'createChatCompletion',
     path: '/openai/deployments/test/chat/chat/completions',
     stream: streamWithField,
     cases: [caseOf('user message', 'text', (content) => ({ messages: [{ role: 'user', content }] }))],
   },
   {
     name: 'legacy completions',
+    operation: 'createCompletion',
     path: '/v1/completions',
     stream: streamWithField,
     cases: [
@@ -127,6 +135,7 @@ export const chatWays: WayIn[] = [
   },
   {
     name: 'chat completions at a provider of another format',
+    operation: 'createChatCompletion',
     path: '/v1/chat/completions',
     stream: streamWithField,
     cases: [

@@ -50,14 +50,34 @@ const stream = ({ body }: PlantedRequest): PlantedRequest => ({
 })
 
 export const geminiWays: WayIn[] = [
-  { name: 'Gemini generateContent', path: `${path}:generateContent`, stream, cases },
+  {
+    name: 'Gemini generateContent',
+    operation: 'generateContent',
+    path: `${path}:generateContent`,
+    stream,
+    cases,
+  },
   {
     name: 'Gemini on a cloud path',
+    operation: 'generateContentOfPublisher',
     path: '/v1beta1/publishers/test/models/gemini:generateContent',
     cases: [caseOf('user message', 'text', (text) => say({ text }))],
   },
   {
+    name: 'Gemini with the author in the path',
+    operation: 'generateContentOfAuthor',
+    path: '/v1beta/models/test/gemini:generateContent',
+    cases: [caseOf('user message', 'text', (text) => say({ text }))],
+  },
+  {
+    name: 'Gemini on a cloud path with the author',
+    operation: 'generateContentOfPublisherAndAuthor',
+    path: '/v1/projects/p/locations/l/publishers/google/models/test/gemini:generateContent',
+    cases: [caseOf('user message', 'text', (text) => say({ text }))],
+  },
+  {
     name: 'Gemini countTokens',
+    operation: 'generateContent',
     path: `${path}:countTokens`,
     isEstimated: true,
     cases: [caseOf('user message', 'text', (text) => say({ text }))],

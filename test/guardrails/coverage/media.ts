@@ -46,6 +46,7 @@ const recorded = (fields: object) => ({
 export const mediaWays: WayIn[] = [
   {
     name: 'embeddings',
+    operation: 'createEmbeddings',
     path: '/v1/embeddings',
     cases: [
       caseOf('text', 'text', (input) => embed({ input })),
@@ -59,6 +60,7 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'rerank',
+    operation: 'rerankDocuments',
     path: '/v1/rerank',
     cases: [
       caseOf('query', 'text', (query) => rank({ query })),
@@ -69,6 +71,7 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'moderations',
+    operation: 'createModeration',
     path: '/v1/moderations',
     cases: [
       caseOf('text', 'text', (input) => moderate({ input })),
@@ -82,6 +85,7 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'images',
+    operation: 'createImages',
     path: '/v1/images/generations',
     stream: streamWithField,
     cases: [
@@ -95,6 +99,7 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'image edits (form)',
+    operation: 'editImages',
     path: '/v1/images/edits',
     cases: [
       formCase('prompt', 'text', (prompt) => edit({ prompt })),
@@ -103,6 +108,7 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'speech',
+    operation: 'createSpeech',
     path: '/v1/audio/speech',
     stream: ({ body }: PlantedRequest) => ({ body: { ...body, stream_format: 'sse' } }),
     cases: [
@@ -125,6 +131,7 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'transcriptions (form)',
+    operation: 'createTranscription',
     path: '/v1/audio/transcriptions',
     cases: [
       formCase('prompt', 'text', (prompt) => transcribe({ prompt })),
@@ -139,17 +146,20 @@ export const mediaWays: WayIn[] = [
   },
   {
     name: 'transcriptions (JSON)',
+    operation: 'createTranscription',
     path: '/v1/audio/transcriptions',
     stream: streamWithField,
     cases: [caseOf('prompt', 'text', (prompt) => recorded({ prompt }))],
   },
   {
     name: 'translations of recordings',
+    operation: 'createTranslation',
     path: '/v1/audio/translations',
     cases: [formCase('prompt', 'text', (prompt) => transcribe({ prompt }))],
   },
   {
     name: 'videos',
+    operation: 'createVideo',
     path: '/v1/videos',
     cases: [
       caseOf('prompt', 'text', (prompt) => film({ prompt })),

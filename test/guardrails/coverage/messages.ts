@@ -78,9 +78,10 @@ const cases: CoverageCase[] = [
 ]
 
 export const messagesWays: WayIn[] = [
-  { name: 'messages', path: '/v1/messages', stream: streamWithField, cases },
+  { name: 'messages', operation: 'createMessage', path: '/v1/messages', stream: streamWithField, cases },
   {
     name: 'tokens of messages',
+    operation: 'countMessageTokens',
     path: '/v1/messages/count_tokens',
     cases: [
       caseOf('user message', 'text', (content) => ({ ...base, messages: [{ role: 'user', content }] })),

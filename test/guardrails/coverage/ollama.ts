@@ -10,6 +10,7 @@ const stream = ({ body }: PlantedRequest): PlantedRequest => ({ body: { ...body,
 export const ollamaWays: WayIn[] = [
   {
     name: 'Ollama chat',
+    operation: 'ollamaChat',
     path: '/api/chat',
     stream,
     cases: [
@@ -40,6 +41,7 @@ export const ollamaWays: WayIn[] = [
   },
   {
     name: 'Ollama generate',
+    operation: 'ollamaGenerate',
     path: '/api/generate',
     stream,
     cases: [

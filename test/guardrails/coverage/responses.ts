@@ -99,14 +99,22 @@ const storedCases: CoverageCase[] = [
 ]
 
 export const responsesWays: WayIn[] = [
-  { name: 'responses', path: '/v1/responses', stream: streamWithField, cases: [...cases, ...storedCases] },
+  {
+    name: 'responses',
+    operation: 'createResponse',
+    path: '/v1/responses',
+    stream: streamWithField,
+    cases: [...cases, ...storedCases],
+  },
   {
     name: 'background responses',
+    operation: 'createResponse',
     path: '/v1/responses',
     cases: [caseOf('input', 'text', (input) => ({ model, input, background: true }))],
   },
   {
     name: 'compaction of responses',
+    operation: 'compactResponse',
     path: '/v1/responses/compact',
     cases: [
       caseOf('input', 'text', (input) => ({ model, input })),
@@ -116,6 +124,7 @@ export const responsesWays: WayIn[] = [
   },
   {
     name: 'tokens of responses',
+    operation: 'countResponseTokens',
     path: '/v1/responses/input_tokens',
     cases: [caseOf('input', 'text', (input) => ({ model, input }))],
   },

@@ -54,13 +54,16 @@ const models: Record<string, { fields?: object; endpoint?: object }> = {
 export function buildCoverageSettings(url: string): string {
   return JSON.stringify({
     videos: { active: 1000 },
-    providers: Object.keys(models).map((dialect) => ({
-      slug: `one-${dialect}`,
-      name: `one-${dialect}`,
-      base_url: url,
-      dialects: [dialect],
-      api_key: 'vendor-secret',
-    })),
+    providers: [
+      ...Object.keys(models).map((dialect) => ({
+        slug: `one-${dialect}`,
+        name: `one-${dialect}`,
+        base_url: url,
+        dialects: [dialect],
+        api_key: 'vendor-secret',
+      })),
+      { slug: 'openai', base_url: url },
+    ],
     models: Object.entries(models).map(([dialect, { fields, endpoint }]) => ({
       id: `test/${dialect}`,
       name: dialect,
@@ -111,6 +114,12 @@ const replies: [RegExp, (request: ReceivedRequest) => UpstreamResponse][] = [
     ({ json }) => (json.stream_format === 'sse' ? eventReply(mp3Frames(2), {}) : audioReply(mp3Frames(2))),
   ],
   [/\/audio\/(?:transcriptions|translations)$/, () => ({ json: { text: 'a' } })],
+  [
+    /\/files$/,
+    () => ({
+      json: { id: 'file-1', object: 'file', bytes: 1, created_at: 1, filename: 'a', purpose: 'user_data' },
+    }),
+  ],
   [/\/videos$/, () => ({ json: { id: 'v', object: 'video', status: 'queued', progress: 0 } })],
 ]
 

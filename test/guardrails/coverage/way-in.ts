@@ -25,11 +25,15 @@ export interface CoverageCase {
   plant(canary: string, setup: Setup): PlantedRequest | Promise<PlantedRequest>
   /** Set if what is sent on does not have the text itself: it is hashed, counted or left out. */
   isNotSent?: true
+  /** Set if it cannot be redacted: the request is refused. */
+  isRefused?: true
 }
 
 /** One way into the gateway. */
 export interface WayIn {
   name: string
+  /** The id of its operation. */
+  operation: string
   path: string
   /** How a streamed reply is requested; absent if there is none. */
   stream?: (request: PlantedRequest) => PlantedRequest

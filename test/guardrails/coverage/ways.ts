@@ -1,4 +1,5 @@
 import { chatWays } from './chat.ts'
+import { fileWays } from './files.ts'
 import { geminiWays } from './gemini.ts'
 import { mediaWays } from './media.ts'
 import { messagesWays } from './messages.ts'
@@ -14,4 +15,5 @@ export const waysIn: WayIn[] = [
   ...geminiWays,
   ...ollamaWays,
   ...mediaWays,
+  ...fileWays,
 ]
