@@ -23,7 +23,8 @@ const maxInlineCharacters = 6000
 const maxInlineProgram = 2000
 /** Texts that wait for a thread. */
 const maxPendingCharacters = 128 * 1024 * 1024
-const threadCount = 2
+/** Takes about a quarter of a second. Longer texts have a thread of their own, so that no other waits for them. */
+const maxShortCharacters = 256 * 1024
 
 interface ScanThread {
   worker: WorkerThread
@@ -34,10 +35,8 @@ interface ScanThread {
 export class ContentScanner {
   readonly #sets = new FilterSetCache()
   readonly #heavy = new WeakMap<FilterRules, boolean>()
-  readonly #threads: ScanThread[] = Array.from({ length: threadCount }, () => ({
-    worker: new WorkerThread(new URL('./scan-worker.ts', import.meta.url), null),
-    pendingCharacters: 0,
-  }))
+  readonly #short = createThread()
+  readonly #long = createThread()
 
   /** One result for each text. */
   scan({ key, rules }: RuleSet, texts: readonly ScannedText[]): FilterResult[] | Promise<FilterResult[]> {
@@ -54,7 +53,7 @@ export class ContentScanner {
   }
 
   stop(): void {
-    for (const { worker } of this.#threads) worker.terminate()
+    for (const { worker } of [this.#short, this.#long]) worker.terminate()
   }
 
   #isHeavy(rules: FilterRules): boolean {
@@ -70,7 +69,7 @@ export class ContentScanner {
     texts: readonly ScannedText[],
     characters: number,
   ): Promise<FilterResult[]> {
-    const thread = this.#threads.reduce((a, b) => (b.pendingCharacters < a.pendingCharacters ? b : a))
+    const thread = characters > maxShortCharacters ? this.#long : this.#short
     if (thread.pendingCharacters > maxPendingCharacters)
       throw unavailableError(new Error('too many texts wait for the content filters'))
     thread.pendingCharacters += characters
@@ -85,5 +84,12 @@ export class ContentScanner {
     } finally {
       thread.pendingCharacters -= characters
     }
+  }
+}
+
+function createThread(): ScanThread {
+  return {
+    worker: new WorkerThread(new URL('./scan-worker.ts', import.meta.url), null),
+    pendingCharacters: 0,
   }
 }

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { ModelCall } from '../../src/call/call.ts'
+import { applyEdits, collectTexts } from '../../src/call/texts.ts'
+import { detectorSlugs } from '../../src/filters/detectors.ts'
+import { ContentScanner, type RuleSet } from '../../src/filters/scanner.ts'
+import { ThreadDelay } from '../support/thread-delay.ts'
+
+const traits = { action: 'redact' as const, isEnforced: true, layers: ['key'] }
+
+/** All detectors, and as many patterns as an organization might have. */
+const rules: RuleSet = {
+  key: 'all',
+  rules: {
+    builtins: detectorSlugs.map((slug) => ({ slug, ...traits })),
+    customs: Array.from({ length: 50 }, (_, index) => ({
+      pattern: `project-${index}-[a-z0-9]+(?:-[a-z]+){0,3}`,
+      label: '[PROJECT]',
+      ...traits,
+    })),
+  },
+}
+
+const prose = 'The quick brown fox jumps over the lazy dog, and then "sleeps" under a tree.\n'.repeat(20)
+const paragraph = `${prose}Write to anna@example.com about project-7-falcon.\n`
+
+function buildCall(characters: number): ModelCall {
+  const text = paragraph.repeat(Math.ceil(characters / paragraph.length))
+  return { messages: [{ role: 'user', parts: [{ kind: 'text', text }] }], stream: false, unknown: [] }
+}
+
+let scanner: ContentScanner
+beforeAll(async () => {
+  scanner = new ContentScanner()
+  for (const characters of [10_000, 1_000_000]) await scanner.scan(rules, collectTexts(buildCall(characters)))
+})
+afterAll(() => scanner.stop())
+
+/** The target is 20 ms; the collector may run in between. */
+const boundMs = 40
+
+test.each([100_000, 1_000_000, 4_000_000])(
+  'S13 a prompt of %d characters holds the event loop for milliseconds',
+  async (characters) => {
+    const call = buildCall(characters)
+    const delay = new ThreadDelay()
+    const results = await scanner.scan(rules, collectTexts(call))
+    const redacted = applyEdits(
+      call,
+      results.map(({ redactions }) => redactions),
+    )
+    expect(delay.stop()).toBeLessThan(boundMs)
+    expect(JSON.stringify(redacted)).not.toMatch(/anna@|falcon/)
+  },
+  60_000,
+)
+
+test('S13 a short prompt does not wait for a long one', async () => {
+  const order: string[] = []
+  const scan = async (name: string, characters: number) => {
+    await scanner.scan(rules, collectTexts(buildCall(characters)))
+    order.push(name)
+  }
+  await Promise.all([scan('long', 4_000_000), scan('longer', 4_000_000), scan('short', 20_000)])
+  expect(order[0]).toBe('short')
+}, 60_000)
