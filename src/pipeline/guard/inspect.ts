@@ -82,15 +82,17 @@ async function inspectCall(
   call: ModelCall,
   rules: ContentRules,
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
-  if (!rules.input) return { call, hits: listUnscannable(listOpaqueContent(call), rules) }
+  if (!rules.input && !rules.unscannable) return { call, hits: [] }
   const documents = await readDocuments(gateway, call)
   const readable = documents?.call ?? call
   const opaque = [...listOpaqueContent(readable), ...(documents?.incomplete ?? [])]
+  const hits = listUnscannable(opaque, rules)
+  if (!rules.input) return { call, hits }
   const scanned = await scanTexts(gateway, rules.input, collectTexts(readable))
   const edited = applyEdits(readable, scanned.edits)
   return {
     call: edited === readable ? call : (documents?.restore(edited) ?? edited),
-    hits: [...listUnscannable(opaque, rules), ...scanned.hits],
+    hits: [...hits, ...scanned.hits],
   }
 }
 

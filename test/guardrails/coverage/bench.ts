@@ -68,6 +68,15 @@ export class CoverageBench {
     }
   }
 
+  /** What the guardrail of the key says about content that filters cannot read. */
+  async setUnscannable(action: 'allow' | 'block' | null): Promise<void> {
+    const id = this.#guardrails.key
+    const { db } = this.server.gateway
+    await db.updateTable('guardrails').set({ unscannable_content: action }).where('id', '=', id).execute()
+    // Any change of it makes the server read it again.
+    await this.#manage('PATCH', `/guardrails/${id}`, { description: action })
+  }
+
   readonly setup: Setup = {
     post: (path, body) => this.#post(path, body, this.server.own.inferenceKey),
     postUnfiltered: (path, body) => this.#post(path, body, this.#unfilteredKey),
