@@ -57,10 +57,12 @@ function mapTexts(call: ModelCall, map: TextMapper): ModelCall {
   const messages = mapList(call.messages, (message, index) => mapMessage(message, index, map))
   const tools = call.tools && mapList(call.tools, (tool) => mapTool(tool, map))
   const stop = call.stop && mapList(call.stop, parameter)
+  const unknown = mapList(call.unknown, parameter)
   const mapped = {
     ...(messages !== call.messages && { messages }),
     ...(tools && tools !== call.tools && { tools }),
     ...(stop && stop !== call.stop && { stop }),
+    ...(unknown !== call.unknown && { unknown }),
     ...(call.toolChoice && mapToolChoice(call.toolChoice, map)),
     ...(call.format && mapFormat(call.format, parameter)),
     ...mapFields(call, ['prediction', 'user', 'promptCacheKey', 'verbosity', 'serviceTier'], parameter),

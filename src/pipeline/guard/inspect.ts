@@ -14,6 +14,7 @@ import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
 import { isRegionAllowed } from '../../policy/guard.ts'
 import { replaceBody } from '../media/parse.ts'
 import type { MediaRequest } from '../media/task.ts'
+import type { RequestContent } from '../request/content.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
 import { readDocuments } from './documents.ts'
@@ -35,7 +36,7 @@ async function inspectText(
   rules: ContentRules,
 ): Promise<InferenceRequest> {
   const { content, format } = request
-  const { call, hits } = await inspectCall(gateway, content.call, rules)
+  const { call, hits } = await inspectCall(gateway, content.call, rules, collectUnknown(content))
   const inspected = { ...request, hits: [...(request.hits ?? []), ...hits] }
   if (call !== content.call) {
     const options = replaceLabels(request.options, [
@@ -81,6 +82,7 @@ async function inspectCall(
   gateway: Gateway,
   call: ModelCall,
   rules: ContentRules,
+  unknown: readonly PlacedText[],
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
   if (!rules.input && !rules.unscannable) return { call, hits: [] }
   const documents = await readDocuments(gateway, call)
@@ -88,12 +90,19 @@ async function inspectCall(
   const opaque = [...listOpaqueContent(readable), ...(documents?.incomplete ?? [])]
   const hits = listUnscannable(opaque, rules)
   if (!rules.input) return { call, hits }
-  const scanned = await scanTexts(gateway, rules.input, collectTexts(readable))
+  const scanned = await scanTexts(gateway, rules.input, [...collectTexts(readable), ...unknown])
   const edited = applyEdits(readable, scanned.edits)
   return {
     call: edited === readable ? call : (documents?.restore(edited) ?? edited),
     hits: [...hits, ...scanned.hits],
   }
+}
+
+/** The fields of a body that its call does not have: they are read, and not sent where a filter blocks or redacts. */
+function collectUnknown({ call, body }: RequestContent): PlacedText[] {
+  const place = { part: 'parameter' as const, role: null, message: null }
+  const values = call.unknown.flatMap((name) => body[name] ?? [])
+  return values.length === 0 ? [] : [{ text: JSON.stringify(values), place }]
 }
 
 /** What the filters find, and what to redact in each text. */

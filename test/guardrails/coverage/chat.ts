@@ -62,6 +62,11 @@ const cases: CoverageCase[] = [
     ...talk(),
     response_format: { type: 'json_schema', json_schema: { name: 'r', schema: schema(canary) } },
   })),
+  // Only the text of a client can carry them.
+  caseOf('field that the format does not have', 'parameter', (wibble) => ({ ...talk(), wibble }), {
+    isNotSent: true,
+  }),
+  caseOf('name of such a field', 'parameter', (canary) => ({ ...talk(), [canary]: 1 }), { isNotSent: true }),
   caseOf('text of a file', 'file', (canary) => file('a.txt', 'text/plain', canary)),
   caseOf('text of a PDF', 'file', (canary) => file('a.pdf', 'application/pdf', buildPdf(['a', canary]))),
   caseOf('name of a file', 'name', (canary) => file(`${canary}.pdf`, 'application/pdf', buildPdf(['a']))),
