@@ -60,12 +60,17 @@ async function findContentRules(
   return buildContentRules(policy, [])
 }
 
-function describeOwner({ clock }: Gateway, { organizationId, key }: Caller, workspace: Workspace): HitOwner {
+function describeOwner(
+  { clock }: Gateway,
+  { organizationId, userId, key }: Caller,
+  workspace: Workspace,
+): HitOwner {
   return {
     generationId: newGenerationId(),
     organizationId,
     workspaceId: workspace.id,
     keyId: key.id,
+    userId,
     createdAt: isoNow(clock),
   }
 }
