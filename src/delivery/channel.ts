@@ -95,11 +95,11 @@ function readOutcome(
   { headers, bytes }: { headers: Headers; bytes: Uint8Array },
 ): SendOutcome {
   const body = new TextDecoder().decode(bytes)
-  const failure = channel.exporter.findFailure?.(status, body)
+  const failure = tryRead(() => channel.exporter.findFailure?.(status, body))
   if (failure !== undefined)
     return { kind: 'failed', error: toError(channel, failure), retryAfterMs: parseRetryAfter(headers) }
   if (status >= 200 && status < 300) {
-    const rejection = findRejection(channel, body)
+    const rejection = tryRead(() => channel.exporter.findRejection?.(body))
     if (rejection === undefined) return { kind: 'accepted' }
     return { kind: 'rejected', error: toError(channel, rejection) }
   }
@@ -109,10 +109,10 @@ function readOutcome(
   return { kind: 'failed', error, retryAfterMs: parseRetryAfter(headers) }
 }
 
-/** A response that cannot be read says nothing against the events. */
-function findRejection({ exporter }: Channel, body: string): string | undefined {
+/** A response that cannot be read says nothing but its status. */
+function tryRead(read: () => string | undefined): string | undefined {
   try {
-    return exporter.findRejection?.(body)
+    return read()
   } catch {
     return undefined
   }
