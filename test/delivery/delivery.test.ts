@@ -77,6 +77,19 @@ describeOnEachDatabase(
       expect(second?.trace.traceId).toBe(first?.trace.traceId ?? '')
       expect(second?.trace.spanId).not.toBe(first?.trace.spanId ?? '')
     })
+
+    test('a new event wakes the workers of this process, a request without destinations does not', async () => {
+      const { gateway } = server()
+      const { deliverySignal } = gateway
+      const signal = { wakes: 0, wake: () => void signal.wakes++ }
+      Object.assign(gateway, { deliverySignal: signal })
+      await chat(server(), 'for no destination')
+      expect(signal.wakes).toBe(0)
+      await createWebhook(server(), receiver.url())
+      await chat(server(), 'for one destination')
+      expect(signal.wakes).toBe(1)
+      Object.assign(gateway, { deliverySignal })
+    })
   },
   { settings: buildEgressSettings(receiver) },
 )

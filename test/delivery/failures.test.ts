@@ -158,6 +158,31 @@ describeOnEachDatabase(
       expect(receiver.batches).toHaveLength(sent)
     })
 
+    test('an event that cannot be read does not keep the others back', async () => {
+      const id = await createWebhook(server(), receiver.url())
+      const [first = '', ...others] = await chatTimes(3)
+      const { db, ledger } = server().gateway
+      await ledger.flush()
+      await db.updateTable('outbox_events').set({ sealed_event: 'v1.AAAA' }).where('id', '=', first).execute()
+      await deliver(server())
+      expect(receiver.ids()).toEqual(others)
+      expect(await statusOf(id)).toMatchObject({ state: 'active', queued: 0, delivered: 2 })
+    })
+
+    test('a response that cannot be read counts by its status', async () => {
+      await createWebhook(server(), receiver.url())
+      const events = await chatTimes(1)
+      changeExporter({
+        findRejection: () => {
+          throw new Error('unreadable')
+        },
+      })
+      await deliver(server())
+      await deliver(server())
+      changeExporter({})
+      expect(receiver.ids()).toEqual(events)
+    })
+
     test('S5 an address that is not public is never connected to', async () => {
       const id = await createWebhook(server(), receiver.url())
       await chatTimes(1)
