@@ -1,8 +1,9 @@
+import type { DeliveryTarget } from '../account/destination-states.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
 import { type Channel, type SendOutcome, sendEvents } from './channel.ts'
 import { recordAccepted, recordFailure, recordGone, recordRejected } from './outcome.ts'
-import { countAttempts, type DeliveryTarget } from './store.ts'
+import { countAttempts } from './store.ts'
 
 /** How a batch ended: with its last outcome, or without one if the process stops. */
 interface BatchResult {

@@ -1,6 +1,6 @@
+import { countDropped } from '../account/destination-states.ts'
 import type { Gateway } from '../app/gateway.ts'
 import {
-  countDropped,
   type Delivery,
   listOldest,
   listQueues,

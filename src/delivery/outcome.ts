@@ -1,8 +1,9 @@
+import { type DeliveryTarget, disableDestination, updateHeldState } from '../account/destination-states.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
 import { isoNow } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
-import { acknowledge, type DeliveryTarget, disableDestination, markFailed, updateHeldState } from './store.ts'
+import { acknowledge, markFailed } from './store.ts'
 
 /** Full jitter: destinations that failed together do not retry together. */
 const backoff = { firstMs: 1000, maxMs: 5 * 60_000, minMs: 100 }

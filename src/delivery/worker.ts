@@ -1,3 +1,4 @@
+import { countDropped, findTarget, listDueDestinations } from '../account/destination-states.ts'
 import { openEvent } from '../account/outbox.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
@@ -14,15 +15,7 @@ import { type Channel, openChannel } from './channel.ts'
 import { deliverBatches } from './deliver.ts'
 import { withLease } from './lease.ts'
 import { recordHold } from './outcome.ts'
-import {
-  countDropped,
-  type Delivery,
-  findTarget,
-  listDueDestinations,
-  listPending,
-  readEvents,
-  removeDeliveries,
-} from './store.ts'
+import { type Delivery, listPending, readEvents, removeDeliveries } from './store.ts'
 
 /** Starts to deliver to every destination that is due, as far as there are free slots. */
 export async function runDeliveries(gateway: Gateway): Promise<void> {

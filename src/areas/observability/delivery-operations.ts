@@ -1,15 +1,9 @@
 import { z } from 'zod'
+import { type DeliveryTarget, findTarget, updateState } from '../../account/destination-states.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { heldBackMessage, openChannel } from '../../delivery/channel.ts'
 import { openError } from '../../delivery/outcome.ts'
-import {
-  type DeliveryTarget,
-  findTarget,
-  listFailed,
-  measureQueue,
-  requeueFailed,
-  updateState,
-} from '../../delivery/store.ts'
+import { listFailed, measureQueue, requeueFailed } from '../../delivery/store.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { destinationNotFoundError, requireDestination } from './store.ts'

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { retryAtOnce } from '../../account/destination-states.ts'
 import { filterKnownHashes } from '../../account/keys.ts'
 import { assertPrivacyUnlocked } from '../../account/privacy-lock.ts'
 import { lockWorkspace, resolveWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
-import { retryAtOnce } from '../../delivery/store.ts'
 import { getDestination } from '../../destinations/all.ts'
 import {
   listSecrets,
