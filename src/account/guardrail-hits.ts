@@ -29,6 +29,13 @@ export const hitRecord = z
   })
   .meta({ id: 'GuardrailHit' })
 
+/** A hit that is not stored yet. */
+export function describeHit(hit: GuardrailHit): z.input<typeof hitRecord> {
+  const { rule, action, isEnforced: enforced, direction, part, role, count } = hit
+  const layers = layerNames.filter((layer) => hit.layers.includes(layer))
+  return { rule, action, enforced, direction, part, role, count, kinds: [...hit.kinds], layers }
+}
+
 export function toHitRecord(row: HitRow): z.input<typeof hitRecord> {
   return {
     rule: row.rule,

@@ -276,6 +276,38 @@ describeWithUpstreams('POST /quote', (bench) => {
     ])
   })
 
+  test('R35 content filters are described, and what they would do is reported', async () => {
+    const { server } = bench()
+    const { key, hash } = await newKey()
+    const assign = async (body: object) => {
+      const { id } = (await server.call('POST', '/guardrails', { body })).body.data
+      await server.call('POST', `/guardrails/${id}/assignments/keys`, { body: { key_hashes: [hash] } })
+    }
+    const messages = [{ role: 'user', content: 'I am ada@example.com, 123-45-6789' }]
+    const content_filter_builtins = [
+      { slug: 'email', action: 'redact' },
+      { slug: 'ssn', action: 'block' },
+    ]
+    await assign({ name: 'quoted filters', content_filter_builtins, unscannable_content: 'block' })
+    const refused = await quoteOf({ model: 'test/chat', messages }, { key })
+    expect(refused.would).toBe('be_refused')
+    expect(refused.refusal.error.message).toBe('Request blocked by content filter: [SSN]')
+    expect(refused.hits).toMatchObject([
+      { rule: 'email', action: 'redact', enforced: true, count: 1 },
+      { rule: 'ssn', action: 'block', enforced: true, count: 1 },
+    ])
+    expect(refused.guardrails.map(({ effect }: { effect: string }) => effect)).toEqual([
+      'Prompts are redacted where they match: email.',
+      'Prompts are blocked if they match: ssn.',
+      'Requests with content that no filter can read are blocked.',
+    ])
+    await assign({ name: 'quoted trial', content_filter_builtins, dry_run: true })
+    const trial = await quoteOf({ model: 'test/chat', messages }, { key })
+    expect(trial.would).toBe('be_sent')
+    expect(trial.hits.map(({ enforced }: { enforced: boolean }) => enforced)).toEqual([false, false])
+    expect(trial.guardrails.every(({ dry_run }: { dry_run: boolean }) => dry_run)).toBe(true)
+  })
+
   test('guardrails are reported with their layers and what they exclude', async () => {
     const { server } = bench()
     const { key, hash } = await newKey()
@@ -290,6 +322,7 @@ describeWithUpstreams('POST /quote', (bench) => {
         field: 'ignored_providers',
         layers: ['key'],
         effect: 'These providers may not be used: one-chat.',
+        dry_run: false,
         excludes: 1,
       },
     ])

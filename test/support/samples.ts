@@ -392,6 +392,15 @@ export const samples: Record<string, SampleFactory> = {
     const { id } = (await call('POST', '/guardrails/allowed-phrases', { body })).body.data
     return ownedSample(`/guardrails/allowed-phrases/${id}`)
   },
+  previewGuardrail: fixedSample('/guardrails/preview', {
+    guardrail: { content_filter_builtins: [{ slug: 'email', action: 'redact' }] },
+    request: { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Write to ada@example.com' }] },
+  }),
+  previewGuardrailHistory: async (tenant, _, { gateway }) => {
+    await insertContent(gateway, tenant, await insertGeneration(gateway, tenant))
+    const guardrail = { content_filter_builtins: [{ slug: 'email', action: 'redact' }] }
+    return { path: '/guardrails/preview/history', body: { guardrail } }
+  },
   getPrivacySettings: fixedSample('/organization/privacy'),
   updatePrivacySettings: fixedSample('/organization/privacy', { enable_free_model_training: null }),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),

@@ -14,6 +14,7 @@ import { createBody, toChanges, updateBody, validateBudget } from './body.ts'
 import { idParam, lockGuardrail, lockOrCreateGuardrail, requireGuardrail, tag } from './guardrail.ts'
 import { hitOperations } from './hits.ts'
 import { policyOperations } from './policy.ts'
+import { previewOperations } from './preview.ts'
 import { privacyOperations } from './privacy.ts'
 import { assertPrivacyChangeAllowed, assertPrivacyResetAllowed } from './privacy-change.ts'
 import { guardrailRecord, toGuardrailRecord } from './record.ts'
@@ -142,6 +143,7 @@ export const guardrailOperations = [
   ...hitOperations,
   ...allowedPhraseOperations,
   ...privacyOperations,
+  ...previewOperations,
 ]
 
 function validateRename(row: GuardrailRow, name: string | undefined): void {

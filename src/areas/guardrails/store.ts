@@ -57,7 +57,11 @@ export interface NewGuardrail {
   settings: Partial<GuardrailSettings> & Pick<GuardrailSettings, 'name'>
 }
 
-function buildRow(clock: Clock, { id, organizationId, workspaceId, settings }: NewGuardrail): GuardrailRow {
+/** With the defaults of settings that were not sent. */
+export function buildGuardrailRow(
+  clock: Clock,
+  { id, organizationId, workspaceId, settings }: NewGuardrail,
+): GuardrailRow {
   const now = isoNow(clock)
   return {
     description: null,
@@ -93,7 +97,7 @@ function buildRow(clock: Clock, { id, organizationId, workspaceId, settings }: N
 }
 
 export async function createGuardrail(db: Db, clock: Clock, input: NewGuardrail): Promise<GuardrailRow> {
-  const row = buildRow(clock, input)
+  const row = buildGuardrailRow(clock, input)
   try {
     await db.insertInto('guardrails').values(row).execute()
     return row
@@ -106,7 +110,7 @@ export async function createGuardrail(db: Db, clock: Clock, input: NewGuardrail)
 export async function createGuardrailIfAbsent(tx: Db, clock: Clock, input: NewGuardrail): Promise<void> {
   await tx
     .insertInto('guardrails')
-    .values(buildRow(clock, input))
+    .values(buildGuardrailRow(clock, input))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
 }

@@ -1,22 +1,42 @@
 import type { AppliedModeration } from '../../pipeline/guard/moderation-rules.ts'
-import type { DeniedItem, EffectivePolicy, Layer, LayeredValue, Restriction } from '../../policy/effective.ts'
-import { zdrGroups } from '../../policy/guardrail.ts'
+import type {
+  DeniedItem,
+  EffectivePolicy,
+  EffectiveRules,
+  FilterDirection,
+  FilterSource,
+  Layer,
+  LayeredValue,
+  Restriction,
+} from '../../policy/effective.ts'
+import { type FilterAction, zdrGroups } from '../../policy/guardrail.ts'
 import type { Exclusion } from '../../routing/decide.ts'
 
-/** A guardrail rule that restricts where requests may be sent, or has them moderated. */
+/** A guardrail rule that restricts where requests may be sent, or what they may contain. */
 export interface GuardrailRule {
   field: string
   layers: Layer[]
   effect: string
+  /** Only recorded. */
+  dry_run: boolean
   /** The number of endpoints it excludes for this request. */
   excludes: number
 }
 
-type RuleDescription = Omit<GuardrailRule, 'excludes'>
+type RuleDescription = Omit<GuardrailRule, 'excludes' | 'dry_run'>
 
 export function describeRules(policy: EffectivePolicy, excluded: readonly Exclusion[]): GuardrailRule[] {
-  const descriptions = [...describePlacement(policy), ...describeRetention(policy)]
-  return descriptions.map((rule) => ({ ...rule, excludes: countExcluded(rule.field, excluded) }))
+  const enforced = describeAll(policy).map((rule) => ({
+    ...rule,
+    dry_run: false,
+    excludes: countExcluded(rule.field, excluded),
+  }))
+  const recorded = policy.dry_run ? describeAll(policy.dry_run) : []
+  return [...enforced, ...recorded.map((rule) => ({ ...rule, dry_run: true, excludes: 0 }))]
+}
+
+function describeAll(rules: EffectiveRules): RuleDescription[] {
+  return [...describePlacement(rules), ...describeRetention(rules), ...describeContent(rules)]
 }
 
 /** The model that would be called first. */
@@ -25,7 +45,7 @@ export function describeModeration(rules: readonly AppliedModeration[]): Guardra
     const outcome =
       action === 'block' && isEnforced ? 'What it flags is refused' : 'What it flags is recorded'
     const effect = `The prompt is classified by ${model ?? 'a moderation model that is not configured'} first. ${outcome}.`
-    return { field: 'moderation', layers, effect, excludes: 0 }
+    return { field: 'moderation', layers, effect, dry_run: !isEnforced, excludes: 0 }
   })
 }
 
@@ -40,15 +60,14 @@ type DescribedElsewhere =
   | 'budgets'
   | 'content_filter_builtins'
   | 'content_filters'
-  | 'dry_run'
   | 'enforce_zdr'
   | 'moderation'
   | 'unscannable_content'
 
 /** The effect of each field on requests; null if it has none. */
 const ruleEffects: Record<
-  Exclude<keyof EffectivePolicy, DescribedElsewhere>,
-  (policy: EffectivePolicy) => Omit<RuleDescription, 'field'> | null
+  Exclude<keyof EffectiveRules, DescribedElsewhere>,
+  (policy: EffectiveRules) => Omit<RuleDescription, 'field'> | null
 > = {
   allowed_data_regions: (policy) =>
     describeAllowList(policy.allowed_data_regions, 'Requests may be made in these regions only'),
@@ -89,18 +108,63 @@ function describeSwitch({ value, layers }: LayeredValue<boolean | null>, effect:
   return value === false ? { layers, effect } : null
 }
 
-function describePlacement(policy: EffectivePolicy): RuleDescription[] {
+function describePlacement(policy: EffectiveRules): RuleDescription[] {
   return Object.entries(ruleEffects).flatMap(([field, effectOf]) => {
     const description = effectOf(policy)
     return description ? [{ field, ...description }] : []
   })
 }
 
-function describeRetention({ enforce_zdr }: EffectivePolicy): RuleDescription[] {
+function describeRetention({ enforce_zdr }: EffectiveRules): RuleDescription[] {
   return zdrGroups.flatMap((group) => {
     const { value, layers } = enforce_zdr[group]
     const effect = `Endpoints for models of ${group} that retain prompts are not used.`
     return value ? [{ field: `enforce_zdr_${group}`, layers, effect }] : []
+  })
+}
+
+/** A rule for each action and side: the filters are named, patterns are not. */
+function describeContent(rules: EffectiveRules): RuleDescription[] {
+  const { content_filter_builtins, content_filters, unscannable_content } = rules
+  const builtins = content_filter_builtins.map((filter) => ({ ...filter, name: filter.slug }))
+  const customs = content_filters.map((filter) => ({ ...filter, name: filter.label ?? 'a custom pattern' }))
+  return [
+    ...describeFilters('content_filter_builtins', builtins),
+    ...describeFilters('content_filters', customs),
+    ...(unscannable_content.value === 'block'
+      ? [
+          {
+            field: 'unscannable_content',
+            layers: unscannable_content.layers,
+            effect: 'Requests with content that no filter can read are blocked.',
+          },
+        ]
+      : []),
+  ]
+}
+
+interface DescribedFilter {
+  name: string
+  action: FilterAction
+  scope: FilterDirection
+  sources: FilterSource[]
+}
+
+const actionEffects: Record<FilterAction, string> = {
+  block: 'blocked if they match',
+  redact: 'redacted where they match',
+  flag: 'recorded if they match',
+}
+
+function describeFilters(field: string, filters: readonly DescribedFilter[]): RuleDescription[] {
+  const groups = Map.groupBy(filters, ({ action, scope }) => `${action} ${scope}`)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (!first) return []
+    const subject = first.scope === 'input' ? 'Prompts' : 'Replies'
+    const names = formatList([...new Set(group.map(({ name }) => name))])
+    const layers = [...new Set(group.flatMap(({ sources }) => sources.map(({ layer }) => layer)))]
+    return [{ field, layers, effect: `${subject} are ${actionEffects[first.action]}: ${names}.` }]
   })
 }
 

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { hitRecord } from '../../account/guardrail-hits.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { chat } from '../../dialects/chat/chat.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import { formatName, resolveRequest } from '../../pipeline/any-format/resolve.ts'
 import { layerNames } from '../../policy/effective.ts'
-import { formatName, resolveQuoted } from './incoming.ts'
 import { defaultCompletionTokens } from './price.ts'
 import { buildQuote } from './quote.ts'
 
@@ -69,6 +70,7 @@ const guardrail = z.strictObject({
   field: z.string(),
   layers: z.array(z.enum(layerNames)),
   effect: z.string(),
+  dry_run: z.boolean().describe('Whether the rule is only recorded.'),
   excludes: z.int().describe('The number of endpoints it excludes for this request.'),
 })
 
@@ -103,6 +105,9 @@ const quote = z
     }),
     limits: z.array(limit),
     guardrails: z.array(guardrail),
+    hits: z
+      .array(hitRecord)
+      .describe('What the guardrails find in the request. Redacted texts would not be sent.'),
     would: z.enum(['be_sent', 'be_refused']),
     refusal: z.looseObject({}).nullable().describe('The error the request would get.'),
   })
@@ -124,7 +129,7 @@ const quoteRequest = defineOperation({
   response: z.strictObject({ data: quote }),
   handle: async ({ gateway, caller, region, httpRequest, query, body, source }) => {
     const input = { caller, region, httpRequest, source, body: body as JsonObject }
-    return { data: await buildQuote(gateway, await resolveQuoted(gateway, input, query.format)) }
+    return { data: await buildQuote(gateway, await resolveRequest(gateway, input, query.format)) }
   },
 })
 

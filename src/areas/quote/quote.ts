@@ -1,11 +1,12 @@
+import { describeHit, mergeHits } from '../../account/guardrail-hits.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { estimatePromptTokens, type RequestSize } from '../../call/size.ts'
-import type { ClientCodec } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { HoldRequest } from '../../ledger/ledger-state.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { type AdmissionPreview, previewAdmission } from '../../ledger/preview.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
+import type { ResolvedRequest } from '../../pipeline/any-format/resolved-request.ts'
 import { listModerationRules } from '../../pipeline/guard/moderation-rules.ts'
 import { findBlock } from '../../pipeline/guard/refuse.ts'
 import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
@@ -19,24 +20,13 @@ import {
   worstCaseAt,
 } from '../../pipeline/settlement/admit.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
-import type { Candidate } from '../../routing/candidate.ts'
 import { explainDecision } from '../../routing/explain.ts'
 import { describeModeration, describeRules, type GuardrailRule } from './guardrails.ts'
 import { toLimitPreviews } from './limits.ts'
 import { computeExpectedPrice, estimateCompletionTokens, estimatePrice } from './price.ts'
 
-/** A request of any task, and how it would be sent. */
-export interface QuotedRequest {
-  request: ModelRequest
-  /** Excludes endpoints that cannot serve the request; throws if there is no other. */
-  excludeUnfit: (plan: RoutingPlan) => RoutingPlan
-  /** Throws if the client requires every field and the endpoint would drop one. */
-  translate: (candidate: Candidate) => unknown
-  encodeError: ClientCodec['encodeError']
-}
-
 /** A dry run of a request: routed and priced as if it were sent. */
-export async function buildQuote(gateway: Gateway, received: QuotedRequest) {
+export async function buildQuote(gateway: Gateway, received: ResolvedRequest) {
   const options = { ...received.request.options, wantsMetadata: true }
   const quoted = { ...received, request: { ...received.request, options } }
   const { request } = quoted
@@ -51,6 +41,7 @@ export async function buildQuote(gateway: Gateway, received: QuotedRequest) {
       ...describeRules(request.keyContext.policy, plan.exclusions),
       ...listModeration(gateway, request),
     ],
+    hits: mergeHits(request.hits ?? []).map(describeHit),
     would: error ? ('be_refused' as const) : ('be_sent' as const),
     refusal: error && encodeError(quoted, error),
   }
@@ -70,7 +61,11 @@ interface DryRun {
 }
 
 /** Runs the checks of a real request and reports the error it would get first. */
-async function dryRunRequest(gateway: Gateway, quoted: QuotedRequest, routed: RoutingPlan): Promise<DryRun> {
+async function dryRunRequest(
+  gateway: Gateway,
+  quoted: ResolvedRequest,
+  routed: RoutingPlan,
+): Promise<DryRun> {
   const { request } = quoted
   const earlyError = captureError(() => {
     assertRegionAllowed(request.keyContext.policy, request.region)
@@ -91,7 +86,7 @@ async function dryRunRequest(gateway: Gateway, quoted: QuotedRequest, routed: Ro
 }
 
 /** The error if every endpoint would drop a field and the client requires all of them. */
-function findLossError({ translate }: QuotedRequest, { candidates }: RoutingPlan): GatewayError | null {
+function findLossError({ translate }: ResolvedRequest, { candidates }: RoutingPlan): GatewayError | null {
   const losses = candidates.map((candidate) => captureError(() => translate(candidate)))
   return losses.every((loss) => loss !== null) ? (losses[0] ?? null) : null
 }
@@ -111,7 +106,7 @@ function catchGatewayError<T>(work: () => T): T | GatewayError {
 }
 
 /** Encodes the error in the client's format. */
-function encodeError({ request, encodeError }: QuotedRequest, error: GatewayError) {
+function encodeError({ request, encodeError }: ResolvedRequest, error: GatewayError) {
   error.userId = request.caller.userId
   return encodeError(error, resolveRequestId(request.httpRequest))
 }

@@ -13,6 +13,11 @@ export const guardrailAdmin: Migration = {
     ])
     await index(db, 'guardrail_hits_by_key', 'guardrail_hits', ['key_id', 'created_at', 'id'])
     await index(db, 'guardrail_hits_by_age', 'guardrail_hits', ['created_at'])
+    await index(db, 'generation_contents_by_organization', 'generation_contents', [
+      'organization_id',
+      'created_at',
+      'generation_id',
+    ])
     await db.schema
       .createTable('allowed_phrases')
       .addColumn('id', 'text', key)

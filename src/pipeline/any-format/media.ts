@@ -13,20 +13,19 @@ import { speechRequest } from '../../dialects/speech/schema.ts'
 import { transcriptionRequest } from '../../dialects/transcriptions/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { inspectMedia } from '../../pipeline/guard/inspect.ts'
-import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
-import { excludeUnfit } from '../../pipeline/media/fit.ts'
-import { imageSupport } from '../../pipeline/media/image-support.ts'
-import { parseMediaRequest } from '../../pipeline/media/parse.ts'
-import { rerankTask } from '../../pipeline/media/rerank.ts'
-import { speechTask } from '../../pipeline/media/speech.ts'
-import type { MediaBody, MediaSupport } from '../../pipeline/media/task.ts'
-import { openTranscription, transcriptionSupport } from '../../pipeline/media/transcription-support.ts'
-import { translateMedia } from '../../pipeline/media/translate.ts'
-import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
-import type { QuotedRequest } from './quote.ts'
+import { inspectMedia } from '../guard/inspect.ts'
+import { embeddingsTask } from '../media/embeddings.ts'
+import { excludeUnfit } from '../media/fit.ts'
+import { imageSupport } from '../media/image-support.ts'
+import { parseMediaRequest } from '../media/parse.ts'
+import { rerankTask } from '../media/rerank.ts'
+import { speechTask } from '../media/speech.ts'
+import type { MediaBody, MediaSupport } from '../media/task.ts'
+import { openTranscription, transcriptionSupport } from '../media/transcription-support.ts'
+import { translateMedia } from '../media/translate.ts'
+import type { AnyRequest, ResolvedRequest } from './resolved-request.ts'
 
-type QuoteFn = (gateway: Gateway, input: Omit<IncomingRequest, 'format'>) => Promise<QuotedRequest>
+type ResolveFn = (gateway: Gateway, input: AnyRequest) => Promise<ResolvedRequest>
 
 /** The bodies of tasks other than text, by the name of their format. */
 export const mediaFormats = {
@@ -39,7 +38,7 @@ export const mediaFormats = {
     (fields) => openTranscription('transcribe', fields),
     transcriptionSupport,
   ),
-} satisfies Record<string, QuoteFn>
+} satisfies Record<string, ResolveFn>
 
 function decodeWith<Call>(decode: MediaBody<Call>['decode']) {
   return (body: JsonObject): MediaBody<Call> => ({ body, decode })
@@ -49,13 +48,16 @@ function defineMedia<Body extends JsonObject, Call, D extends MediaDialect<Call>
   schema: z.ZodType<Body>,
   open: (body: Body) => MediaBody<Call> | Promise<MediaBody<Call>>,
   task: MediaSupport<Call, D>,
-): QuoteFn {
-  return async (gateway, { caller, region, httpRequest, body }) => {
+): ResolveFn {
+  return async (gateway, { caller, region, httpRequest, body, keyContext }) => {
     const validated = validateInput(schema, body, 'body')
     const incoming = { caller, region, httpRequest, ...(await open(validated)) }
-    const request = await inspectMedia(gateway, await parseMediaRequest(gateway, incoming, task))
+    const parsed = await parseMediaRequest(gateway, incoming, task)
+    const original = parsed.content.call
+    const request = await inspectMedia(gateway, keyContext ? { ...parsed, keyContext } : parsed)
     return {
       request,
+      original,
       excludeUnfit: (plan) => excludeUnfit(plan, request.media, task),
       translate: (candidate) => translateMedia(gateway, request, candidate, task),
       encodeError: chat.client.encodeError,

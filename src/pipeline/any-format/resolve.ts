@@ -7,15 +7,15 @@ import { messagesRequest } from '../../dialects/messages/schema.ts'
 import { responsesRequest } from '../../dialects/responses/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { formats } from '../../pipeline/formats.ts'
-import { inspectRequest } from '../../pipeline/guard/inspect.ts'
-import { ownerOf } from '../../pipeline/request/authenticate.ts'
-import { resolveConversation } from '../../pipeline/request/conversation.ts'
-import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
-import { parseRequest } from '../../pipeline/request/parse.ts'
-import { encodeFor } from '../../pipeline/upstream/translate.ts'
+import { formats } from '../formats.ts'
+import { inspectRequest } from '../guard/inspect.ts'
+import { ownerOf } from '../request/authenticate.ts'
+import { resolveConversation } from '../request/conversation.ts'
+import type { IncomingRequest } from '../request/inference-request.ts'
+import { parseRequest } from '../request/parse.ts'
+import { encodeFor } from '../upstream/translate.ts'
 import { mediaFormats } from './media.ts'
-import type { QuotedRequest } from './quote.ts'
+import type { AnyRequest, ResolvedRequest } from './resolved-request.ts'
 
 const formatSchemas = {
   chat: chatRequest,
@@ -43,17 +43,19 @@ export const formatName = z.enum([
 ] satisfies (FormatName | MediaFormatName)[])
 
 /** Parses a body of any format as the operation of that format would. */
-export async function resolveQuoted(
+export async function resolveRequest(
   gateway: Gateway,
-  input: Omit<IncomingRequest, 'format'>,
+  input: AnyRequest,
   requestedFormat: FormatName | MediaFormatName | undefined,
-): Promise<QuotedRequest> {
+): Promise<ResolvedRequest> {
   const name = requestedFormat ?? detectFormat(input.body, input.httpRequest.headers)
   if (isMediaFormat(name)) return mediaFormats[name](gateway, input)
-  const parsed = await parseRequest(gateway, await resolveText(gateway, input, name))
-  const request = await inspectRequest(gateway, parsed)
+  const { keyContext, ...incoming } = input
+  const parsed = await parseRequest(gateway, await resolveText(gateway, incoming, name))
+  const request = await inspectRequest(gateway, keyContext ? { ...parsed, keyContext } : parsed)
   return {
     request,
+    original: parsed.content.call,
     excludeUnfit: (plan) => plan,
     translate: ({ model, endpoint }) => encodeFor(request, model, endpoint),
     encodeError: request.format.replyCodec.encodeError,

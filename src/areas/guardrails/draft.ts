@@ -1,0 +1,56 @@
+import type { z } from 'zod'
+import { type ApiKey, findKey } from '../../account/keys.ts'
+import { type KeyContext, loadAllowedPhrases } from '../../app/account-cache.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { newUuid } from '../../lib/ids.ts'
+import { buildContentRules } from '../../policy/content-rules.ts'
+import { computeEffectivePolicy, type Layer } from '../../policy/effective.ts'
+import { type Guardrail, parseGuardrail } from '../../policy/guardrail.ts'
+import { loadLayers } from '../../policy/store.ts'
+import { toChanges, updateBody } from './body.ts'
+import { buildGuardrailRow } from './store.ts'
+
+/** A guardrail that is tried out, and stored nowhere. */
+export const draftBody = updateBody
+  .meta({ id: 'GuardrailDraft' })
+  .describe(
+    'The fields of a guardrail. It is evaluated as if `dry_run` were false; its budget and moderation play no part.',
+  )
+
+type DraftBody = z.output<typeof draftBody>
+
+function parseDraft(gateway: Gateway, organizationId: string, body: DraftBody): Guardrail {
+  const settings = { ...toChanges(body, gateway), name: 'Draft', dry_run: 0 as const }
+  const row = buildGuardrailRow(gateway.clock, { id: newUuid(), organizationId, workspaceId: null, settings })
+  return parseGuardrail(row)
+}
+
+interface DraftTarget {
+  /** Whose key, limits and credentials the context has. */
+  key: ApiKey
+  /** The layer whose guardrail the draft replaces; null: the draft applies alone. */
+  layer: Layer | null
+}
+
+/** What would apply to a key with the draft. */
+export async function buildDraftContext(
+  gateway: Gateway,
+  body: DraftBody,
+  { key, layer }: DraftTarget,
+): Promise<KeyContext> {
+  const draft = parseDraft(gateway, key.organization_id, body)
+  const layers = layer === null ? { key: draft } : { ...(await loadLayers(gateway.db, key)), [layer]: draft }
+  const policy = computeEffectivePolicy(layers)
+  const [context, phrases] = await Promise.all([
+    gateway.accounts.findContext(key),
+    loadAllowedPhrases(gateway.db, key, policy),
+  ])
+  return { ...context, policy, contentRules: buildContentRules(policy, phrases) }
+}
+
+export async function requireKey({ db }: Gateway, organizationId: string, hash: string): Promise<ApiKey> {
+  const key = await findKey(db, organizationId, hash)
+  if (!key) throw gatewayError('not_found', 'The key does not exist.')
+  return key
+}
