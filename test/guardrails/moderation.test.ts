@@ -314,6 +314,7 @@ describeModeration('moderation of prompts', (bench) => {
         field: 'moderation',
         layers: ['key'],
         effect: 'The prompt is classified by test/moderator first. What it flags is refused.',
+        dry_run: false,
         excludes: 0,
       },
     ])

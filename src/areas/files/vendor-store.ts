@@ -1,6 +1,7 @@
 import { type ByokKey, listByokKeys } from '../../account/byok-keys.ts'
 import type { HitOwner } from '../../account/guardrail-hits.ts'
 import type { Workspace } from '../../account/workspaces.ts'
+import { loadAllowedPhrases } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { CatalogueProvider } from '../../catalogue/model.ts'
 import { fileFormats } from '../../dialects/files/all.ts'
@@ -52,12 +53,12 @@ export async function openVendorStore(
 }
 
 async function findContentRules(
-  { accounts }: Gateway,
+  { accounts, db }: Gateway,
   { key }: Caller,
   policy: EffectivePolicy,
 ): Promise<ContentRules | null> {
   if (key.kind === 'inference') return (await accounts.findContext(key)).contentRules
-  return buildContentRules(policy, [])
+  return buildContentRules(policy, await loadAllowedPhrases(db, key, policy))
 }
 
 function describeOwner(
