@@ -70,11 +70,7 @@ export class CoverageBench {
 
   /** What the guardrail of the key says about content that filters cannot read. */
   async setUnscannable(action: 'allow' | 'block' | null): Promise<void> {
-    const id = this.#guardrails.key
-    const { db } = this.server.gateway
-    await db.updateTable('guardrails').set({ unscannable_content: action }).where('id', '=', id).execute()
-    // Any change of it makes the server read it again.
-    await this.#manage('PATCH', `/guardrails/${id}`, { description: action })
+    await this.#manage('PATCH', `/guardrails/${this.#guardrails.key}`, { unscannable_content: action })
   }
 
   readonly setup: Setup = {
