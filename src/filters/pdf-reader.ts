@@ -22,7 +22,7 @@ const defaultLimits: ReaderLimits = {
   pages: 500,
   characters: 2_000_000,
   data: 32 * 1024 * 1024,
-  milliseconds: 10_000,
+  milliseconds: 5_000,
 }
 /** Documents that wait for the thread. */
 const maxPending = 100

@@ -14,6 +14,7 @@ export interface ReadableCall {
 
 /** Of one request; the others are not read. */
 const maxDocuments = 20
+const maxMilliseconds = 15_000
 
 /** Null if the call has no PDF. */
 export async function readDocuments({ pdfReader }: Gateway, call: ModelCall): Promise<ReadableCall | null> {
@@ -22,7 +23,9 @@ export async function readDocuments({ pdfReader }: Gateway, call: ModelCall): Pr
   const texts = new Map<MediaSource, MediaSource>()
   const originals = new Map<MediaSource, MediaSource>()
   const incomplete: ReadableCall['incomplete'] = []
+  const deadline = performance.now() + maxMilliseconds
   for (const { source, role } of documents) {
+    if (performance.now() > deadline) break
     const read = await pdfReader.read(source.data)
     if (!read) continue
     const text = { kind: 'text' as const, text: read.text }
