@@ -29,8 +29,18 @@ export interface PlacedText {
 
 /** Every text of a call, in a fixed order. */
 export function collectTexts(call: ModelCall): PlacedText[] {
+  return collect((map) => mapTexts(call, map))
+}
+
+/** Every text of the parts of a reply. */
+export function collectPartTexts(parts: readonly OutputPart[]): PlacedText[] {
+  const place = { role: 'assistant', message: null } as const
+  return collect((map) => parts.map((part) => mapPart(part, place, map)))
+}
+
+function collect(visit: (map: TextMapper) => unknown): PlacedText[] {
   const texts: PlacedText[] = []
-  mapTexts(call, (text, place) => {
+  visit((text, place) => {
     texts.push({ text, place })
     return text
   })

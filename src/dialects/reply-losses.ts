@@ -33,7 +33,11 @@ const maxTypeLength = 64
 
 /** Adds the parts of an event that a format with these limits cannot express, such as `reply.logprobs`. */
 export function addReplyLosses(losses: string[], event: ReplyEvent, limits: ReplyLimits): void {
-  for (const name of listEventLosses(event, limits)) {
+  addLosses(losses, listEventLosses(event, limits))
+}
+
+export function addLosses(losses: string[], names: readonly string[]): void {
+  for (const name of names) {
     const loss = `reply.${name}`
     if (losses.length < maxLosses && !losses.includes(loss)) losses.push(loss)
   }

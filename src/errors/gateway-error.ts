@@ -72,6 +72,11 @@ export function gatewayError(
   return new GatewayError(code, { ...(message && { message }), ...(metadata && { metadata }) })
 }
 
+/** A guardrail refused a request or its reply. */
+export function isBlock(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.code === 'guardrail_blocked'
+}
+
 /** The database or the ledger is unavailable. */
 export function unavailableError(cause?: unknown): GatewayError {
   return new GatewayError('unavailable', { cause, headers: { 'retry-after': '5' } })

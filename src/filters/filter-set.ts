@@ -1,6 +1,6 @@
 import { RE2JS, RE2Set } from 're2js'
 import type { TextPlace } from '../call/texts.ts'
-import { type Detector, mergeSpans, type Span } from './detector.ts'
+import { mergeSpans, type Span } from './detector.ts'
 import { type DetectorSlug, detectorLabels, detectors } from './detectors.ts'
 import { findInPlain, type PlainText, plainCharacters } from './plain-text.ts'
 import { createInjectionDetector } from './prompt-injection.ts'
@@ -42,6 +42,8 @@ export interface FilterHit extends RuleTraits, Pick<TextPlace, 'part' | 'role'> 
   /** What a detector of several kinds recognised. */
   kinds: string[]
   count: number
+  /** Where each match begins. */
+  starts: number[]
 }
 
 export interface FilterResult {
@@ -54,7 +56,8 @@ interface CompiledFilter extends RuleTraits {
   name: string
   label: string
   isUserOnly: boolean
-  find: Detector
+  /** `from`: a match cannot begin before. */
+  find: (text: string, from: number) => Span[]
 }
 
 const defaultLabel = '[REDACTED]'
@@ -80,8 +83,8 @@ export class FilterSet {
     this.#screen?.compile()
   }
 
-  /** What matches in a text, and which parts of it to replace. */
-  scan(text: string, place: TextPlace): FilterResult {
+  /** What matches in a text, and which parts of it to replace. What is before `from` is only context. */
+  scan(text: string, place: TextPlace, from = 0): FilterResult {
     const plain = plainCharacters(text)
     const hits: FilterHit[] = []
     const redacted: Span[][] = []
@@ -92,19 +95,29 @@ export class FilterSet {
       if (filter.action === 'redact' && filter.isEnforced) redacted.push(matches.merged)
     }
     for (const filter of this.#builtins) {
-      if (!filter.isUserOnly || place.role === 'user') add(filter, findInPlain(filter.find, plain))
+      if (filter.isUserOnly && place.role !== 'user') continue
+      add(
+        filter,
+        cutBefore(
+          from,
+          findInPlain((visible) => filter.find(visible, 0), plain),
+        ),
+      )
     }
-    for (const [filter, spans] of this.#findCustoms(text, plain)) add(filter, spans)
+    for (const [filter, spans] of this.#findCustoms(text, plain, from)) add(filter, cutBefore(from, spans))
     return { hits, redactions: mergeSpans(redacted.flat()) }
   }
 
   /** In the text as it is, and in ordinary characters. */
-  #findCustoms(text: string, plain: PlainText): Map<CompiledFilter, Span[]> {
+  #findCustoms(text: string, plain: PlainText, from: number): Map<CompiledFilter, Span[]> {
     const found = new Map<CompiledFilter, Span[]>()
-    for (const filter of this.#listMatching(text)) found.set(filter, filter.find(text))
+    for (const filter of this.#listMatching(text)) found.set(filter, filter.find(text, from))
     if (plain.text === text) return found
-    for (const filter of this.#listMatching(plain.text))
-      found.set(filter, [...(found.get(filter) ?? []), ...findInPlain(filter.find, plain)])
+    const plainFrom = plainCharacters(text.slice(0, from)).text.length
+    for (const filter of this.#listMatching(plain.text)) {
+      const spans = findInPlain((visible) => filter.find(visible, plainFrom), plain)
+      found.set(filter, [...(found.get(filter) ?? []), ...spans])
+    }
     return found
   }
 
@@ -114,6 +127,11 @@ export class FilterSet {
     const matching = new Set(this.#screen.match(text))
     return this.#customs.filter((_, index) => matching.has(index))
   }
+}
+
+function cutBefore(from: number, spans: Span[]): Span[] {
+  if (from === 0) return spans
+  return spans.flatMap((span) => (span.end > from ? [{ ...span, start: Math.max(span.start, from) }] : []))
 }
 
 interface Matches {
@@ -129,19 +147,20 @@ function mergeKinds(spans: Span[]): Matches {
 
 function toHit(
   { name, action, isEnforced, layers, label }: CompiledFilter,
-  { kinds, count }: Matches,
+  { merged, kinds, count }: Matches,
   { part, role }: TextPlace,
 ): FilterHit {
-  return { rule: name, action, isEnforced, layers, label, kinds, count, part, role }
+  const starts = merged.map(({ start }) => start)
+  return { rule: name, action, isEnforced, layers, label, kinds, count, starts, part, role }
 }
 
 function compileCustom({ pattern, label, ...traits }: CustomRule): CompiledFilter {
   const program = RE2JS.compile(RE2JS.translateRegExp(pattern))
   const replacement = label ?? defaultLabel
-  const find: Detector = (text) => {
+  const find = (text: string, from: number) => {
     const spans: Span[] = []
     const matcher = program.matcher(text)
-    while (matcher.find()) {
+    for (let isFound = matcher.find(from); isFound; isFound = matcher.find()) {
       const [start, end] = [matcher.start(), matcher.end()]
       if (end > start) spans.push({ start, end, label: replacement })
     }

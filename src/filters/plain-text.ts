@@ -30,6 +30,15 @@ export function plainCharacters(text: string): PlainText {
   )
 }
 
+/** The index with so many visible characters behind it; 0 if there are fewer. */
+export function findFromEnd(text: string, count: number): number {
+  let index = text.length
+  for (let visible = 0; index > 0 && visible < count; index--) {
+    if (!invisible.test(text.charAt(index - 1))) visible++
+  }
+  return index
+}
+
 /** What a detector finds in a text of ordinary characters, as spans of the text before. */
 export function findInPlain(find: Detector, { text, offsetOf }: PlainText): Span[] {
   return find(text).map((span) => mapSpan(span, offsetOf))

@@ -1,15 +1,14 @@
-import type { TextPlace } from '../call/texts.ts'
 import { handleRequests } from '../lib/worker-thread.ts'
 import { type FilterResult, type FilterRules, FilterSet } from './filter-set.ts'
 import { FilterSetCache } from './filter-set-cache.ts'
-import { scanText } from './scan-text.ts'
+import { type ScannedText, scanText } from './scan-text.ts'
 
 interface ScanRequest {
   key: string
   /** Absent if this thread should have them. */
   rules?: FilterRules
   /** Of each text. */
-  places: TextPlace[]
+  places: Omit<ScannedText, 'text'>[]
 }
 
 const sets = new FilterSetCache()
@@ -17,7 +16,7 @@ const sets = new FilterSetCache()
 /** Null if the rules are not known here. */
 function scan({ key, rules, places }: ScanRequest, texts: readonly string[]): FilterResult[] | null {
   const filters = sets.get(key) ?? (rules && sets.add(key, new FilterSet(rules)))
-  return filters ? places.map((place, index) => scanText(filters, texts[index] ?? '', place)) : null
+  return filters ? places.map((place, index) => scanText(filters, { ...place, text: texts[index] ?? '' })) : null
 }
 
 // The first message only starts the thread.

@@ -94,6 +94,63 @@ function computeRepetitionSize(size: number, repetition: string): number {
   return size * (count - 1) + (repetition.includes(',') ? count : 1)
 }
 
+interface Alternatives {
+  /** Of the alternatives before. */
+  longest: number
+  /** Of the alternative that is read. */
+  length: number
+  /** Of the part that a repetition would repeat. */
+  last: number
+}
+
+/** An upper bound of the length of a match; infinite if a repetition has no limit. */
+export function measureLongestMatch(text: string): number {
+  const groups: Alternatives[] = [{ longest: 0, length: 0, last: 0 }]
+  let end = 0
+  tokenPattern.lastIndex = 0
+  for (let match = tokenPattern.exec(text); match; match = tokenPattern.exec(text)) {
+    end = tokenPattern.lastIndex
+    const group = groups.at(-1)
+    if (match[0] === '(') groups.push({ longest: 0, length: 0, last: 0 })
+    else if (match[0] === ')') endGroup(groups)
+    else if (group) lengthen(group, match[0])
+  }
+  return end < text.length
+    ? Number.POSITIVE_INFINITY
+    : groups.reduce((sum, group) => sum + longestOf(group), 0)
+}
+
+function endGroup(groups: Alternatives[]): void {
+  const inner = groups.length > 1 ? groups.pop() : undefined
+  const outer = groups.at(-1)
+  if (!inner || !outer) return
+  outer.last = longestOf(inner)
+  outer.length += outer.last
+}
+
+function longestOf({ longest, length }: Alternatives): number {
+  return Math.max(longest, length)
+}
+
+function lengthen(group: Alternatives, tokenText: string): void {
+  if (tokenText === '|') Object.assign(group, { longest: longestOf(group), length: 0, last: 0 })
+  else if (/^\{\d/.test(tokenText)) repeat(group, tokenText)
+  else if (/^[*+]$/.test(tokenText)) repeat(group, '{0,}')
+  else if (tokenText !== '?') {
+    // A character outside the basic plane is two.
+    group.last = tokenText.startsWith('\\Q') ? tokenText.length : 2
+    group.length += group.last
+  }
+}
+
+function repeat(group: Alternatives, repetition: string): void {
+  const most = repetition.slice(1, -1).split(',').at(-1)
+  const count = most === '' ? Number.POSITIVE_INFINITY : Math.max(1, Number(most))
+  if (group.last === 0 || count === 1) return
+  group.length += group.last * (count - 1)
+  group.last *= count
+}
+
 /** The total cost of several patterns, which are all run on each text. */
 export class PatternBudget {
   #characters: number

@@ -1,4 +1,5 @@
-import type { BuiltinRule, CustomRule, FilterHit } from '../filters/filter-set.ts'
+import type { BuiltinRule, CustomRule, FilterHit, FilterRules } from '../filters/filter-set.ts'
+import { computeReach, type Reach } from '../filters/reach.ts'
 import type { RuleSet } from '../filters/scanner.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type {
@@ -11,17 +12,25 @@ import type {
 } from './effective.ts'
 
 /** A rule that matched a request or its reply, without the text it matched. */
-export interface GuardrailHit extends Omit<FilterHit, 'part' | 'label'> {
+export interface GuardrailHit extends Omit<FilterHit, 'part' | 'label' | 'starts'> {
   direction: FilterDirection
   /** Where: a part of a message, or the field of another rule. */
   part: string
+}
+
+/** The filters of replies, not both null. */
+export interface ReplyRules {
+  /** Those that block or redact: a reply must wait for them. */
+  enforced: (RuleSet & { reach: Reach }) | null
+  /** Those whose matches are only recorded. */
+  recorded: RuleSet | null
 }
 
 /** What a policy says about the content of requests and replies. */
 export interface ContentRules {
   /** The filters of each side; null if there are none. */
   input: RuleSet | null
-  output: RuleSet | null
+  output: ReplyRules | null
   /** An input filter blocks or redacts: nothing may pass that it has not read. */
   isStrict: boolean
   /** The rules against content that filters cannot read; null if it is allowed. */
@@ -34,8 +43,8 @@ export function buildContentRules(
   policy: EffectivePolicy,
   allowedPhrases: readonly string[],
 ): ContentRules | null {
-  const input = buildRuleSet(policy, 'input', allowedPhrases)
-  const output = buildRuleSet(policy, 'output', allowedPhrases)
+  const input = buildRuleSet(collectRules(policy, 'input', allowedPhrases))
+  const output = buildReplyRules(collectRules(policy, 'output', allowedPhrases))
   const unscannable = findUnscannableRule(policy)
   const moderation = [
     ...policy.moderation.map((rule) => ({ ...rule, isEnforced: true })),
@@ -57,22 +66,39 @@ function findUnscannableRule({ unscannable_content, dry_run }: EffectivePolicy):
   return recorded?.value === 'block' ? { isEnforced: false, layers: recorded.layers } : null
 }
 
-function buildRuleSet(
+function collectRules(
   policy: EffectivePolicy,
   direction: FilterDirection,
   allowedPhrases: readonly string[],
-): RuleSet | null {
+): FilterRules {
   const enforced = listRules(policy, direction, true)
   const recorded = policy.dry_run
     ? listRules(policy.dry_run, direction, false)
     : { builtins: [], customs: [] }
-  const rules = {
+  return {
     builtins: [...enforced.builtins, ...recorded.builtins],
     customs: [...enforced.customs, ...recorded.customs],
     allowedPhrases,
   }
+}
+
+function buildRuleSet(rules: FilterRules): RuleSet | null {
   if (rules.builtins.length + rules.customs.length === 0) return null
   return { key: sha256(JSON.stringify(rules)), rules }
+}
+
+function buildReplyRules({ builtins, customs, allowedPhrases }: FilterRules): ReplyRules | null {
+  const isStrictRule = ({ action, isEnforced }: BuiltinRule | CustomRule) => isEnforced && action !== 'flag'
+  const select = (isSelected: (rule: BuiltinRule | CustomRule) => boolean) =>
+    buildRuleSet({
+      builtins: builtins.filter(isSelected),
+      customs: customs.filter(isSelected),
+      ...(allowedPhrases && { allowedPhrases }),
+    })
+  const enforced = select(isStrictRule)
+  const recorded = select((rule) => !isStrictRule(rule))
+  if (!enforced && !recorded) return null
+  return { enforced: enforced && { ...enforced, reach: computeReach(enforced.rules) }, recorded }
 }
 
 function listRules(
@@ -86,7 +112,8 @@ function listRules(
     builtins: content_filter_builtins.filter(isOfSide).map(({ slug, action, scan_scope, sources }) => ({
       slug,
       action,
-      ...(scan_scope && { scan_scope }),
+      // It selects messages of a prompt.
+      ...(scan_scope && direction === 'input' && { scan_scope }),
       ...traits(sources),
     })),
     customs: content_filters

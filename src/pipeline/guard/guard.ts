@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { withSpan } from '../../app/tracing/span-recorder.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
@@ -7,6 +8,8 @@ import { inspectMedia, inspectRequest } from './inspect.ts'
 import { moderate } from './moderate.ts'
 import { mayBeModerated } from './moderation-rules.ts'
 import { refuseBlocked } from './refuse.ts'
+import { ReplyFilter } from './reply-filter.ts'
+import { ReplyInspector } from './reply-inspector.ts'
 
 /**
  * Applies the guardrails to a parsed request: refuses it, or returns it as it may be sent. Only a guarded request can
@@ -19,9 +22,16 @@ export function guardRequest(
   return withSpan(parsed, 'guard', () => {
     const filtered = filterRequest(gateway, parsed)
     return filtered instanceof Promise || mayBeModerated(filtered)
-      ? moderateFiltered(gateway, filtered)
+      ? guardReply(gateway, filtered)
       : filtered
   })
+}
+
+async function guardReply(
+  gateway: Gateway,
+  filtered: InferenceRequest | Promise<InferenceRequest>,
+): Promise<InferenceRequest> {
+  return filterReply(gateway, await moderateFiltered(gateway, filtered))
 }
 
 /** As `guardRequest`, for a prompt whose tokens are only counted: it is not moderated. */
@@ -39,6 +49,33 @@ function filterRequest(
   assertRegionAllowed(parsed.keyContext.policy, parsed.region)
   const inspected = inspectRequest(gateway, parsed)
   return inspected instanceof Promise ? refuseIfBlocked(gateway, inspected) : inspected
+}
+
+/** The request with the filters of its reply. */
+function filterReply(gateway: Gateway, request: InferenceRequest): InferenceRequest {
+  const rules = request.keyContext.contentRules?.output
+  const { hits, replyObservers, replyTransforms } = request
+  if (!rules || !hits) return request
+  const { enforced, recorded } = rules
+  const inspector = recorded && new ReplyInspector(gateway, recorded)
+  // Without transforms the reply is passed through.
+  if (!enforced && inspector) {
+    const observers = [...replyObservers, () => inspector.restart()]
+    return { ...request, replyObservers: observers, completeHits: recordAtEnd(inspector, hits) }
+  }
+  const inspect = inspector ? [() => inspector.restart().toTransform()] : []
+  const filter = enforced ? [() => new ReplyFilter(gateway, enforced, hits)] : []
+  return {
+    ...request,
+    replyTransforms: [...inspect, ...replyTransforms, ...filter],
+    ...(inspector && { completeHits: recordAtEnd(inspector, hits) }),
+  }
+}
+
+function recordAtEnd(inspector: ReplyInspector, hits: GuardrailHit[]): () => Promise<void> {
+  return async () => {
+    hits.push(...(await inspector.findHits()))
+  }
 }
 
 /** As `guardRequest`, for a task other than text. */

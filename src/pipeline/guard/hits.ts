@@ -27,6 +27,15 @@ export function buildHitStatements(
   return [buildHitStatement(db, owner, hits)]
 }
 
+/** A failure must not prevent the settlement. */
+export async function completeHits({ log }: Gateway, request: ModelRequest): Promise<void> {
+  try {
+    await request.completeHits?.()
+  } catch (err) {
+    log.warn({ err, id: request.id }, 'failed to scan a reply for its hits')
+  }
+}
+
 /** For a request without a record. Resolves when they are durable. */
 export async function recordHits(gateway: Gateway, request: ModelRequest): Promise<void> {
   await write(gateway, request.id, buildHitStatements(gateway, request, null))

@@ -14,13 +14,14 @@ export async function refuseBlocked(gateway: Gateway, request: ModelRequest): Pr
   throw error
 }
 
-/** The error of hits that block; undefined if none does. */
+/** The error of hits that block a request or a reply; undefined if none does. */
 export function findBlock(hits: readonly GuardrailHit[]): GatewayError | undefined {
   const blocking = hits.filter(({ action, isEnforced }) => action === 'block' && isEnforced)
   if (blocking.length === 0) return undefined
   const rules = [...new Set(blocking.map(({ rule }) => rule))]
   const patterns = blocking.filter(({ rule }) => rule === scopedBuiltin).flatMap(({ kinds }) => kinds)
-  return gatewayError('guardrail_blocked', describeBlock(rules), {
+  const subject = blocking.some(({ direction }) => direction === 'output') ? 'Response' : 'Request'
+  return gatewayError('guardrail_blocked', describeBlock(subject, rules), {
     filters: describeFilters(blocking),
     ...(patterns.length > 0 && { patterns: [...new Set(patterns)] }),
   })
@@ -31,10 +32,10 @@ const labels: Record<string, string> = {
   unscannable_content: 'content that cannot be scanned',
 }
 
-function describeBlock(rules: readonly string[]): string {
+function describeBlock(subject: 'Request' | 'Response', rules: readonly string[]): string {
   if (rules.length === 1 && rules[0] === scopedBuiltin)
-    return 'Request blocked: prompt injection patterns detected'
-  return `Request blocked by content filter: ${rules.map((rule) => labels[rule] ?? rule).join(', ')}`
+    return `${subject} blocked: prompt injection patterns detected`
+  return `${subject} blocked by content filter: ${rules.map((rule) => labels[rule] ?? rule).join(', ')}`
 }
 
 /** Bounded: a request can have as many places as parts. */

@@ -1,6 +1,8 @@
 import type { ReplyEvent } from '../../call/event.ts'
+import type { Usage, UsageCost } from '../../call/usage.ts'
 import { newReplySummary, type Relay, type ReplyWriter } from '../../dialects/dialect.ts'
-import type { ReplyLimits } from '../../dialects/reply-losses.ts'
+import { addLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
+import type { Awaitable } from './join-texts.ts'
 import { recordEvent } from './summary.ts'
 import type { ReplyPipeline } from './transforms.ts'
 
@@ -26,17 +28,23 @@ export class EventEncoder {
     recordEvent(this.summary, event, this.#limits)
   }
 
-  write(event: ReplyEvent): string {
+  /** A promise only if there are transforms. */
+  write(event: ReplyEvent): Awaitable<string> {
     const { hasTransforms, hasObservers } = this.#pipeline
-    return hasTransforms || hasObservers
-      ? this.#writeAll(this.#pipeline.push(event))
-      : this.#writer.write(event)
+    if (!hasTransforms && !hasObservers) return this.#writer.write(event)
+    const events = this.#pipeline.push(event)
+    return events instanceof Promise ? events.then((list) => this.#writeAll(list)) : this.#writeAll(events)
   }
 
-  end: Relay['end'] = (usage, cost) => this.#writeAll(this.#pipeline.end()) + this.#writer.end(usage, cost)
+  end(usage: Usage, cost: UsageCost): Awaitable<string> {
+    if (!this.#pipeline.hasTransforms) return this.#writer.end(usage, cost)
+    return this.#pipeline.end().then((events) => this.#writeAll(events) + this.#writer.end(usage, cost))
+  }
+
   fail: Relay['fail'] = (error) => this.#writer.fail(error)
 
   #writeAll(events: readonly ReplyEvent[]): string {
+    addLosses(this.summary.losses, this.#pipeline.losses)
     let text = ''
     for (const event of events) text += this.#writer.write(event)
     return text

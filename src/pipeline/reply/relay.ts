@@ -1,17 +1,26 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import type { ReasoningFormat } from '../../call/part.ts'
+import type { Usage, UsageCost } from '../../call/usage.ts'
 import type { Relay, ReplyReader } from '../../dialects/dialect.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Attempt } from '../settlement/trace.ts'
 import { EventEncoder } from './event-encoder.ts'
+import { type Awaitable, joinTexts } from './join-texts.ts'
 import type { ReplyPipeline } from './transforms.ts'
+
+/** A relay whose reply may pass transforms: then it writes promises. */
+export interface ReplyRelay extends Omit<Relay, 'pass' | 'close' | 'end'> {
+  pass(frame: SseFrame): Awaitable<string>
+  close?(): Awaitable<string>
+  end(usage: Usage, cost: UsageCost): Awaitable<string>
+}
 
 /** Passes the upstream's frames through where client and upstream share a format and nothing changes the reply. */
 export function createRelay(
   { format }: InferenceRequest,
   { candidate, translation, context, pipeline }: Attempt,
-): Relay {
+): ReplyRelay {
   const { passthrough, upstream } = translation.dialect
   if (translation.isPassThrough && !pipeline.hasTransforms) {
     const relay = passthrough.createRelay(context)
@@ -23,7 +32,7 @@ export function createRelay(
 }
 
 /** Decodes the upstream's frames into events and encodes them for the client. */
-class TranslatedRelay implements Relay {
+class TranslatedRelay implements ReplyRelay {
   readonly #reader: ReplyReader
   readonly #encoder: EventEncoder
   readonly #signatures: ReasoningFormat | undefined
@@ -41,23 +50,21 @@ class TranslatedRelay implements Relay {
     return this.#encoder.finalBody
   }
 
-  pass(frame: SseFrame): string {
+  pass(frame: SseFrame): Awaitable<string> {
     return this.#write(this.#reader.read(frame))
   }
-  close(): string {
+  close(): Awaitable<string> {
     return this.#write(this.#reader.end())
   }
-  end: Relay['end'] = (usage, cost) => this.#encoder.end(usage, cost)
+  end: ReplyRelay['end'] = (usage, cost) => this.#encoder.end(usage, cost)
   fail: Relay['fail'] = (error) => this.#encoder.fail(error)
 
-  #write(events: ReplyEvent[]): string {
-    let text = ''
-    for (const event of events) {
+  #write(events: ReplyEvent[]): Awaitable<string> {
+    return joinTexts(events, (event) => {
       markSignature(this.#signatures, event)
       this.#encoder.record(event)
-      text += this.#encoder.write(event)
-    }
-    return text
+      return this.#encoder.write(event)
+    })
   }
 }
 

@@ -1,22 +1,24 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import type { Usage, UsageCost } from '../../call/usage.ts'
-import type { Relay, ReplySummary } from '../../dialects/dialect.ts'
-import type { GatewayError } from '../../errors/gateway-error.ts'
+import type { ReplySummary } from '../../dialects/dialect.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError } from '../../lib/sse.ts'
 import type { TimeSlicer } from '../../lib/time-slicer.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { EventEncoder } from './event-encoder.ts'
+import { type Awaitable, joinTexts } from './join-texts.ts'
+import type { ReplyRelay } from './relay.ts'
 
 /** A streamed reply, encoded for the client. */
 export interface ReplyStream {
   /** The next text for the client, possibly empty; null when the upstream has no more. */
   next(): Promise<string | null>
   /** The rest of the text for the client, when the upstream is not read any further. */
-  close(): string
+  close(): Awaitable<string>
   readonly summary: ReplySummary
-  end(usage: Usage, cost: UsageCost): string
+  end(usage: Usage, cost: UsageCost): Awaitable<string>
   fail(error: GatewayError): string
   readonly finalBody: JsonObject | null
   /** Closes the upstream. */
@@ -56,8 +58,9 @@ export class UpstreamStream implements ReplyStream {
   readonly #exchange: UpstreamExchange
   readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
   readonly #frames: FrameReader
-  readonly #relay: Relay
+  readonly #relay: ReplyRelay
   #pendingRead: Promise<string | null> | null = null
+  #passing: Promise<string> | null = null
   /** Received but not decoded yet. */
   #unread: Uint8Array | null = null
   #ended = false
@@ -68,7 +71,7 @@ export class UpstreamStream implements ReplyStream {
 
   constructor(
     response: Response,
-    relay: Relay,
+    relay: ReplyRelay,
     exchange: UpstreamExchange,
     frames: FrameReader,
     { timeSlicer, bounds }: StreamLimits,
@@ -110,11 +113,11 @@ export class UpstreamStream implements ReplyStream {
       const startedAt = performance.now()
       const text = this.#push(isLong ? bytes.subarray(0, maxSliceBytes) : bytes)
       this.#timeSlicer.recordWork(startedAt)
-      return text
+      return typeof text === 'string' ? text : await this.#awaitPassing(text)
     } catch (error) {
       // A connection lost after the reply was complete does not matter; a partial frame before that is discarded.
-      if (this.summary.isComplete) {
-        const text = this.close()
+      if (this.summary.isComplete && !(error instanceof GatewayError)) {
+        const text = await this.close()
         if (!this.summary.failure) return text
       }
       this.#ended = true
@@ -122,31 +125,50 @@ export class UpstreamStream implements ReplyStream {
     }
   }
 
-  close(): string {
-    if (this.#ended) return ''
-    this.#ended = true
-    return this.#pass(this.#frames.end()) + (this.#relay.close?.() ?? '')
+  /** Remembers the text that transforms are working on, for `close`. */
+  async #awaitPassing(text: Promise<string>): Promise<string> {
+    this.#passing = text
+    try {
+      return await text
+    } finally {
+      this.#passing = null
+    }
   }
 
-  #push(bytes: Uint8Array): string {
+  close(): Awaitable<string> {
+    if (this.#ended) return ''
+    this.#ended = true
+    const stages: (() => Awaitable<string>)[] = [
+      () => this.#passing ?? '',
+      () => this.#pass(this.#frames.end()),
+      () => this.#relay.close?.() ?? '',
+    ]
+    return joinTexts(stages, (stage) => stage())
+  }
+
+  #push(bytes: Uint8Array): Awaitable<string> {
     this.#bytes += bytes.length
     if (this.#bytes > this.#bounds.bytes)
       throw unexpectedReplyError('The reply from the provider is too large.')
     return this.#pass(this.#frames.push(bytes))
   }
 
-  #pass(frames: ReturnType<FrameReader['push']>): string {
+  #pass(frames: ReturnType<FrameReader['push']>): Awaitable<string> {
     this.#events += frames.length
     const { events } = this.#bounds
     if (this.#events > events)
       throw unexpectedReplyError(`The reply from the provider has more than ${events} events.`)
-    let text = ''
-    for (const frame of frames) text += this.#relay.pass(frame)
+    const text = joinTexts(frames, (frame) => this.#relay.pass(frame))
+    if (typeof text === 'string') return this.#checkBounds(text)
+    return text.then((joined) => this.#checkBounds(joined))
+  }
+
+  #checkBounds(text: string): string {
     checkBounds(this.summary, this.#bounds)
     return text
   }
 
-  end(usage: Usage, cost: UsageCost): string {
+  end(usage: Usage, cost: UsageCost): Awaitable<string> {
     return this.#relay.end(usage, cost)
   }
   fail(error: GatewayError): string {
@@ -204,7 +226,7 @@ export class EventStream implements ReplyStream {
   close(): string {
     return ''
   }
-  end(usage: Usage, cost: UsageCost): string {
+  end(usage: Usage, cost: UsageCost): Awaitable<string> {
     return this.#encoder.end(usage, cost)
   }
   fail(error: GatewayError): string {

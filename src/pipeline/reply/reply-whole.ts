@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { collectReply } from '../../call/event.ts'
-import type { GatewayError } from '../../errors/gateway-error.ts'
+import { type GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
@@ -23,7 +23,12 @@ export async function replyWhole(
   const settle = settleOnce(gateway, request, admission, trace)
   try {
     const attempt = await dispatchWhole(gateway, request, admission.plan, trace)
-    const { summary } = attempt.reply
+    const { summary, refusal } = attempt.reply
+    if (refusal) {
+      const charge = computeCharge(gateway, request, admission, attempt.candidate, summary, !isBlock(refusal))
+      await settle({ status: 'failed', charge, summary, error: refusal, firstTokenMs: null })
+      throw refusal
+    }
     const isInterrupted = summary.failure !== null || endedWithError(summary)
     if (isInterrupted && !request.format.replyCodec.canEncodeFailure)
       throw interruptedReplyError(trace, attempt)

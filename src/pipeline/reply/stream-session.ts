@@ -1,7 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplyContext } from '../../dialects/dialect.ts'
 import { formatLossComment } from '../../dialects/reply-losses.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import { type Charge, zeroCharge } from '../../ledger/charge.ts'
 import { timedOut, type Waiter } from '../../lib/coarse-timer.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -44,7 +44,9 @@ export async function* streamBody(
     if (session.needsHeartbeat) yield request.format.replyCodec.heartbeat
     const attempt = yield* withHeartbeats(gateway, request, opening)
     session.begin(attempt)
-    yield attempt.reply.pending
+    const { pending, refusal } = attempt.reply
+    if (pending !== '') yield pending
+    if (refusal) throw refusal
     yield* relayUpstream(gateway, request, attempt.reply.stream, waiter, session)
     // With heartbeats, because settlement waits while the database is unavailable.
     yield yield* withHeartbeats(gateway, request, session.end())
@@ -87,20 +89,21 @@ async function* relayUpstream(
     const text = await waiter.wait(next, stream.summary.isComplete ? usageGraceMs : timers.waitMs)
     if (text === null) return
     timers.update()
-    if (timers.isGraceOver || (text === timedOut && stream.summary.isComplete)) return yield stream.close()
+    if (timers.isGraceOver || (text === timedOut && stream.summary.isComplete))
+      return yield await stream.close()
     if (text !== timedOut) next = null
     const isEmpty = text === timedOut || text === ''
     if (!isEmpty || timers.isHeartbeatDue) {
       yield isEmpty ? request.format.replyCodec.heartbeat : text
       if (timers.recordSent() > gateway.settings.limits.heartbeat) session.isClientSlow = true
     }
-    if (timers.isIdle) yield endStalled(stream)
+    if (timers.isIdle) yield await endStalled(stream)
   }
 }
 
 /** Ends a stream that makes no progress: complete if everything was received, otherwise with a timeout. */
-function endStalled(stream: ReplyStream): string {
-  const text = stream.close()
+async function endStalled(stream: ReplyStream): Promise<string> {
+  const text = await stream.close()
   if (!stream.summary.isComplete) stream.summary.failure ??= idleTimeoutError().failure
   return text
 }
@@ -157,8 +160,8 @@ export class StreamSession {
     if (endedWithError(stream.summary))
       throw unexpectedReplyError('The provider ended its reply with an error.')
     const charge = this.#computeCharge()
-    const text =
-      this.#lossComment(stream) + stream.end(charge.usage, buildCost(charge, this.#attempt?.candidate))
+    const end = await stream.end(charge.usage, buildCost(charge, this.#attempt?.candidate))
+    const text = this.#lossComment(stream) + end
     // From here on a disconnect changes nothing: the reply is complete.
     this.#ended = true
     const extraStatements = stream.finalBody ? await this.#request.store?.(stream.finalBody) : undefined
@@ -204,7 +207,7 @@ export class StreamSession {
 
   /** The gateway or the client ended a reply that the provider had begun. */
   #isUpstreamBlameless(error: unknown): boolean {
-    if (error instanceof ShutdownError) return true
+    if (error instanceof ShutdownError || isBlock(error)) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
     return (isLate || this.isClientSlow) && this.#attempt?.reply.stream.summary.failure === null
   }

@@ -31,13 +31,12 @@ function framesOf(dialect: GenerateDialect): SseFrame[] {
   return parseFrames(vendorReply(dialect, 'text').frames.join(''))
 }
 
-function relayReply(dialect: GenerateDialect, pipeline: ReplyPipeline): string {
+async function relayReply(dialect: GenerateDialect, pipeline: ReplyPipeline): Promise<string> {
   const relay = createTestRelay(dialect, pipeline)
-  const text =
-    framesOf(dialect)
-      .map((frame) => relay.pass(frame))
-      .join('') + (relay.close?.() ?? '')
-  return text + relay.end(relay.summary.usage ?? zeroUsage, cost)
+  let text = ''
+  for (const frame of framesOf(dialect)) text += await relay.pass(frame)
+  text += (await relay.close?.()) ?? ''
+  return text + (await relay.end(relay.summary.usage ?? zeroUsage, cost))
 }
 
 function textOf(events: readonly ReplyEvent[]): string {
@@ -68,25 +67,25 @@ class UpperCase implements ReplyTransform {
 describe.each([...generateDialects])('a reply from %s to a client of the same format', (dialect) => {
   const original = textOf(decodeFrames(dialect, framesOf(dialect)))
 
-  test('reaches the client as its transforms leave it, and observers see the same', () => {
+  test('reaches the client as its transforms leave it, and observers see the same', async () => {
     const observed: ReplyEvent[] = []
     const observer = { add: (event: ReplyEvent) => void observed.push(event) }
-    const stream = relayReply(dialect, new ReplyPipeline([new UpperCase()], [observer]))
+    const stream = await relayReply(dialect, new ReplyPipeline([new UpperCase()], [observer]))
     const received = decodeFrames(dialect, parseFrames(stream))
     expect(textOf(received)).toBe(original.toUpperCase())
     expect(textOf(observed)).toBe(original.toUpperCase())
     expect(stream).not.toContain(original)
   })
 
-  test('is the same byte for byte with and without an observer', () => {
+  test('is the same byte for byte with and without an observer', async () => {
     const observed: ReplyEvent[] = []
     const observer = { add: (event: ReplyEvent) => void observed.push(event) }
-    const plain = relayReply(dialect, new ReplyPipeline([], []))
-    expect(relayReply(dialect, new ReplyPipeline([], [observer]))).toBe(plain)
+    const plain = await relayReply(dialect, new ReplyPipeline([], []))
+    expect(await relayReply(dialect, new ReplyPipeline([], [observer]))).toBe(plain)
     expect(textOf(observed)).toBe(original)
   })
 
-  test('ends with the error that a transform throws', () => {
+  test('ends with the error that a transform throws', async () => {
     const block: ReplyTransform = {
       transform: (event) => {
         if (event.type === 'part-delta') throw gatewayError('guardrail_blocked', 'Blocked.')
@@ -94,11 +93,11 @@ describe.each([...generateDialects])('a reply from %s to a client of the same fo
       },
       end: () => [],
     }
-    expect(() => relayReply(dialect, new ReplyPipeline([block], []))).toThrow('Blocked.')
+    await expect(relayReply(dialect, new ReplyPipeline([block], []))).rejects.toThrow('Blocked.')
   })
 })
 
-test('transforms run in order, and what one holds back passes those after it', () => {
+test('transforms run in order, and what one holds back passes those after it', async () => {
   const append = (suffix: string): ReplyTransform => ({
     transform: (event) => [event],
     end: () => [{ type: 'part-delta', choice: 0, part: 0, delta: { text: suffix } }],
@@ -109,9 +108,7 @@ test('transforms run in order, and what one holds back passes those after it', (
     end: () => [],
   }
   const pipeline = new ReplyPipeline([append('a'), mark, append('b')], [])
-  expect(pipeline.end().map((event) => (event.type === 'part-delta' ? event.delta.text : ''))).toEqual([
-    '<a>',
-    'b',
-  ])
-  expect(pipeline.end()).toEqual([])
+  const ended = await pipeline.end()
+  expect(ended.map((event) => (event.type === 'part-delta' ? event.delta.text : ''))).toEqual(['<a>', 'b'])
+  expect(await pipeline.end()).toEqual([])
 })

@@ -1,11 +1,15 @@
 import type { ReplyEvent } from '../../call/event.ts'
+import type { ReplyFeature } from '../../dialects/reply-losses.ts'
+import type { Awaitable } from './join-texts.ts'
 
 /** Changes a reply on its way to the client, such as a content filter does. */
 export interface ReplyTransform {
   /** The events that replace this one. A thrown error ends the reply with that error. */
-  transform(event: ReplyEvent): ReplyEvent[]
+  transform(event: ReplyEvent): Awaitable<ReplyEvent[]>
   /** The events still buffered when the upstream has ended. */
-  end(): ReplyEvent[]
+  end(): Awaitable<ReplyEvent[]>
+  /** What it has removed from the reply so far. */
+  readonly losses?: ReadonlySet<ReplyFeature>
 }
 
 /** Reads a reply as the client receives it. */
@@ -18,6 +22,7 @@ export class ReplyPipeline {
   readonly #transforms: readonly ReplyTransform[]
   readonly #observers: readonly ReplyObserver[]
   #isEnded = false
+  #last: Promise<ReplyEvent[]> = Promise.resolve([])
 
   constructor(transforms: readonly ReplyTransform[], observers: readonly ReplyObserver[]) {
     this.#transforms = transforms
@@ -31,21 +36,22 @@ export class ReplyPipeline {
     return this.#observers.length > 0
   }
 
-  push(event: ReplyEvent): readonly ReplyEvent[] {
-    const events = this.hasTransforms ? this.#transformFrom(0, [event]) : [event]
-    this.observe(events)
-    return events
+  get losses(): ReplyFeature[] {
+    return this.#transforms.flatMap(({ losses }) => [...(losses ?? [])])
+  }
+
+  /** A promise only if there are transforms. */
+  push(event: ReplyEvent): Awaitable<readonly ReplyEvent[]> {
+    if (this.hasTransforms) return this.#enqueue(() => this.#process(0, [event]))
+    this.observe([event])
+    return [event]
   }
 
   /** Idempotent. */
-  end(): readonly ReplyEvent[] {
-    if (this.#isEnded || !this.hasTransforms) return []
+  async end(): Promise<readonly ReplyEvent[]> {
+    if (this.#isEnded) return []
     this.#isEnded = true
-    const events = this.#transforms.flatMap((transform, index) =>
-      this.#transformFrom(index + 1, transform.end()),
-    )
-    this.observe(events)
-    return events
+    return this.#enqueue(() => this.#end())
   }
 
   /** For replies that are passed through and decoded only for the observers. */
@@ -53,9 +59,27 @@ export class ReplyPipeline {
     for (const observer of this.#observers) for (const event of events) observer.add(event)
   }
 
-  #transformFrom(index: number, events: ReplyEvent[]): ReplyEvent[] {
-    return this.#transforms
-      .slice(index)
-      .reduce((list, stage) => list.flatMap((event) => stage.transform(event)), events)
+  /** Events are transformed one after the other; after an error there are no more. */
+  #enqueue(work: () => Promise<ReplyEvent[]>): Promise<ReplyEvent[]> {
+    this.#last = this.#last.then(work)
+    return this.#last
+  }
+
+  async #end(): Promise<ReplyEvent[]> {
+    const events: ReplyEvent[] = []
+    for (const [index, transform] of this.#transforms.entries())
+      events.push(...(await this.#process(index + 1, await transform.end())))
+    return events
+  }
+
+  async #process(index: number, events: ReplyEvent[]): Promise<ReplyEvent[]> {
+    let processed = events
+    for (const stage of this.#transforms.slice(index)) {
+      const next: ReplyEvent[] = []
+      for (const event of processed) next.push(...(await stage.transform(event)))
+      processed = next
+    }
+    this.observe(processed)
+    return processed
   }
 }

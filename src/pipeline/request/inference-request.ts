@@ -90,6 +90,8 @@ export interface ModelRequest {
   replyHeaders: Readonly<Record<string, string>>
   /** What the guardrails found so far; null if they have nothing to look for. */
   hits: GuardrailHit[] | null
+  /** Adds what is found only in a reply that has ended. */
+  completeHits?: () => Promise<void>
 }
 
 /** A parsed request before the guardrails are applied: it cannot be routed. */

@@ -12,6 +12,7 @@ import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
+import { completeHits } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
@@ -124,6 +125,7 @@ export function settleOnce(
     const startSettling = async () => {
       recordOutcome(gateway, request, trace, outcome)
       recordReply(request, trace, outcome)
+      if (request.completeHits) await completeHits(gateway, request)
       await settle(
         gateway,
         createSettlement(gateway, request, admission, trace, outcome, extraStatements),

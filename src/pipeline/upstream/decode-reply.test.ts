@@ -27,9 +27,9 @@ const body = {
   usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
 }
 
-test('observers of a passed-through reply see the signature that the client gets, not a vendor mark', () => {
+test('observers of a passed-through reply see the signature that the client gets, not a vendor mark', async () => {
   const recorded = new ReplyCollector()
-  decodeReply(
+  await decodeReply(
     { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } } as unknown as DecodeParameters[0],
     { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
     body,
@@ -41,12 +41,12 @@ test('observers of a passed-through reply see the signature that the client gets
   expect(replayed).toMatchObject({ output: [{ id: 'rs_1', encrypted_content: 'b3BhcXVl' }, {}] })
 })
 
-test('a whole reply with transforms is never passed through, and is what they make of it', () => {
+test('a whole reply with transforms is never passed through, and is what they make of it', async () => {
   const redact: ReplyTransform = {
     transform: (event) => JSON.parse(JSON.stringify([event]).replaceAll('Hello', '***')),
     end: () => [],
   }
-  const reply = decodeReply(
+  const reply = await decodeReply(
     { endpoint: { provider: {} } } as unknown as DecodeParameters[0],
     { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
     body,

@@ -1,10 +1,12 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
-import type { ReplyLimits } from '../../dialects/reply-losses.ts'
+import { addLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import { parseLongJson } from '../../lib/long-json.ts'
 import type { Candidate } from '../../routing/candidate.ts'
+import type { Awaitable } from '../reply/join-texts.ts'
 import { markSignature } from '../reply/relay.ts'
 import { recordEvent } from '../reply/summary.ts'
 import type { ReplyPipeline } from '../reply/transforms.ts'
@@ -21,6 +23,8 @@ export interface WholeReply {
   events: readonly ReplyEvent[]
   /** The upstream's body, if it is passed through. */
   body: JsonObject | null
+  /** Why a transform refused the reply. */
+  refusal: GatewayError | null
 }
 
 /** `limits` are those of the format the reply is re-encoded in; null for a pass-through. */
@@ -30,12 +34,12 @@ export function decodeReply(
   body: JsonObject,
   pipeline: ReplyPipeline,
   limits: ReplyLimits | null,
-): WholeReply {
+): Awaitable<WholeReply> {
   const { isPassThrough, dialect } = translation
   const isUnchanged = isPassThrough && !pipeline.hasTransforms
   const summary =
     isUnchanged && !pipeline.hasObservers ? dialect.passthrough.summarizeReply?.(body) : undefined
-  if (summary) return { summary, events: [], body }
+  if (summary) return { summary, events: [], body, refusal: null }
   // Observers of an unchanged body see its signatures as the client does, without the vendor's mark.
   const events = isUnchanged ? dialect.upstream.decodeReply(body) : decodeEvents(candidate, translation, body)
   return processEvents(events, body, pipeline, limits)
@@ -56,16 +60,31 @@ export function processEvents(
   body: JsonObject | null,
   pipeline: ReplyPipeline,
   limits: ReplyLimits | null,
-): WholeReply {
+): Awaitable<WholeReply> {
   const summary = newReplySummary()
   for (const event of events) recordEvent(summary, event, limits)
   if (!summary.hasContent) assertFinished(summary)
-  if (pipeline.hasTransforms) {
-    const transformed = events.flatMap((event) => pipeline.push(event))
-    return { summary, events: [...transformed, ...pipeline.end()], body: null }
-  }
+  if (pipeline.hasTransforms) return transformEvents(summary, events, pipeline)
   pipeline.observe(events)
-  return { summary, events, body }
+  return { summary, events, body, refusal: null }
+}
+
+/** A refused reply was received and is charged, so that the refusal is no error here. */
+async function transformEvents(
+  summary: ReplySummary,
+  events: readonly ReplyEvent[],
+  pipeline: ReplyPipeline,
+): Promise<WholeReply> {
+  const transformed: ReplyEvent[] = []
+  try {
+    for (const event of events) transformed.push(...(await pipeline.push(event)))
+    transformed.push(...(await pipeline.end()))
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return { summary, events: [], body: null, refusal: error }
+  }
+  addLosses(summary.losses, pipeline.losses)
+  return { summary, events: transformed, body: null, refusal: null }
 }
 
 /** A reply without content is valid only if it was completed, and not by an error. */

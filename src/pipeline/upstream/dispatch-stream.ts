@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
 import { type FrameReader, SseReader } from '../../lib/sse.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
@@ -21,6 +22,8 @@ export interface OpenedStream {
   stream: ReplyStream
   /** Buffered until the first content; sent first. */
   pending: string
+  /** Why a transform has refused the reply already. */
+  refusal: GatewayError | null
 }
 
 /** The stream of the first candidate whose reply has begun. */
@@ -34,9 +37,9 @@ export function dispatchStream(
   return dispatchText(gateway, request, plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
     const stream = await openStream(gateway, exchange, attempt, request)
-    const pending = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
+    const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
-    return { stream, pending }
+    return { stream, ...buffered }
   })
 }
 
@@ -99,15 +102,17 @@ async function bufferUntilContent(
   exchange: UpstreamExchange,
   stream: ReplyStream,
   maxPending: number,
-): Promise<string> {
+): Promise<Omit<OpenedStream, 'stream'>> {
   const { first_byte, first_content, idle, total } = gateway.settings.limits
   const deadline = performance.now() + first_content
   let pending = ''
   for (let timeout = first_byte; ; timeout = idle) {
     const remaining = deadline - performance.now()
     const text =
-      remaining > 0 ? await gateway.timer.wait(stream.next(), Math.min(timeout, remaining)) : timedOut
+      remaining > 0 ? await gateway.timer.wait(readNext(stream), Math.min(timeout, remaining)) : timedOut
     if (text === timedOut) throw timeoutError()
+    // It has begun, so that no other candidate is tried.
+    if (text instanceof GatewayError) return { pending, refusal: text }
     // From the first byte on the idle timeout applies.
     exchange.setTimeout(total)
     if (text !== null) pending += text
@@ -118,7 +123,15 @@ async function bufferUntilContent(
     if (pending.length > maxPending)
       throw unexpectedReplyError('The provider sent too much data before its first content.')
   }
-  return pending
+  return { pending, refusal: null }
+}
+
+/** A transform refuses the reply with an error for the client. */
+function readNext(stream: ReplyStream): Promise<string | null | GatewayError> {
+  return stream.next().catch((error: unknown) => {
+    if (error instanceof GatewayError) return error
+    throw error
+  })
 }
 
 /** In addition to the request, which some formats repeat in the first events of the reply. */

@@ -44,7 +44,7 @@ async function fetchReply(
   const response = await send(gateway, exchange, buildUpstreamCall(request, translation))
   const body = await readJsonBody(exchange, response)
   const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
-  const reply = decodeReply(candidate, translation, body, pipeline, limits)
+  const reply = await decodeReply(candidate, translation, body, pipeline, limits)
   checkBounds(reply.summary, { parts: gateway.settings.limits.reply_parts, characters: response.maxBytes })
   return reply
 }

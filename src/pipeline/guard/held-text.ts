@@ -1,0 +1,135 @@
+import { applyTextEdits, type Edit } from '../../call/json-text.ts'
+import { editText } from '../../call/texts.ts'
+import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
+import { findCertainEnd, type Reach } from '../../filters/reach.ts'
+
+export interface TextFilter {
+  reach: Reach
+  /** `from`: the text is a section of a longer one, and before this place only context. */
+  scan(text: string, from?: number): Promise<FilterResult>
+  /** Throws if a hit blocks the reply. */
+  report(hits: FilterHit[]): void
+}
+
+/** A text is scanned again when so much was added, and at least half of what was scanned before: linear overall. */
+const minGrowth = 256
+/** What filters may look back at. */
+const contextLength = 128
+const space = /\s/
+
+/**
+ * A text of a reply on its way through the filters. It is held back until nothing that follows can change a match in
+ * it; a JSON text, whose strings are edited without their escapes, until its end.
+ */
+export class HeldText {
+  readonly #filter: TextFilter
+  #isWhole: boolean | null
+  /** Released already. */
+  #context = ''
+  #held = ''
+  #scannedLength = 0
+  /** The length of the text before `#held`, as received. */
+  #position = 0
+  readonly #edits: Edit[] = []
+  isChanged = false
+
+  /** `isWhole`: it is held back until its end in any case. */
+  constructor(filter: TextFilter, isWhole: boolean) {
+    this.#filter = filter
+    this.#isWhole = isWhole || null
+  }
+
+  /** The text that can be released. */
+  async add(text: string): Promise<string> {
+    this.#held += text
+    this.#isWhole ??= looksLikeJson(this.#held)
+    return this.#isWhole === false && this.#shouldScan() ? this.#scan() : ''
+  }
+
+  /** The rest of the text. */
+  end(): Promise<string> {
+    return this.#isWhole ? this.#scanWhole() : this.#scan(true)
+  }
+
+  /** Where a character is after the edits; undefined if that is unknown. */
+  mapOffset(offset: number): number | undefined {
+    if (this.#isWhole && this.isChanged) return undefined
+    let mapped = offset
+    for (const { start, end, label } of this.#edits) {
+      if (start < offset) mapped += label.length - (Math.min(end, offset) - start)
+    }
+    return mapped
+  }
+
+  #shouldScan(): boolean {
+    const { length } = this.#held
+    const isLongEnough = length > this.#filter.reach.characters
+    return isLongEnough && length - this.#scannedLength >= Math.max(minGrowth, this.#scannedLength / 2)
+  }
+
+  async #scan(isEnd = false): Promise<string> {
+    const text = this.#context + this.#held
+    const from = this.#context.length
+    this.#scannedLength = this.#held.length
+    const certain = isEnd ? text.length : findCertainEnd(text, this.#filter.reach)
+    if (certain <= from) return ''
+    const { hits, redactions } = await this.#filter.scan(text, from)
+    const open = redactions.find(({ start, end }) => start < certain && end > certain)
+    const end = avoidSplit(text, open?.start ?? certain)
+    this.#filter.report(selectHits(hits, end))
+    return this.#release(
+      text,
+      end,
+      redactions.filter((redaction) => redaction.end <= end),
+    )
+  }
+
+  #release(text: string, end: number, edits: readonly Edit[]): string {
+    const from = this.#context.length
+    const shift = (by: number) => (edit: Edit) => ({ ...edit, start: edit.start + by, end: edit.end + by })
+    this.#edits.push(...edits.map(shift(this.#position - from)))
+    this.isChanged ||= edits.length > 0
+    this.#position += end - from
+    this.#context = text.slice(findContext(text, end, edits.at(-1)?.end ?? 0), end)
+    this.#held = text.slice(end)
+    this.#scannedLength = this.#held.length
+    return applyTextEdits(text.slice(from, end), edits.map(shift(-from)))
+  }
+
+  async #scanWhole(): Promise<string> {
+    const text = this.#held
+    this.#held = ''
+    if (text === '') return ''
+    const { hits, redactions } = await this.#filter.scan(text)
+    this.#filter.report(hits)
+    this.isChanged ||= redactions.length > 0
+    return editText(text, redactions)
+  }
+}
+
+/** Null until it has a character. */
+function looksLikeJson(text: string): boolean | null {
+  const first = text.trimStart().charAt(0)
+  return first === '' ? null : first === '{' || first === '['
+}
+
+/** The hits before this place. */
+function selectHits(hits: readonly FilterHit[], end: number): FilterHit[] {
+  return hits.flatMap((hit) => {
+    const starts = hit.starts.filter((start) => start < end)
+    return starts.length > 0 ? [{ ...hit, starts, count: starts.length }] : []
+  })
+}
+
+/** Not between the two halves of a character. */
+function avoidSplit(text: string, end: number): number {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(end - 1, end + 1)) ? end - 1 : end
+}
+
+/** Begins with a word, and not within a match: cut off at another place, the context could itself match. */
+function findContext(text: string, end: number, lastMatch: number): number {
+  let start = Math.max(0, end - contextLength)
+  while (start > 0 && end - start < 2 * contextLength && !space.test(text.charAt(start - 1))) start--
+  // A pattern can tell by one character that this is not the beginning of the text.
+  return Math.min(Math.max(start, lastMatch), Math.max(0, end - 1))
+}

@@ -1,0 +1,143 @@
+import type { PartDelta } from '../../call/event.ts'
+import type { Citation, OutputPart } from '../../call/part.ts'
+import type { TextPlace } from '../../call/texts.ts'
+import type { ReplyFeature } from '../../dialects/reply-losses.ts'
+import { HeldText, type TextFilter } from './held-text.ts'
+
+/** What a filter of a part needs of the filter of its reply. */
+export interface PartFilterContext {
+  createTextFilter(part: TextPlace['part'], isFixed: boolean): TextFilter
+  /** The object with its strings redacted. */
+  redactJson<T extends object>(value: T, part: TextPlace['part']): Promise<T>
+  addLoss(feature: ReplyFeature): void
+}
+
+type TextField = 'text' | 'arguments' | 'summary' | 'transcript'
+
+interface OpenField {
+  name: TextField
+  section: number | undefined
+  text: HeldText
+}
+
+/** The filters of one part of a reply, from its start to its end. */
+export class PartFilter {
+  readonly #kind: OutputPart['kind']
+  readonly #context: PartFilterContext
+  readonly #fields: OpenField[] = []
+  readonly #citations: Citation[] = []
+  /** Sent at the end of the part. */
+  readonly #audio: string[] = []
+  #signature: Pick<PartDelta, 'signature' | 'encrypted'> = {}
+
+  constructor(kind: OutputPart['kind'], context: PartFilterContext) {
+    this.#kind = kind
+    this.#context = context
+  }
+
+  /** The deltas that can be sent. */
+  async add(delta: PartDelta): Promise<PartDelta[]> {
+    const { signature, encrypted, citation, data, logprobs } = delta
+    if (signature !== undefined) this.#signature.signature = (this.#signature.signature ?? '') + signature
+    if (encrypted !== undefined) this.#signature.encrypted = (this.#signature.encrypted ?? '') + encrypted
+    if (citation) this.#citations.push(citation)
+    if (data !== undefined) this.#audio.push(data)
+    // Their tokens spell the text before it is filtered.
+    if (logprobs) this.#context.addLoss('logprobs')
+    const deltas: PartDelta[] = []
+    for (const name of textFields) {
+      const text = delta[name]
+      if (text !== undefined) deltas.push(...(await this.#addText(name, delta.section, text)))
+    }
+    return deltas
+  }
+
+  /** What was held back. */
+  async end(): Promise<PartDelta[]> {
+    const deltas: PartDelta[] = []
+    for (const field of this.#fields) deltas.push(...toDelta(field, await field.text.end()))
+    for (const citation of this.#citations)
+      deltas.push({ citation: this.#moveCitation(await this.#context.redactJson(citation, 'text')) })
+    if (this.#audio.length > 0) deltas.push({ data: this.#audio.join('') })
+    return [...deltas, ...this.#endSignature()]
+  }
+
+  async #addText(name: TextField, section: number | undefined, text: string): Promise<PartDelta[]> {
+    const last = this.#fields.findLast((field) => field.name === name)
+    if (last && (section === undefined || section === last.section))
+      return toDelta(last, await last.text.add(text))
+    const ended = last ? toDelta(last, await last.text.end()) : []
+    const filter = this.#context.createTextFilter(placeOf[this.#kind] ?? 'text', this.#kind === 'audio')
+    const field = { name, section, text: new HeldText(filter, name === 'arguments') }
+    this.#fields.push(field)
+    return [...ended, ...toDelta(field, await field.text.add(text))]
+  }
+
+  /** A signature covers its text: if the text has changed, the vendor would reject the signature. */
+  #endSignature(): PartDelta[] {
+    if (Object.keys(this.#signature).length === 0) return []
+    if (!this.#fields.some(({ text }) => text.isChanged)) return [this.#signature]
+    this.#context.addLoss('reasoning_signature')
+    return []
+  }
+
+  /** Its offsets after the edits of the text; the form of its own dialect has those from before. */
+  #moveCitation(citation: Citation): Citation {
+    const text = this.#fields.find(({ name }) => name === 'text')?.text
+    if (!text?.isChanged || (citation.start === undefined && citation.end === undefined)) return citation
+    const { start, end, native: _native, ...rest } = citation
+    const [from, to] = [start, end].map((offset) => offset && text.mapOffset(offset))
+    return {
+      ...rest,
+      ...(from !== undefined && { start: from }),
+      ...(to !== undefined && { end: to }),
+    }
+  }
+}
+
+const textFields: readonly TextField[] = ['text', 'arguments', 'summary', 'transcript']
+
+const placeOf: Partial<Record<OutputPart['kind'], TextPlace['part']>> = {
+  reasoning: 'reasoning',
+  'tool-call': 'tool-call',
+}
+
+function toDelta({ name, section }: OpenField, text: string): PartDelta[] {
+  return text === '' ? [] : [{ [name]: text, ...(section !== undefined && { section }) }]
+}
+
+/** A part without its texts, and the deltas with them. */
+export function splitPart(part: OutputPart): { content: OutputPart; deltas: PartDelta[] } {
+  switch (part.kind) {
+    case 'text': {
+      const { citations = [], logprobs, text, ...rest } = part
+      const annotations = citations.map((citation) => ({ citation }))
+      return {
+        content: { ...rest, text: '' },
+        deltas: [{ text }, ...annotations, ...(logprobs ? [{ logprobs }] : [])],
+      }
+    }
+    case 'refusal':
+      return { content: { ...part, text: '' }, deltas: [{ text: part.text }] }
+    case 'reasoning': {
+      const { text, summary, signature, encrypted, ...rest } = part
+      const sections = summary.map((section, index) => ({ summary: section, section: index }))
+      const seal = {
+        ...(signature !== undefined && { signature }),
+        ...(encrypted !== undefined && { encrypted }),
+      }
+      return { content: { ...rest, text: '', summary: [] }, deltas: [{ text }, ...sections, seal] }
+    }
+    case 'tool-call':
+      return { content: { ...part, arguments: '' }, deltas: [{ arguments: part.arguments }] }
+    case 'audio': {
+      const { data, transcript, ...rest } = part
+      return {
+        content: { ...rest, data: '' },
+        deltas: [{ ...(data !== '' && { data }), ...(transcript !== undefined && { transcript }) }],
+      }
+    }
+    default:
+      return { content: part, deltas: [] }
+  }
+}

@@ -1,0 +1,46 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { ReplyCollector, type ReplyEvent } from '../../call/event.ts'
+import { collectPartTexts } from '../../call/texts.ts'
+import type { RuleSet } from '../../filters/scanner.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
+import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
+import { toReplyHit } from './reply-filter.ts'
+
+/** Collects a reply for the filters whose matches are only recorded, and scans it once it has ended. */
+export class ReplyInspector implements ReplyObserver {
+  readonly #scanner: Gateway['scanner']
+  readonly #rules: RuleSet
+  #collector = new ReplyCollector()
+
+  constructor({ scanner }: Pick<Gateway, 'scanner'>, rules: RuleSet) {
+    this.#scanner = scanner
+    this.#rules = rules
+  }
+
+  /** For each attempt. */
+  restart(): this {
+    this.#collector = new ReplyCollector()
+    return this
+  }
+
+  add(event: ReplyEvent): void {
+    this.#collector.add(event)
+  }
+
+  /** Before other transforms: it reads the reply as it was received. */
+  toTransform(): ReplyTransform {
+    return {
+      transform: (event) => {
+        this.add(event)
+        return [event]
+      },
+      end: () => [],
+    }
+  }
+
+  async findHits(): Promise<GuardrailHit[]> {
+    const parts = this.#collector.reply.choices.flatMap((choice) => choice.parts.filter(Boolean))
+    const results = await this.#scanner.scan(this.#rules, collectPartTexts(parts))
+    return results.flatMap(({ hits }) => hits.map(toReplyHit))
+  }
+}
