@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { applyTextEdits } from '../../call/json-text.ts'
+import { fakeSecret } from '../../filters/corpus/fake-secrets.ts'
+import type { DetectorSlug } from '../../filters/detectors.ts'
+import { type FilterHit, FilterSet } from '../../filters/filter-set.ts'
+import { computeReach } from '../../filters/reach.ts'
+import { scanText } from '../../filters/scan-text.ts'
+import { HeldText, type TextFilter } from './held-text.ts'
+
+const place = { part: 'text', role: 'assistant', message: null } as const
+const traits = { action: 'redact', isEnforced: true, layers: ['key'] } as const
+
+function createFilter(slugs: readonly DetectorSlug[], patterns: readonly string[] = []) {
+  const rules = {
+    builtins: slugs.map((slug) => ({ ...traits, slug })),
+    customs: patterns.map((pattern) => ({ ...traits, pattern, label: '[CUSTOM]' })),
+  }
+  const set = new FilterSet(rules)
+  const hits: FilterHit[] = []
+  let scanned = 0
+  const filter: TextFilter = {
+    reach: computeReach(rules),
+    scan: async (text, from) => {
+      scanned += text.length
+      return scanText(set, { text, place, ...(from !== undefined && { from }) })
+    },
+    report: (found) => void hits.push(...found),
+  }
+  return {
+    filter,
+    redact: (text: string) => applyTextEdits(text, set.scan(text, place).redactions),
+    count: () => hits.reduce((sum, { count }) => sum + count, 0),
+    countWhole: (text: string) => set.scan(text, place).hits.reduce((sum, { count }) => sum + count, 0),
+    scanned: () => scanned,
+  }
+}
+
+/** The text that is released after each chunk. */
+async function release(filter: TextFilter, chunks: readonly string[]): Promise<string[]> {
+  const held = new HeldText(filter, false)
+  const released: string[] = []
+  for (const chunk of chunks) released.push(await held.add(chunk))
+  return [...released, await held.end()]
+}
+
+const prose =
+  'The reply goes on and on with words that mean nothing to anybody, and then on again. '.repeat(14)
+
+const matches: [DetectorSlug, string][] = [
+  ['email', 'jane.doe@example.org'],
+  ['email', 'jane [at] example [dot] org'],
+  ['phone', '+49 30 1234567'],
+  ['ssn', '123-45-6789'],
+  ['credit-card', '4111 1111 1111 1111'],
+  ['ip-address', '192.0.2.17'],
+  ['person-name', 'Mrs. Margaret Fontaine'],
+  ['address', '221 Maple Street, Springfield, IL 62704'],
+  ['secrets', fakeSecret('github-token')],
+  ['secrets', fakeSecret('json-web-token')],
+]
+
+describe('R35 a text that is held back', () => {
+  test.each(matches)('leaves no part of a match of %s, wherever it is split: %s', async (slug, match) => {
+    const { filter, redact } = createFilter([slug])
+    const text = `${prose}Here it is: ${match} and more. ${prose}`
+    const expected = redact(text)
+    expect(expected).not.toContain(match)
+    const start = text.indexOf(match)
+    for (let cut = 0; cut <= Math.min(match.length, 60); cut++) {
+      const released = await release(filter, [text.slice(0, start + cut), text.slice(start + cut)])
+      expect(released.join('')).toBe(expected)
+    }
+    expect((await release(filter, [...text])).join('')).toBe(expected)
+  })
+
+  test('is redacted as the whole text would be, however it is split', async () => {
+    const words = fc.constantFrom(
+      ...matches.map(([, match]) => match),
+      ...['Hello', 'to', 'Jane', 'the 12', '4111', '1111', '\u200b', '😀', '\n', '.', 'KEY-12', 'KEY-123456'],
+    )
+    const { filter, redact } = createFilter(
+      ['email', 'credit-card', 'ip-address', 'secrets'],
+      ['KEY-[0-9]{2,6}\\b', '^The'],
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(words, { minLength: 1, maxLength: 400 }),
+        fc.array(fc.nat(5000), { maxLength: 30 }),
+        async (list, cuts) => {
+          const text = `The ${list.join(' ')}`
+          const edges = [...cuts.map((cut) => cut % text.length), text.length].sort((a, b) => a - b)
+          const chunks = edges.map((edge, index) => text.slice(edges[index - 1] ?? 0, edge))
+          expect((await release(filter, chunks)).join('')).toBe(redact(text))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  test('holds a private key back from its first line to its last', async () => {
+    const { filter, redact } = createFilter(['secrets'])
+    const lines = Array.from({ length: 100 }, (_, index) => `MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${index}\n`).join('')
+    const key = `-----BEGIN RSA PRIVATE KEY-----\n${lines}-----END RSA PRIVATE KEY-----`
+    const text = `${prose}${key}\n${prose}`
+    const released = await release(filter, text.match(/[\s\S]{1,7}/g) ?? [])
+    expect(released.join('')).toBe(redact(text))
+    expect(released.join('')).not.toContain('MIIE')
+  })
+
+  test('is released as it arrives, except for what a match may still need', async () => {
+    const { filter } = createFilter(['credit-card'])
+    const text = prose.repeat(3)
+    const released = await release(filter, text.match(/.{1,4}/g) ?? [])
+    const beforeEnd = released.slice(0, -1).join('')
+    expect(text.length - beforeEnd.length).toBeLessThan(160 + 256 + 128)
+    expect(released.filter((piece) => piece !== '').length).toBeGreaterThan(8)
+  })
+
+  test('under a pattern without a longest match is released at its end', async () => {
+    const { filter, redact } = createFilter([], ['BEGIN[^;]*;'])
+    const text = `${prose}BEGIN${prose};${prose}`
+    const released = await release(filter, text.match(/[\s\S]{1,50}/g) ?? [])
+    expect(released.slice(0, -1).join('')).toBe('')
+    expect(released.join('')).toBe(redact(text))
+  })
+
+  test('that is JSON stays JSON, and its escapes hide nothing', async () => {
+    const { filter } = createFilter(['email', 'credit-card'])
+    const text = '{"mail": "jane\\u0040example.org", "card": 4111111111111111, "n": 1}'
+    const released = (await release(filter, [...text])).join('')
+    expect(JSON.parse(released)).toEqual({ mail: '[EMAIL]', card: '[CREDIT_CARD]', n: 1 })
+  })
+
+  test('is scanned in time linear in its length, however small its pieces are', async () => {
+    const { filter, scanned } = createFilter(['credit-card'])
+    const text = prose.repeat(20)
+    await release(filter, [...text])
+    expect(scanned()).toBeLessThan(4 * text.length)
+  })
+
+  test('every match is counted once', async () => {
+    const { filter, count, countWhole } = createFilter(['email'], ['KEY-[0-9]{4}'])
+    const text = `${prose}KEY-1234 jane@example.org `.repeat(12)
+    await release(filter, text.match(/[\s\S]{1,3}/g) ?? [])
+    expect(count()).toBe(24)
+    expect(countWhole(text)).toBe(24)
+  })
+})
