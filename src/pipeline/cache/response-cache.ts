@@ -1,12 +1,11 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { withSpan } from '../../app/tracing/span-recorder.ts'
-import type { Reply, ReplyEvent } from '../../call/event.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
 import { replayEvents } from '../../call/replay.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
 import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
-import { addReplyLosses } from '../../dialects/reply-losses.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
@@ -14,13 +13,17 @@ import { buildSettlement, type SettledGeneration } from '../../ledger/settlement
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { estimateJsonLength } from '../../lib/long-json.ts'
+import { completeHits } from '../guard/hits.ts'
+import type { Awaitable } from '../reply/join-texts.ts'
 import { createTranscript, type Transcript } from '../reply/transcript.ts'
+import { createPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildRecordStatements } from '../settlement/records.ts'
 import { recordCachedReply } from '../settlement/reply-span.ts'
 import { buildCost, encodeDropped, settle, tierOf, toFinishColumns } from '../settlement/settle.ts'
+import { processEvents, type WholeReply } from '../upstream/decode-reply.ts'
 import { type CacheableRequest, computeCacheHash, forbidsRetention, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
 
@@ -162,16 +165,25 @@ export async function replayEntry(
   stored: ByteCacheEntry,
 ): Promise<CachedReply> {
   const entry: TextEntry = JSON.parse(stored.bytes.toString())
-  const events = replayEvents(entry.reply)
+  const transcript = createTranscript(request)
+  const { events, summary, refusal } = await replayReply(request, entry, transcript)
+  if (refusal) throw refusal
   const { body, finalBody } = request.content.call.stream
     ? encodeStream(request, entry, events)
-    : encodeWhole(request, entry)
-  const transcript = buildTranscript(request, events)
+    : encodeWhole(request, entry, events)
   const extraStatements = (finalBody && (await request.store?.(finalBody))) ?? []
   const headers = await settleHit(gateway, request, plan, stored, entry, { transcript, extraStatements })
-  const losses: string[] = []
-  for (const event of events) addReplyLosses(losses, event, request.format.replyCodec.replyLimits)
-  return { body, dropped: [...entry.dropped, ...losses], headers }
+  return { body, dropped: [...entry.dropped, ...summary.losses], headers }
+}
+
+/** The reply was filtered when it was stored, and is again: what is only recorded belongs to each request. */
+function replayReply(
+  request: InferenceRequest,
+  { reply }: TextEntry,
+  transcript: Transcript | null,
+): Awaitable<WholeReply> {
+  const pipeline = createPipeline(request, transcript)
+  return processEvents(replayEvents(reply), null, pipeline, request.format.replyCodec.replyLimits)
 }
 
 /** What is committed with a cache hit. */
@@ -190,6 +202,7 @@ export async function settleHit(
   records: HitRecords,
 ): Promise<Record<string, string>> {
   const admission = await withSpan(request, 'admit', () => admitFree(gateway, request, plan))
+  await completeHits(gateway, request)
   recordCachedReply(request, entry.target)
   const settlement = createSettlement(gateway, request, admission, entry, records)
   await withSpan(request, 'settle', () => settle(gateway, settlement, request))
@@ -207,8 +220,9 @@ export const zeroCost = buildCost(zeroCharge, undefined)
 function encodeWhole(
   request: InferenceRequest,
   entry: TextEntry,
+  events: readonly ReplyEvent[],
 ): { body: JsonObject; finalBody: JsonObject } {
-  const reply = { ...entry.reply, usage: zeroUsage }
+  const reply = { ...collectReply(events), usage: zeroUsage }
   const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
   return { body, finalBody: body }
 }
@@ -216,7 +230,7 @@ function encodeWhole(
 function encodeStream(
   request: InferenceRequest,
   entry: TextEntry,
-  events: ReplyEvent[],
+  events: readonly ReplyEvent[],
 ): { body: string[]; finalBody: JsonObject | null } {
   const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
   const texts = events.map((event) => writer.write(event))
@@ -239,12 +253,6 @@ function buildReplyContext(
     body: content.body,
     formatNames: reasoningFormatNames,
   }
-}
-
-function buildTranscript(request: InferenceRequest, events: ReplyEvent[]): Transcript | null {
-  const transcript = createTranscript(request)
-  if (transcript) for (const event of events) transcript.add(event)
-  return transcript
 }
 
 function createSettlement(

@@ -5,6 +5,7 @@ import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
 import { inspectMedia, inspectRequest } from './inspect.ts'
+import { MediaFilter } from './media-filter.ts'
 import { moderate } from './moderate.ts'
 import { mayBeModerated } from './moderation-rules.ts'
 import { refuseBlocked } from './refuse.ts'
@@ -85,8 +86,16 @@ export function guardMedia<Call>(
 ): Promise<MediaRequest<Call>> {
   return withSpan(parsed, 'guard', async () => {
     assertRegionAllowed(parsed.keyContext.policy, parsed.region)
-    return moderateFiltered(gateway, refuseIfBlocked(gateway, inspectMedia(gateway, parsed)))
+    const filtered = refuseIfBlocked(gateway, inspectMedia(gateway, parsed))
+    return filterMedia(gateway, await moderateFiltered(gateway, filtered))
   })
+}
+
+function filterMedia<Call>(gateway: Gateway, request: MediaRequest<Call>): MediaRequest<Call> {
+  const rules = request.keyContext.contentRules?.output
+  if (!rules || !request.hits) return request
+  const replyFilter = new MediaFilter(gateway, rules, request.hits)
+  return { ...request, replyFilter, completeHits: () => replyFilter.completeHits() }
 }
 
 /** A moderation model sees what the filters have left. */

@@ -44,8 +44,9 @@ async function release(filter: TextFilter, chunks: readonly string[]): Promise<s
   return [...released, await held.end()]
 }
 
-const prose =
-  'The reply goes on and on with words that mean nothing to anybody, and then on again. '.repeat(14)
+const prose = 'The reply goes on and on with words that mean nothing to anybody, and then on again. '.repeat(
+  14,
+)
 
 const matches: [DetectorSlug, string][] = [
   ['email', 'jane.doe@example.org'],
@@ -100,7 +101,10 @@ describe('R35 a text that is held back', () => {
 
   test('holds a private key back from its first line to its last', async () => {
     const { filter, redact } = createFilter(['secrets'])
-    const lines = Array.from({ length: 100 }, (_, index) => `MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${index}\n`).join('')
+    const lines = Array.from(
+      { length: 100 },
+      (_, index) => `MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${index}\n`,
+    ).join('')
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${lines}-----END RSA PRIVATE KEY-----`
     const text = `${prose}${key}\n${prose}`
     const released = await release(filter, text.match(/[\s\S]{1,7}/g) ?? [])

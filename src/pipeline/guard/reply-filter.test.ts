@@ -15,7 +15,13 @@ import {
   textPart,
   toolCallPart,
 } from '../../dialects/conformance/reply-scenarios.ts'
-import { cost, createContext, decodeFrames, encodeStream, parseFrames } from '../../dialects/conformance/round-trip.ts'
+import {
+  cost,
+  createContext,
+  decodeFrames,
+  encodeStream,
+  parseFrames,
+} from '../../dialects/conformance/round-trip.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
 import type { FilterRules } from '../../filters/filter-set.ts'
 import { computeReach } from '../../filters/reach.ts'
@@ -130,7 +136,9 @@ describe.each(pairs)('R35 a streamed reply from %s to %s', (upstream, client) =>
     expect(stream).not.toContain('jane')
     expect(stream).not.toMatch(successPatterns[client])
     expect(stream).toContain('Response blocked by content filter')
-    expect(hits).toMatchObject([{ rule: 'email', direction: 'output', part: 'text', role: 'assistant', count: 1 }])
+    expect(hits).toMatchObject([
+      { rule: 'email', direction: 'output', part: 'text', role: 'assistant', count: 1 },
+    ])
   })
 
   test('has its tool calls redacted as JSON, also those that arrive in parallel', async () => {
@@ -154,7 +162,11 @@ describe.each(pairs)('R35 a streamed reply from %s to %s', (upstream, client) =>
   test('has its reasoning redacted, and then no signature', async () => {
     const reasoning: StreamedPart = {
       start: { kind: 'reasoning', text: '', summary: [], format: 'vendor_a-v1' },
-      deltas: [{ text: `I know ${canary.slice(0, 8)}` }, { text: canary.slice(8) }, { signature: 'U2lnbmVk' }],
+      deltas: [
+        { text: `I know ${canary.slice(0, 8)}` },
+        { text: canary.slice(8) },
+        { signature: 'U2lnbmVk' },
+      ],
     }
     const events = replyOf(reasoning, textPart('Done.'))
     const relayed = await relay(pair, events, [createFilter(createRules('redact'))])
@@ -178,7 +190,9 @@ describe.each(pairs)('R35 a streamed reply from %s to %s', (upstream, client) =>
 function withoutLogprobs(reply: Reply): Reply {
   const text = JSON.stringify(reply, (key, value) => {
     if (key === 'logprobs') return undefined
-    return key === 'parts' ? value.toSorted((a: OutputPart, b: OutputPart) => (a.kind < b.kind ? -1 : 1)) : value
+    return key === 'parts'
+      ? value.toSorted((a: OutputPart, b: OutputPart) => (a.kind < b.kind ? -1 : 1))
+      : value
   })
   return JSON.parse(text)
 }
@@ -210,7 +224,9 @@ describe('R35 a filtered reply', () => {
           const relayed = await relay(['chat', 'chat'], createReplyEvents(events, []), [
             createFilter(createRules('redact')),
           ])
-          const texts = partsOf(collect('chat', relayed)).map((part) => (part.kind === 'text' ? part.text : ''))
+          const texts = partsOf(collect('chat', relayed)).map((part) =>
+            part.kind === 'text' ? part.text : '',
+          )
           expect(texts).toEqual(Array(3).fill(text.replaceAll(canary, '[EMAIL]')))
           expect(relayed.stream).not.toContain('jane')
         },
@@ -246,7 +262,9 @@ describe('R35 a filtered reply', () => {
       end: text.indexOf('the office') + 10,
       native: { dialect: 'chat' as const, value: { cited: canary } },
     }
-    const { reply } = await run(replyOf({ start: { kind: 'text', text: '' }, deltas: [{ text }, { citation }] }))
+    const { reply } = await run(
+      replyOf({ start: { kind: 'text', text: '' }, deltas: [{ text }, { citation }] }),
+    )
     const [part] = partsOf(reply)
     if (part?.kind !== 'text') throw new Error('no text')
     const [cited] = part.citations ?? []
@@ -257,8 +275,14 @@ describe('R35 a filtered reply', () => {
   test('has parts of its vendor and urls of images without the match', async () => {
     const { reply } = await run(
       replyOf(
-        { start: { kind: 'opaque', dialect: 'messages', value: { type: 'x', deep: [{ to: canary }] } }, deltas: [] },
-        { start: { kind: 'image', source: { kind: 'url', url: `https://example.org/?to=${canary}` } }, deltas: [] },
+        {
+          start: { kind: 'opaque', dialect: 'messages', value: { type: 'x', deep: [{ to: canary }] } },
+          deltas: [],
+        },
+        {
+          start: { kind: 'image', source: { kind: 'url', url: `https://example.org/?to=${canary}` } },
+          deltas: [],
+        },
         { start: { kind: 'refusal', text: '' }, deltas: [{ text: `Not for ${canary}` }] },
         toolCallPart('call_1', canary, '{}'),
       ),
@@ -278,7 +302,9 @@ describe('R35 a filtered reply', () => {
     })
     await expect(run(replyOf(audio(`Write to ${canary}`)))).rejects.toThrow('Response blocked')
     const { reply } = await run(replyOf(audio('Hello')))
-    expect(partsOf(reply)).toEqual([{ kind: 'audio', data: 'AAAABBBB', format: 'pcm16', transcript: 'Hello' }])
+    expect(partsOf(reply)).toEqual([
+      { kind: 'audio', data: 'AAAABBBB', format: 'pcm16', transcript: 'Hello' },
+    ])
   })
 
   test('that is cut off leaves nothing behind', async () => {

@@ -3,6 +3,7 @@ import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
 import { editText, type TextPlace } from '../../call/texts.ts'
 import type { ReplyFeature } from '../../dialects/reply-losses.ts'
+import type { Span } from '../../filters/detector.ts'
 import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
 import type { GuardrailHit, ReplyRules } from '../../policy/content-rules.ts'
 import type { ReplyTransform } from '../reply/transforms.ts'
@@ -83,6 +84,13 @@ export class ReplyFilter implements ReplyTransform {
     const text = JSON.stringify(value)
     const redacted = await this.redactText(text, part)
     return redacted === text ? value : (JSON.parse(redacted) as T)
+  }
+
+  /** What must be replaced in a text whose matches are counted elsewhere. */
+  async findRedactions(text: string): Promise<Span[]> {
+    const { hits, redactions } = await this.#scan(text, 'text', 0)
+    this.#report(hits.filter(({ action }) => action === 'block'))
+    return redactions
   }
 
   async #startPart({ type, choice, part, content: received }: PartStart): Promise<ReplyEvent[]> {

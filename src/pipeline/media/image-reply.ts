@@ -5,6 +5,7 @@ import { listReplyUnits } from '../../dialects/images/units.ts'
 import { checkBase64, readBase64Image } from '../../lib/base64-image.ts'
 import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
+import type { MediaFilter } from '../guard/media-filter.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { type DownloadBudget, remainingMs } from './image-references.ts'
@@ -57,9 +58,24 @@ export class ImageCollector {
     for (const received of this.#received.slice(0, n))
       images.push(await completeImage(gateway, received, budget))
     const units = listReplyUnits(this.#call, images, this.#quality, countInputPixels(this.#call))
-    const revised = images.flatMap(({ revisedPrompt }) => revisedPrompt ?? [])
-    return { images, text: revised.join('\n\n'), usage: this.#usage, units }
+    return { images, text: joinPrompts(images), usage: this.#usage, units }
   }
+}
+
+/** The reply with its revised prompts as the filters leave them. */
+export async function filterImages(reply: ImagesReply, filter: MediaFilter): Promise<ImagesReply> {
+  const images: GeneratedImage[] = []
+  for (const image of reply.images) {
+    const { revisedPrompt } = image
+    images.push(
+      revisedPrompt === undefined ? image : { ...image, revisedPrompt: await filter.redact(revisedPrompt) },
+    )
+  }
+  return { ...reply, images, text: joinPrompts(images) }
+}
+
+function joinPrompts(images: readonly GeneratedImage[]): string {
+  return images.flatMap(({ revisedPrompt }) => revisedPrompt ?? []).join('\n\n')
 }
 
 async function completeImage(

@@ -11,9 +11,10 @@ import type { MediaReplyContext } from '../../dialects/media.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { checkBase64 } from '../../lib/base64-image.ts'
 import { runInSlices } from '../../lib/time-slicer.ts'
+import type { MediaFilter } from '../guard/media-filter.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
-import { ImageCollector } from './image-reply.ts'
+import { filterImages, ImageCollector } from './image-reply.ts'
 import type { MediaStream } from './reply-streamed.ts'
 import { summarizeMedia } from './reply-whole.ts'
 
@@ -28,6 +29,7 @@ export class ImageStream implements MediaStream {
   readonly #prefix: EventPrefix
   readonly #collector: ImageCollector
   #reply: ImagesReply | null = null
+  #filter: MediaFilter | null = null
 
   private constructor(
     gateway: Gateway,
@@ -56,8 +58,12 @@ export class ImageStream implements MediaStream {
     return stream
   }
 
+  filter(filter: MediaFilter): void {
+    this.#filter = filter
+  }
+
   async next(): Promise<string | null> {
-    if (this.#reply) return null
+    if (this.#reply) return this.#filterReply(this.#reply)
     try {
       for (;;) {
         const { done, value } = await this.#events.next()
@@ -67,10 +73,20 @@ export class ImageStream implements MediaStream {
       }
       this.#reply = await this.#collector.finish(this.#gateway)
       this.summary = summarizeMedia(this.#reply)
-      return null
+      return ''
     } catch (error) {
       throw this.#exchange.toError(error)
     }
+  }
+
+  /** A reply that is refused is not kept. */
+  async #filterReply(reply: ImagesReply): Promise<null> {
+    const filter = this.#filter
+    if (!filter) return null
+    this.#reply = null
+    this.#reply = await filterImages(reply, filter)
+    this.#filter = null
+    return null
   }
 
   async #encodePartial(index: number, data: string): Promise<string> {
@@ -80,7 +96,7 @@ export class ImageStream implements MediaStream {
   }
 
   get text(): string {
-    return this.#reply?.text ?? ''
+    return this.#filter ? '' : (this.#reply?.text ?? '')
   }
 
   end(context: MediaReplyContext): string {

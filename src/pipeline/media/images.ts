@@ -9,7 +9,7 @@ import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
 import { readImageEvents } from './image-events.ts'
 import { downloadReferences } from './image-references.ts'
-import { collectImages } from './image-reply.ts'
+import { collectImages, filterImages } from './image-reply.ts'
 import { ImageStream } from './image-stream.ts'
 import { imageSupport } from './image-support.ts'
 import { streamMedia } from './reply-streamed.ts'
@@ -23,6 +23,7 @@ const imageTask = { ...imageSupport, prepare: downloadReferences } satisfies Par
 
 export const imagesTask: ImageTask<ImagesReply> = {
   ...imageTask,
+  filterReply: filterImages,
   receive: (exchange, upstream, { call, dialect }, gateway) =>
     collectImages(gateway, exchange, call, readImageEvents(gateway, exchange, upstream, dialect)),
   simulate: (gateway, exchange, call, endpoint) => {

@@ -1,8 +1,9 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplySummary } from '../../dialects/dialect.ts'
 import type { MediaDialect, MediaReplyContext } from '../../dialects/media.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
+import type { MediaFilter } from '../guard/media-filter.ts'
 import { buildReplyHeaders, listDroppedFields } from '../reply/http-response.ts'
 import { explainError } from '../routing/metadata.ts'
 import type { Admission } from '../settlement/admit.ts'
@@ -25,6 +26,8 @@ export interface MediaStream {
   first: Chunk
   /** Null at the end of the upstream's reply. */
   next(): Promise<Chunk | null>
+  /** Applies filters to the text of the reply; absent if it has none. */
+  filter?(filter: MediaFilter): void
   /** Up to date after every chunk. It is billed as soon as it has a finish reason. */
   readonly summary: ReplySummary
   /** What was received in words, for the content log. */
@@ -50,6 +53,7 @@ export async function streamMedia<Call, D extends MediaDialect<Call>, Stream ext
   try {
     const accepted = await dispatchMedia(gateway, request, admission, trace, task)
     trace.firstTokenMs = performance.now() - request.startedAt
+    if (request.replyFilter) accepted.reply.filter?.(request.replyFilter)
     const session = new MediaSession(gateway, request, admission, trace, settle, accepted)
     return new Response(session.chunks(), {
       headers: {
@@ -155,7 +159,7 @@ class MediaSession<Call> {
 
   /** The gateway or the client ended a reply that the provider had begun. */
   #isUpstreamBlameless(error: unknown): boolean {
-    if (error instanceof ShutdownError) return true
+    if (error instanceof ShutdownError || isBlock(error)) return true
     const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
     return (isLate || this.#isClientSlow) && this.#accepted.reply.summary.failure === null
   }

@@ -1,6 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
 import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects/media.ts'
+import { isBlock } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
@@ -50,10 +51,15 @@ export async function executeMedia<Call, D extends MediaDialect<Call>, Reply ext
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   try {
-    const { candidate, reply } = await dispatchMedia(gateway, request, admission, trace, task)
-    trace.transcript?.setText(reply.text ?? '')
-    const summary = summarizeMedia(reply)
+    const { candidate, reply: received } = await dispatchMedia(gateway, request, admission, trace, task)
+    const summary = summarizeMedia(received)
     const charge = computeCharge(gateway, request, admission, candidate, summary)
+    const reply = await filterReply(request, task, received).catch(async (error: unknown) => {
+      // A blocked reply was produced, and is charged.
+      if (isBlock(error)) await settle({ status: 'failed', charge, summary, error, firstTokenMs: null })
+      throw error
+    })
+    trace.transcript?.setText(reply.text ?? '')
     const context = buildMediaContext(request, trace, candidate, charge)
     const encoded = encodeReply(reply, context, request.media)
     const status = request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
@@ -62,6 +68,14 @@ export async function executeMedia<Call, D extends MediaDialect<Call>, Reply ext
   } catch (error) {
     throw await settleFailure(request, trace, settle, error)
   }
+}
+
+async function filterReply<Call, D extends MediaDialect<Call>, Reply>(
+  { replyFilter }: MediaRequest<Call>,
+  task: MediaTask<Call, D, Reply>,
+  reply: Reply,
+): Promise<Reply> {
+  return replyFilter && task.filterReply ? task.filterReply(reply, replyFilter) : reply
 }
 
 /** A complete reply. */

@@ -7,6 +7,7 @@ import type { Endpoint, Model } from '../../catalogue/model.ts'
 import type { DialectName, TaskName } from '../../catalogue/vocabulary.ts'
 import type { MediaDialect } from '../../dialects/media.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import type { MediaFilter } from '../guard/media-filter.ts'
 import type { IncomingRequest, ModelRequest } from '../request/inference-request.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
@@ -41,6 +42,8 @@ export interface MediaTask<Call, D extends MediaDialect<Call>, Reply> {
     sent: { call: Call; dialect: D; endpoint: Endpoint },
     gateway: Gateway,
   ): Promise<Reply>
+  /** The reply as the filters leave it; absent if it has no text, or is a stream, which does so itself. */
+  filterReply?(reply: Reply, filter: MediaFilter): Promise<Reply>
   /** The reply of a provider that runs in this process; undefined for a provider on the network. */
   simulate(
     gateway: Gateway,
@@ -85,4 +88,6 @@ export interface MediaRequest<Call> extends ModelRequest {
   /** The decoded request. */
   media: Call
   received: MediaBody<Call> & { fields: BodyFields; opaque: readonly OpaqueKind[] }
+  /** Present if guardrails filter the reply. */
+  replyFilter?: MediaFilter
 }

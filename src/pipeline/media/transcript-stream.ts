@@ -12,12 +12,17 @@ import type { TranscriptReader } from '../../dialects/transcriptions/dialect.ts'
 import { encodeDelta, encodeDone, encodeTranscriptError } from '../../dialects/transcriptions/encode.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { SseReader } from '../../lib/sse.ts'
+import type { HeldText } from '../guard/held-text.ts'
+import type { MediaFilter } from '../guard/media-filter.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { redactFrames } from '../upstream/redact-secrets.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
+import { filterTranscript } from './filter-transcript.ts'
 import type { MediaStream } from './reply-streamed.ts'
 import { summarizeMedia } from './reply-whole.ts'
+
+type TranscriptDelta = Extract<TranscriptEvent, { type: 'delta' }>
 
 /** For a reply that ends before its count: what vendors count for a second of speech. */
 const usualTokensPerSecond = 10
@@ -25,9 +30,13 @@ const usualTokensPerSecond = 10
 /** A transcript as server-sent events, each as it arrives. The last is held until the charge is durable. */
 export class TranscriptStream implements MediaStream {
   readonly contentType = 'text/event-stream; charset=utf-8'
-  first = ''
+  readonly first = ''
   summary: ReplySummary
   text = ''
+  /** Read until another provider could no longer reply. */
+  #opened: TranscriptEvent | null = null
+  #filter: MediaFilter | null = null
+  #held: HeldText | null = null
   readonly #events: AsyncIterator<TranscriptEvent>
   readonly #exchange: UpstreamExchange
   #reply: TranscriptionReply | null = null
@@ -53,7 +62,7 @@ export class TranscriptStream implements MediaStream {
     call: TranscriptionCall,
   ): Promise<TranscriptStream> {
     const stream = new TranscriptStream(events, call, exchange)
-    stream.first = (await stream.next()) ?? ''
+    stream.#opened = await stream.#read()
     const { failure, hasContent } = stream.summary
     if (failure) throw new UpstreamError(failure)
     if (!hasContent) throw unexpectedReplyError('The provider sent an empty reply.')
@@ -61,27 +70,47 @@ export class TranscriptStream implements MediaStream {
     return stream
   }
 
+  filter(filter: MediaFilter): void {
+    this.#filter = filter
+    this.#held = filter.hold()
+  }
+
   async next(): Promise<string | null> {
     if (this.#reply) return null
+    const event = this.#opened ?? (await this.#read())
+    this.#opened = null
+    if (event?.type === 'delta') return this.#encodeDelta(event)
+    return event?.type === 'done' ? this.#complete(event.reply) : null
+  }
+
+  /** The next event, after the summary is up to date. */
+  async #read(): Promise<TranscriptEvent | null> {
     const { done, value } = await this.#events.next().catch((error: unknown) => {
       throw this.#exchange.toError(error)
     })
     if (done) return null
-    switch (value.type) {
-      case 'delta':
-        this.summary.hasContent = true
-        this.summary.characters += value.text.length
-        this.text += value.text
-        return encodeDelta(value)
-      case 'done':
-        this.#reply = value.reply
-        this.text = value.reply.text
-        this.summary = { ...summarizeMedia(value.reply), characters: this.summary.characters }
-        return null
-      case 'error':
-        this.summary.failure = value.failure
-        return null
-    }
+    if (value.type === 'delta') {
+      this.summary.hasContent = true
+      this.summary.characters += value.text.length
+    } else if (value.type === 'done')
+      this.summary = { ...summarizeMedia(value.reply), characters: this.summary.characters }
+    else this.summary.failure = value.failure
+    return value
+  }
+
+  async #encodeDelta(delta: TranscriptDelta): Promise<string> {
+    this.#filter?.observe(delta.text)
+    const text = this.#held ? await this.#held.add(delta.text) : delta.text
+    this.text += text
+    return this.#held ? encodeText(text) : encodeDelta(delta)
+  }
+
+  async #complete(reply: TranscriptionReply): Promise<string | null> {
+    const rest = (await this.#held?.end()) ?? ''
+    const text = this.#held ? this.text + rest : reply.text
+    this.#reply = this.#filter ? await filterTranscript(reply, text, this.#filter) : reply
+    this.text = text
+    return encodeText(rest) || null
   }
 
   end(context: MediaReplyContext): string {
@@ -95,6 +124,10 @@ export class TranscriptStream implements MediaStream {
   cancel(): void {
     this.#exchange.abort()
   }
+}
+
+function encodeText(text: string): string {
+  return text === '' ? '' : encodeDelta({ type: 'delta', text })
 }
 
 /** The events of an upstream's stream. */

@@ -9,6 +9,7 @@ import { simulators } from '../../providers/simulators.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
+import { filterTranscript } from './filter-transcript.ts'
 import { handleMedia } from './media.ts'
 import { receiveJson } from './receive.ts'
 import { streamMedia } from './reply-streamed.ts'
@@ -53,6 +54,7 @@ const commonTask = {
 const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
   ...commonTask,
   receive: receiveJson,
+  filterReply: async (reply, filter) => filterTranscript(reply, await filter.redact(reply.text), filter),
   simulate: (gateway, exchange, call, endpoint) => {
     const events = simulateEvents(gateway, exchange, call, endpoint)
     return events && collectReply(exchange, events)

@@ -17,6 +17,21 @@ export interface ReplyObserver {
   add(event: ReplyEvent): void
 }
 
+/** A pipeline for one attempt; `transcript` is the first to observe it. */
+export function createPipeline(
+  stages: {
+    replyTransforms: readonly (() => ReplyTransform)[]
+    replyObservers: readonly (() => ReplyObserver)[]
+  },
+  transcript: ReplyObserver | null,
+): ReplyPipeline {
+  const observers = stages.replyObservers.map((create) => create())
+  return new ReplyPipeline(
+    stages.replyTransforms.map((create) => create()),
+    transcript ? [transcript, ...observers] : observers,
+  )
+}
+
 /** The stages a reply passes between the upstream's decoder and the client's encoder. Empty for most requests. */
 export class ReplyPipeline {
   readonly #transforms: readonly ReplyTransform[]

@@ -1,8 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplyContext } from '../../dialects/dialect.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { createTranscript, type Transcript } from '../reply/transcript.ts'
-import { ReplyPipeline } from '../reply/transforms.ts'
+import { createTranscript } from '../reply/transcript.ts'
+import { createPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { buildMetadata } from '../routing/metadata.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
@@ -43,17 +43,6 @@ function beginAttempt(
     context: buildReplyContext(request, candidate, trace),
     pipeline: createPipeline(request, trace.transcript),
   }
-}
-
-function createPipeline(
-  { replyTransforms, replyObservers }: InferenceRequest,
-  transcript: Transcript | null,
-): ReplyPipeline {
-  const observers = replyObservers.map((create) => create())
-  return new ReplyPipeline(
-    replyTransforms.map((create) => create()),
-    transcript ? [transcript, ...observers] : observers,
-  )
 }
 
 function buildReplyContext(
