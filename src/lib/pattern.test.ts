@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { compilePattern, PatternError } from './pattern.ts'
+import { compilePattern, PatternError, measureLongestMatch } from './pattern.ts'
 
 describe('user patterns', () => {
   test.each([
@@ -117,4 +117,22 @@ describe('user patterns', () => {
       { numRuns: 500 },
     )
   })
+})
+
+test.each<[string, number]>([
+  ['', 0],
+  ['abc', 6],
+  ['a|bb|c', 4],
+  ['a{3}', 6],
+  ['(ab|c){2,5}', 20],
+  ['x?', 2],
+  ['\\Qa*b\\E', 7],
+  ['a+', Number.POSITIVE_INFINITY],
+  ['a*?', Number.POSITIVE_INFINITY],
+  ['[a-z]{2,}', Number.POSITIVE_INFINITY],
+  ['(a*){1}', Number.POSITIVE_INFINITY],
+  ['(?:a(b+)?)x', Number.POSITIVE_INFINITY],
+])('the longest match of %s has at most %d code units', (pattern, length) => {
+  expect(measureLongestMatch(pattern)).toBeGreaterThanOrEqual(length)
+  expect(Number.isFinite(measureLongestMatch(pattern))).toBe(Number.isFinite(length))
 })

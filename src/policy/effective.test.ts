@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { dataRegions } from '../catalogue/vocabulary.ts'
 import { detectorSlugs } from '../filters/detectors.ts'
+import { buildContentRules } from './content-rules.ts'
 import {
   computeEffectivePolicy,
   type EffectivePolicy,
@@ -398,3 +399,26 @@ function expectNoMore(after: EffectivePolicy, before: EffectivePolicy): void {
   for (const [at, value] of then.zdr.entries()) if (value) expect(now.zdr[at]).toBe(true)
   for (const budget of before.budgets) expect(after.budgets).toContainEqual(budget)
 }
+
+test('of the filters of replies only those that block or redact, and are enforced, can change one', () => {
+  const policy = computeEffectivePolicy({
+    workspace: guardrail({
+      dry_run: true,
+      content_filter_builtins: [{ slug: 'email', action: 'block', scope: 'output' }],
+    }),
+    key: guardrail({
+      content_filter_builtins: [
+        { slug: 'phone', action: 'redact', scope: 'both' },
+        { slug: 'regex-prompt-injection', action: 'flag', scope: 'output', scan_scope: 'user_only' },
+      ],
+    }),
+  })
+  const output = buildContentRules(policy, [])?.output
+  expect(output?.enforced?.rules.builtins).toMatchObject([{ slug: 'phone', action: 'redact' }])
+  expect(output?.recorded?.rules.builtins).toMatchObject([
+    { slug: 'regex-prompt-injection', isEnforced: true },
+    { slug: 'email', isEnforced: false },
+  ])
+  // It selects messages of a prompt; a reply is always read.
+  expect(JSON.stringify(output)).not.toContain('scan_scope')
+})

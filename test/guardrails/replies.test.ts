@@ -177,6 +177,23 @@ describeWithUpstreams('content filters of replies', (bench) => {
     expect(log.body.data.output.completion).toBe(redacted)
   })
 
+  test('a background response that is blocked has failed', async () => {
+    await use('block')
+    reply('chat', textScenario, true)
+    const queued = await readJson(
+      sendRequest(bench(), 'responses', { model: 'test/chat', background: true, input: 'Hello' }),
+    )
+    await waitForGenerations(bench(), 1)
+    await bench().server.gateway.backgroundRuns.drain(5000)
+    const done = await readJson(
+      fetch(`${bench().server.url}/v1/responses/${queued.id}`, {
+        headers: { authorization: `Bearer ${bench().server.own.inferenceKey}` },
+      }),
+    )
+    expect(done).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('blocked') } })
+    expect(JSON.stringify(done)).not.toContain('jane')
+  })
+
   test('a cached reply is the filtered one, and its flags are recorded again', async () => {
     await use('redact', { content_filters: [{ pattern: 'fine day', action: 'flag', scope: 'output' }] })
     const headers = { 'x-service-cache': 'true' }
