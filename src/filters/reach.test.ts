@@ -18,11 +18,17 @@ const word = `A${'b'.repeat(24)}`
 const longest: [DetectorSlug, string][] = [
   ['email', `${'a'.repeat(64)}@${`${label}.`.repeat(8)}xn--${'a'.repeat(59)}`],
   ['email', `${'a'.repeat(64)}  (  arroba  )  ${label}${`  [  punkt  ]  ${label}`.repeat(4)}`],
-  ['email', `${'a'.repeat(64)}${` dot ${'a'.repeat(64)}`.repeat(3)} at ${label}${` dot ${label}`.repeat(3)} dot example`],
+  [
+    'email',
+    `${'a'.repeat(64)}${` dot ${'a'.repeat(64)}`.repeat(3)} at ${label}${` dot ${label}`.repeat(3)} dot example`,
+  ],
   ['phone', `+ (1234)${'  (1)'.repeat(7)}`],
   ['credit-card', '4111 1111 1111 1111'],
   ['ip-address', '123[dot]123[dot]123[dot]123'],
-  ['person-name', `Mademoiselle Dr. Prof. Dipl. J. K. Van Von ${word}-${word}${` J. van von der ${word}-${word}`.repeat(3)}`],
+  [
+    'person-name',
+    `Mademoiselle Dr. Prof. Dipl. J. K. Van Von ${word}-${word}${` J. van von der ${word}-${word}`.repeat(3)}`,
+  ],
   [
     'address',
     `Apartment 123-45, 12345a-12345 South ${`${word} `.repeat(3)}Boulevard., Apartment 123-45, ${word}${` ${word}`.repeat(3)}, IL 62704-1234`,
@@ -41,7 +47,10 @@ describe('the reach of a detector', () => {
   test.each(secretFormats)('a %s that has not ended is not certain', (id) => {
     const secret = fakeSecret(id)
     const isWord = !/\s/.test(secret)
-    const end = findCertainEnd(`${'Some words. '.repeat(50)}${isWord ? secret : secret.slice(0, 20)}`, reachOf('secrets'))
+    const end = findCertainEnd(
+      `${'Some words. '.repeat(50)}${isWord ? secret : secret.slice(0, 20)}`,
+      reachOf('secrets'),
+    )
     expect(end).toBeLessThanOrEqual(600)
   })
 

@@ -16,7 +16,9 @@ const sets = new FilterSetCache()
 /** Null if the rules are not known here. */
 function scan({ key, rules, places }: ScanRequest, texts: readonly string[]): FilterResult[] | null {
   const filters = sets.get(key) ?? (rules && sets.add(key, new FilterSet(rules)))
-  return filters ? places.map((place, index) => scanText(filters, { ...place, text: texts[index] ?? '' })) : null
+  return filters
+    ? places.map((place, index) => scanText(filters, { ...place, text: texts[index] ?? '' }))
+    : null
 }
 
 // The first message only starts the thread.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { compilePattern, PatternError, measureLongestMatch } from './pattern.ts'
+import { compilePattern, measureLongestMatch, PatternError } from './pattern.ts'
 
 describe('user patterns', () => {
   test.each([

@@ -83,7 +83,8 @@ async function* relayUpstream(
 ): AsyncGenerator<string> {
   const timers = new StreamTimers(gateway, stream)
   let next: Promise<string | null> | null = null
-  while (!isFinished(stream)) {
+  // The last event may be known before its text is: filters scan long texts on another thread.
+  while (next || !isFinished(stream)) {
     if (stream.summary.failure) throw new UpstreamError(stream.summary.failure)
     next ??= stream.next()
     const text = await waiter.wait(next, stream.summary.isComplete ? usageGraceMs : timers.waitMs)
