@@ -22,9 +22,7 @@ export function guardRequest(
 ): InferenceRequest | Promise<InferenceRequest> {
   return withSpan(parsed, 'guard', () => {
     const filtered = filterRequest(gateway, parsed)
-    return filtered instanceof Promise || mayBeModerated(filtered)
-      ? guardReply(gateway, filtered)
-      : filtered
+    return filtered instanceof Promise || mayBeModerated(filtered) ? guardReply(gateway, filtered) : filtered
   })
 }
 
