@@ -1,5 +1,5 @@
 import type { TextPlace } from '../../call/texts.ts'
-import type { ScannedText } from '../../filters/scanner.ts'
+import type { ScannedText } from '../../filters/scan-text.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
 /** Names of fields whose values are not part of what was said. */
