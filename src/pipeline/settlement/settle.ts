@@ -12,7 +12,7 @@ import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { completeHits } from '../guard/hits.ts'
+import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
@@ -168,7 +168,11 @@ function createSettlement(
 ): Settlement {
   const { candidate, translation, attempts, startedAt } = trace
   const { id, organization_id } = draft.generation
-  if (!candidate || !translation) return createRelease(id, organization_id)
+  if (!candidate || !translation)
+    return {
+      ...createRelease(id, organization_id),
+      extraStatements: buildHitStatements(gateway, request, null),
+    }
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
   const settled: SettledGeneration = {
     draft: draft.generation,
