@@ -1,6 +1,7 @@
 // Writes docs/guardrails-coverage.md: where content filters look, from the cases that test/guardrails/coverage.test.ts runs.
 import type { CoverageCase, WayIn } from '../test/guardrails/coverage/way-in.ts'
 import { waysIn } from '../test/guardrails/coverage/ways.ts'
+import { type ReplyPart, waysOut } from '../test/guardrails/coverage/ways-out.ts'
 
 export function renderCoveragePage(ways: readonly WayIn[] = waysIn): string {
   const count = ways.reduce((sum, { cases }) => sum + cases.length, 0)
@@ -10,12 +11,30 @@ export function renderCoveragePage(ways: readonly WayIn[] = waysIn): string {
 
 - **Streamed** requests: the first place of each way in that can stream, under each action.
 - **Layers**: every row by the guardrail of a key; the first place of each way in also by those of the organization, the workspace and the member, under each action.
-- What providers send back is not part of this page.
+- **Replies**: [below](#replies), from \`test/guardrails/reply-formats.test.ts\`.
 
 [Guardrails](guardrails.md#what-is-scanned) says what filters cannot read.
 
 ${ways.map(renderWay).join('\n\n')}
+
+${renderReplies()}
 `
+}
+
+/** Filters with the scope `output`. */
+function renderReplies(): string {
+  const rows = waysOut.flatMap(({ name, parts }) => parts.map((part) => renderReplyPart(name, part)))
+  return `## Replies
+
+Under filters with the scope \`output\`, each part of a reply with a canary in it, whole and streamed. A blocked reply is 403, or the error that ends a stream in its format; nothing of the match is sent before, and what was generated is charged. Other pairs of client and provider formats, every way to split a match over chunks, refusals, citations, transcripts of audio and provider-specific parts are in \`test/guardrails/replies.test.ts\` and \`src/pipeline/guard/reply-filter.test.ts\`; transcriptions and revised prompts of images in \`test/guardrails/media-replies.test.ts\`.
+
+| Format | Part | Block | Redact | Flag |
+|---|---|---|---|---|
+${rows.join('\n')}`
+}
+
+function renderReplyPart(name: string, part: ReplyPart): string {
+  return `| ${name} | \`${part}\` | an error, nothing of it is sent | sent with the label | sent, recorded |`
 }
 
 function renderWay(way: WayIn): string {

@@ -1,36 +1,36 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { describeWithUpstreams } from '../inference/two-upstreams.ts'
 import { scenarios } from '../support/replies/scenario.ts'
 import { type TextDialect, vendorReplies } from '../support/replies.ts'
+import { plantReply, waysOut } from './coverage/ways-out.ts'
 import { setKeyGuardrail } from './support.ts'
 
 const canary = 'jane.doe@example.org'
 const text = `Please write to ${canary} soon. ${'It is a fine day for letters. '.repeat(40)}`
 
-/** The paths of formats besides Chat, Messages and Responses, with bodies. */
-const formats: [name: string, path: (stream: boolean) => string, body: object][] = [
-  ['completions', () => '/v1/completions', { prompt: 'Hello' }],
-  ['ollama chat', () => '/api/chat', { messages: [{ role: 'user', content: 'Hello' }] }],
-  ['ollama generate', () => '/api/generate', { prompt: 'Hello' }],
-  [
-    'gemini',
-    (stream) => `/v1beta/models/test/chat:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
-    { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
-  ],
-]
+const cases = waysOut.flatMap(({ name, path, body, parts }) =>
+  parts.flatMap((part) =>
+    [false, true].map((stream) => ({
+      name,
+      part,
+      stream,
+      path: path(stream),
+      body: body(stream),
+    })),
+  ),
+)
 
-describeWithUpstreams('content filters of replies in other formats', (bench) => {
-  const send = async (path: string, body: object, stream: boolean) => {
-    const { frames, body: json } = vendorReplies.chat({ ...scenarios.text, text })
+describeWithUpstreams('content filters of replies in every format', (bench) => {
+  const send = async ({ path, body, part, stream }: (typeof cases)[number]) => {
+    const { frames, body: json } = vendorReplies.chat(plantReply(part, canary))
     bench().first.enqueue(stream ? { sse: frames, splitBytes: 11 } : { json })
-    const isGemini = path.includes('v1beta')
     const response = await fetch(bench().server.url + path, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${bench().server.own.inferenceKey}`,
         'content-type': 'application/json',
       },
-      body: JSON.stringify(isGemini ? body : { model: 'test/chat', stream, ...body }),
+      body: JSON.stringify(body),
     })
     return { status: response.status, received: await response.text() }
   }
@@ -38,22 +38,40 @@ describeWithUpstreams('content filters of replies in other formats', (bench) => 
     setKeyGuardrail(bench().server, {
       content_filter_builtins: [{ slug: 'email', action, scope: 'output' }],
     })
+  const listParts = async () => {
+    await bench().server.gateway.ledger.flush()
+    const hits = await bench().server.gateway.db.selectFrom('guardrail_hits').select('part').execute()
+    return hits.map(({ part }) => part)
+  }
+  beforeEach(async () => {
+    await bench().server.gateway.db.deleteFrom('guardrail_hits').execute()
+  })
 
-  describe.each(formats)('R35 %s', (_, path, body) => {
-    test.each([false, true])('redacts (streamed: %s)', async (stream) => {
+  describe.each(cases)('R35 $name, $part (streamed: $stream)', (one) => {
+    test('redact: the label is sent', async () => {
       await use('redact')
-      const { status, received } = await send(path(stream), body, stream)
+      const { status, received } = await send(one)
       expect(status).toBe(200)
       expect(received).toContain('[EMAIL]')
       expect(received).not.toContain('jane')
+      expect(await listParts()).toEqual([one.part])
     })
 
-    test.each([false, true])('blocks (streamed: %s)', async (stream) => {
+    test('block: nothing of the match is sent', async () => {
       await use('block')
-      const { status, received } = await send(path(stream), body, stream)
-      expect(status).toBe(stream ? 200 : 403)
+      const { status, received } = await send(one)
+      expect(status).toBe(one.stream ? 200 : 403)
       expect(received).toContain('Response blocked by content filter: [EMAIL]')
       expect(received).not.toContain('jane')
+      expect(await listParts()).toEqual([one.part])
+    })
+
+    test('flag: it is sent, and recorded', async () => {
+      await use('flag')
+      const { status, received } = await send(one)
+      expect(status).toBe(200)
+      expect(received).not.toContain('[EMAIL]')
+      expect(await listParts()).toEqual([one.part])
     })
   })
 })
