@@ -11,32 +11,57 @@ export interface RuleSet {
   rules: FilterRules
 }
 
-/** Longer texts are scanned on another thread: a thousand characters take about half a millisecond. */
-const maxInlineCharacters = 6000
-/** As are texts under larger patterns, which take longer for each character. */
-const maxInlineProgram = 2000
+/**
+ * Steps of scans: ten for each character under the detectors, and at most one for each instruction of the custom
+ * patterns. Ten thousand take about a millisecond.
+ */
+const detectorSteps = 10
+/** A short text takes as long as one of this length. */
+const minTextLength = 20
+/** What takes longer is scanned on another thread. */
+const maxInlineSteps = 60_000
+/** Larger patterns are compiled on another thread. */
+const maxInlineProgram = 200
+/** A quarter of a second. What takes longer has a thread of its own, so that nothing else waits for it. */
+const maxShortSteps = 2_500_000
 /** Texts that wait for a thread. */
 const maxPendingCharacters = 128 * 1024 * 1024
-/** Takes about a quarter of a second. Longer texts have a thread of their own, so that no other waits for them. */
-const maxShortCharacters = 256 * 1024
+
+/** Far more than detectors need: only patterns that are expensive for this text take longer. */
+const defaultTimeLimit = { milliseconds: 5_000, perCharacter: 0.005 }
 
 interface ScanThread {
   worker: WorkerThread
   pendingCharacters: number
+  last: Promise<unknown>
+}
+
+interface PatternSizes {
+  size: number
+  /** Of counted repetitions: their instructions can all be active at once. */
+  repetitions: number
 }
 
 /** Scans texts with the filters of a policy: short ones at once, others on a thread of their own. */
 export class ContentScanner {
   readonly #sets = new FilterSetCache()
-  readonly #heavy = new WeakMap<FilterRules, boolean>()
+  readonly #patternSizes = new WeakMap<FilterRules, PatternSizes>()
   readonly #short = createThread()
   readonly #long = createThread()
+  readonly #timeLimit: typeof defaultTimeLimit
+
+  constructor(timeLimit = defaultTimeLimit) {
+    this.#timeLimit = timeLimit
+  }
 
   /** One result for each text. */
   scan({ key, rules }: RuleSet, texts: readonly ScannedText[]): FilterResult[] | Promise<FilterResult[]> {
-    const characters = texts.reduce((sum, { text }) => sum + text.length, 0)
-    if (characters > maxInlineCharacters || this.#isHeavy(rules))
-      return this.#scanOnThread({ key, rules }, texts, characters)
+    const characters = texts.reduce((sum, { text }) => sum + Math.max(text.length, minTextLength), 0)
+    const { size, repetitions } = this.#measurePatterns(rules)
+    if (size > maxInlineProgram || characters * (detectorSteps + size) > maxInlineSteps) {
+      const isLong = characters * (detectorSteps + repetitions) > maxShortSteps
+      return this.#scanOnThread(isLong ? this.#long : this.#short, { key, rules }, texts, characters)
+    }
     const filters = this.#compile({ key, rules })
     return texts.map((text) => scanText(filters, text))
   }
@@ -49,40 +74,79 @@ export class ContentScanner {
     for (const { worker } of [this.#short, this.#long]) worker.terminate()
   }
 
-  #isHeavy(rules: FilterRules): boolean {
-    const known = this.#heavy.get(rules)
-    if (known !== undefined) return known
-    const size = rules.customs.reduce((sum, { pattern }) => sum + estimateProgramSize(pattern), 0)
-    this.#heavy.set(rules, size > maxInlineProgram)
-    return size > maxInlineProgram
+  #measurePatterns(rules: FilterRules): PatternSizes {
+    const known = this.#patternSizes.get(rules)
+    if (known) return known
+    const sizes = { size: 0, repetitions: 0 }
+    for (const { pattern } of rules.customs) {
+      const size = estimateProgramSize(pattern)
+      sizes.size += size
+      sizes.repetitions += Math.max(0, size - 2 * pattern.length)
+    }
+    this.#patternSizes.set(rules, sizes)
+    return sizes
   }
 
   async #scanOnThread(
-    { key, rules }: RuleSet,
+    thread: ScanThread,
+    ruleSet: RuleSet,
     texts: readonly ScannedText[],
     characters: number,
   ): Promise<FilterResult[]> {
-    const thread = characters > maxShortCharacters ? this.#long : this.#short
     if (thread.pendingCharacters > maxPendingCharacters)
       throw unavailableError(new Error('too many texts wait for the content filters'))
     thread.pendingCharacters += characters
+    // One after the other: the thread can be ended without harm to other requests.
+    const scanning = thread.last.then(() => this.#scanInTime(thread.worker, ruleSet, texts, characters))
+    thread.last = scanning.catch(() => undefined)
     try {
-      // The thread may have compiled the rules before.
-      const places = texts.map(({ text: _, ...place }) => place)
-      const contents = texts.map(({ text }) => text)
-      const scanned = await thread.worker.call({ key, places }, contents)
-      return (scanned ?? (await thread.worker.call({ key, rules, places }, contents))) as FilterResult[]
+      return await scanning
     } catch (cause) {
       throw unavailableError(cause)
     } finally {
       thread.pendingCharacters -= characters
     }
   }
+
+  async #scanInTime(
+    worker: WorkerThread,
+    ruleSet: RuleSet,
+    texts: readonly ScannedText[],
+    characters: number,
+  ): Promise<FilterResult[]> {
+    const { milliseconds, perCharacter } = this.#timeLimit
+    const expired = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => {
+        worker.terminate()
+        expired.reject(new Error('the content filters took too long'))
+      },
+      milliseconds + characters * perCharacter,
+    )
+    try {
+      return await Promise.race([callWorker(worker, ruleSet, texts), expired.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+async function callWorker(
+  worker: WorkerThread,
+  { key, rules }: RuleSet,
+  texts: readonly ScannedText[],
+): Promise<FilterResult[]> {
+  const places = texts.map(({ text: _, ...place }) => place)
+  const contents = texts.map(({ text }) => text)
+  // The thread may have compiled the rules before.
+  const scanned = await worker.call({ key, places }, contents)
+  return (scanned ?? (await worker.call({ key, rules, places }, contents))) as FilterResult[]
 }
 
 function createThread(): ScanThread {
   return {
     worker: new WorkerThread(new URL('./scan-worker.ts', import.meta.url), null),
     pendingCharacters: 0,
+    last: Promise.resolve(),
   }
 }
