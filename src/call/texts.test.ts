@@ -108,6 +108,7 @@ describe('editing the texts of a call', () => {
     expect(editTexts(picture, scan)).toBe(picture)
     expect(listOpaqueContent(picture)).toEqual([{ part: 'text', role: 'user', message: 0, kind: 'file' }])
     expect(listOpaqueContent(file('text/plain'))).toEqual([])
+    expect(JSON.stringify(editTexts(file('Text/Plain'), scan))).not.toContain(data)
   })
 })
 

@@ -188,7 +188,7 @@ function mapSource(source: MediaSource, apply: Apply): MediaSource {
 
 /** Of a file that consists of text. */
 export function isTextType(mediaType: string): boolean {
-  return /^text\/|^application\/(?:json|xml|x-ndjson|yaml|javascript)\b|\+(?:json|xml)$/.test(mediaType)
+  return /^text\/|^application\/(?:json|xml|x-ndjson|yaml|javascript)\b|\+(?:json|xml)$/i.test(mediaType)
 }
 
 const toolPlace: TextPlace = { part: 'tool', role: null, message: null }

@@ -92,6 +92,8 @@ describe('a set of filters', () => {
     )
     expect(redact(set, 'pay 4111\u200b1111\u200b1111\u200b1111 now')).toBe('pay [CREDIT_CARD] now')
     expect(redact(set, 'pay ４１１１ １１１１ １１１１ １１１１ now')).toBe('pay [CREDIT_CARD] now')
+    expect(redact(set, 'pay 4111\u20661111\u20691111\ufe0f1111 now')).toBe('pay [CREDIT_CARD] now')
+    expect(redact(set, 'a\0@\0exam\0ple\0.\0org')).toBe('[EMAIL]')
     expect(redact(set, 'a\u200b@exam\u00adple.org, Fal\u2060con')).toBe('[EMAIL], [NAME]')
   })
 

@@ -6,9 +6,14 @@ export interface PlainText {
   offsetOf: (index: number) => number
 }
 
-/** Characters without a shape: they break words apart for a program, not for a reader. */
-const invisible = /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/
-const unusual = /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e]/g
+/**
+ * Characters without a shape: they break words apart for a program, not for a reader. A text in UTF-16 has zeros between
+ * its letters.
+ */
+const invisibleRanges =
+  '\\0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0'
+const invisible = new RegExp(`[${invisibleRanges}]`)
+const unusual = new RegExp(`[${invisibleRanges}\\uff01-\\uff5e]`, 'g')
 const lookalikeLetter = /[\u0391-\u03c9\u0405-\u0458]/g
 
 /** Greek and Cyrillic letters with the shape of Latin ones. */

@@ -124,10 +124,10 @@ export function joinThinkingText(thinking: unknown): string {
 
 /** Splits a data URL; any other URL stays as it is. */
 export function decodeSource(url: string): MediaSource {
-  if (!url.startsWith('data:')) return sourceFromUrl(url)
+  if (!/^data:/i.test(url)) return sourceFromUrl(url)
   const comma = url.indexOf(',')
   const head = url.slice('data:'.length, comma === -1 ? undefined : comma)
-  if (comma === -1 || !head.endsWith(';base64')) return { kind: 'url', url }
+  if (comma === -1 || !/;base64$/i.test(head)) return { kind: 'url', url }
   return { kind: 'data', mediaType: head.slice(0, -';base64'.length), data: url.slice(comma + 1) }
 }
 

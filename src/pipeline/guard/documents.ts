@@ -55,7 +55,7 @@ const pdfHead = 'JVBERi0'
 
 function isPdf(source: MediaSource): source is PdfSource {
   if (source.kind !== 'data' || isTextType(source.mediaType)) return false
-  return source.mediaType === 'application/pdf' || source.data.startsWith(pdfHead)
+  return /^application\/pdf\b/i.test(source.mediaType) || source.data.startsWith(pdfHead)
 }
 
 function replaceSources(call: ModelCall, sources: ReadonlyMap<MediaSource, MediaSource>): ModelCall {
