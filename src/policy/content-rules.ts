@@ -31,8 +31,11 @@ export interface ContentRules {
   /** The filters of each side; null if there are none. */
   input: RuleSet | null
   output: ReplyRules | null
-  /** An input filter blocks or redacts: nothing may pass that it has not read. */
-  isStrict: boolean
+  /**
+   * For what no provider receives, such as the name of an app: the input filters that block or redact, all redacting.
+   * Null if there are none; otherwise nothing may pass that they have not read.
+   */
+  labels: RuleSet | null
   /** The rules against content that filters cannot read; null if it is allowed. */
   unscannable: { isEnforced: boolean; layers: Layer[] } | null
   moderation: (EffectiveModeration & { isEnforced: boolean })[]
@@ -43,7 +46,8 @@ export function buildContentRules(
   policy: EffectivePolicy,
   allowedPhrases: readonly string[],
 ): ContentRules | null {
-  const input = buildRuleSet(collectRules(policy, 'input', allowedPhrases))
+  const inputRules = collectRules(policy, 'input', allowedPhrases)
+  const input = buildRuleSet(inputRules)
   const output = buildReplyRules(collectRules(policy, 'output', allowedPhrases))
   const unscannable = findUnscannableRule(policy)
   const moderation = [
@@ -51,13 +55,20 @@ export function buildContentRules(
     ...(policy.dry_run?.moderation ?? []).map((rule) => ({ ...rule, isEnforced: false })),
   ]
   if (!input && !output && !unscannable && moderation.length === 0) return null
-  return { input, output, isStrict: isStrict(policy), unscannable, moderation }
+  return { input, output, labels: buildLabelRules(inputRules), unscannable, moderation }
 }
 
-function isStrict({ content_filter_builtins, content_filters }: EffectivePolicy): boolean {
-  return [...content_filter_builtins, ...content_filters].some(
-    ({ scope, action }) => scope === 'input' && action !== 'flag',
-  )
+function isStrict({ action, isEnforced }: BuiltinRule | CustomRule): boolean {
+  return isEnforced && action !== 'flag'
+}
+
+function buildLabelRules({ builtins, customs, ...rest }: FilterRules): RuleSet | null {
+  const redact = <R extends BuiltinRule | CustomRule>(rule: R): R => ({ ...rule, action: 'redact' })
+  return buildRuleSet({
+    ...rest,
+    builtins: builtins.filter(isStrict).map(redact),
+    customs: customs.filter(isStrict).map(redact),
+  })
 }
 
 function findUnscannableRule({ unscannable_content, dry_run }: EffectivePolicy): ContentRules['unscannable'] {
@@ -88,15 +99,14 @@ function buildRuleSet(rules: FilterRules): RuleSet | null {
 }
 
 function buildReplyRules({ builtins, customs, allowedPhrases }: FilterRules): ReplyRules | null {
-  const isStrictRule = ({ action, isEnforced }: BuiltinRule | CustomRule) => isEnforced && action !== 'flag'
   const select = (isSelected: (rule: BuiltinRule | CustomRule) => boolean) =>
     buildRuleSet({
       builtins: builtins.filter(isSelected),
       customs: customs.filter(isSelected),
       ...(allowedPhrases && { allowedPhrases }),
     })
-  const enforced = select(isStrictRule)
-  const recorded = select((rule) => !isStrictRule(rule))
+  const enforced = select(isStrict)
+  const recorded = select((rule) => !isStrict(rule))
   if (!enforced && !recorded) return null
   return { enforced: enforced && { ...enforced, reach: computeReach(enforced.rules) }, recorded }
 }

@@ -19,6 +19,7 @@ import type { InferenceRequest, ModelRequest, Unguarded } from '../request/infer
 import { replaceLabels } from '../request/options.ts'
 import { readDocuments } from './documents.ts'
 import { describeRule } from './dry-run.ts'
+import { redactLabels } from './labels.ts'
 
 /** Finds what the guardrails say about a request, and redacts it. Nothing is refused or stored. */
 export function inspectRequest(
@@ -38,15 +39,22 @@ async function inspectText(
   const { content, format } = request
   const { call, hits } = await inspectCall(gateway, content.call, rules, collectUnknown(content))
   const inspected = { ...request, hits: [...(request.hits ?? []), ...hits] }
-  if (call !== content.call) {
-    const options = replaceLabels(request.options, [
-      [content.call.user, call.user],
-      [content.call.promptCacheKey, call.promptCacheKey],
-    ])
-    return { ...inspected, options, content: content.rewrite(format, call) }
+  if (!rules.labels) return inspected
+  // A value of the prompt that is a label too is counted once.
+  const changes = [
+    [content.call.user, call.user],
+    [content.call.promptCacheKey, call.promptCacheKey],
+  ] as const
+  const named = { ...inspected, options: replaceLabels(request.options, changes) }
+  const labels = await redactLabels(gateway, named, rules.labels)
+  const redacted = call === content.call ? content : content.rewrite(format, call)
+  return {
+    ...named,
+    options: labels.options,
+    // Without the client's text: it may have what its decoded form does not, such as fields that are not known.
+    content: redacted.replaceFields(labels.fields),
+    hits: [...named.hits, ...labels.hits],
   }
-  // The text may have what its decoded form does not, such as fields that are not known.
-  return rules.isStrict ? { ...inspected, content: content.withoutVerbatim() } : inspected
 }
 
 /** As `inspectRequest`, for a task other than text. */
@@ -75,7 +83,18 @@ async function inspectBody<Call>(
   const scanned = await scanTexts(gateway, rules.input, collectBodyTexts(body, fields))
   const inspected = { ...request, hits: [...hits, ...scanned.hits] }
   const redacted = applyBodyEdits(body, fields, scanned.edits)
-  return redacted === body ? inspected : replaceBody(inspected, redacted)
+  return redactMediaLabels(gateway, redacted === body ? inspected : replaceBody(inspected, redacted), rules)
+}
+
+async function redactMediaLabels<Call>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  rules: ContentRules,
+): Promise<MediaRequest<Call>> {
+  if (!rules.labels) return request
+  const { options, fields, hits } = await redactLabels(gateway, request, rules.labels)
+  const content = { ...request.content, body: { ...request.content.body, ...fields } }
+  return { ...request, options, content, hits: [...(request.hits ?? []), ...hits] }
 }
 
 async function inspectCall(

@@ -64,9 +64,9 @@ export class RequestContent {
     return computeRequestSize(call, body, Buffer.byteLength(text))
   }
 
-  /** The same request, to be encoded from its call. */
-  withoutVerbatim(): RequestContent {
-    return new RequestContent(this.call, this.body, null, this.received)
+  /** The same request, to be encoded from its call, with other fields in its body. These are not part of the prompt. */
+  replaceFields(fields: JsonObject): RequestContent {
+    return new RequestContent(this.call, { ...this.body, ...fields }, null, this.received)
   }
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */

@@ -116,6 +116,7 @@ export const responsesWays: WayIn[] = [
     name: 'compaction of responses',
     operation: 'compactResponse',
     path: '/v1/responses/compact',
+    returnsInput: true,
     cases: [
       caseOf('input', 'text', (input) => ({ model, input })),
       caseOf('instructions', 'text', (instructions) => ask({ instructions })),

@@ -39,6 +39,8 @@ export interface WayIn {
   stream?: (request: PlantedRequest) => PlantedRequest
   /** No provider is asked. */
   isEstimated?: true
+  /** The reply has the client's own messages, to be sent again: they are scanned then. */
+  returnsInput?: true
   cases: CoverageCase[]
 }
 

@@ -1,0 +1,66 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { applyBodyEdits, type BodyFields, collectBodyTexts } from '../../call/body-texts.ts'
+import type { RuleSet } from '../../filters/scanner.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestOptions } from '../request/options.ts'
+
+/** Fields of a body, outside of the prompt, that replies and destinations repeat. */
+const repeatedFields = [
+  ...['user', 'safety_identifier', 'prompt_cache_key', 'metadata'],
+  ...['session_id', 'text', 'tool_choice'],
+] as const
+
+/** What records, destinations and replies have of a request besides its prompt. */
+interface Labels {
+  options: RequestOptions
+  /** The fields of the body that have changed. */
+  fields: JsonObject
+  hits: GuardrailHit[]
+}
+
+/**
+ * Redacts what no provider receives. A filter that blocks redacts it too: the address of an app, for example, is not
+ * part of the prompt.
+ */
+export async function redactLabels(
+  { scanner }: Gateway,
+  { options, content: { body } }: Pick<ModelRequest, 'options' | 'content'>,
+  rules: RuleSet,
+): Promise<Labels> {
+  const { sessionId, user, app } = options
+  const labels = { sessionId, user, url: app.url, title: app.title, trace: body.trace }
+  const repeated = Object.fromEntries(repeatedFields.map((name) => [name, body[name]]))
+  const [labelTexts, repeatedTexts] = [collectTexts(labels), collectTexts(repeated)]
+  const results = await scanner.scan(rules, [...labelTexts, ...repeatedTexts])
+  const edits = results.map(({ redactions }) => redactions)
+  const { trace, ...names } = applyBodyEdits(labels, fieldsOf(labels), edits)
+  const fields = applyBodyEdits(repeated, fieldsOf(repeated), edits.slice(labelTexts.length))
+  return {
+    options: {
+      ...options,
+      sessionId: asString(names.sessionId) ?? null,
+      user: asString(names.user) ?? null,
+      app: { url: asString(names.url) ?? null, title: asString(names.title) ?? null },
+    },
+    fields: listChanges(body, { ...fields, trace }),
+    // Those of the other fields were found in the prompt.
+    hits: results
+      .slice(0, labelTexts.length)
+      .flatMap(({ hits }) => hits.map((hit) => ({ ...hit, direction: 'input' as const }))),
+  }
+}
+
+function collectTexts(values: JsonObject) {
+  return collectBodyTexts(values, fieldsOf(values))
+}
+
+/** Each is a text, or an object with texts. */
+function fieldsOf(values: JsonObject): BodyFields {
+  return { known: new Set(Object.keys(values)), structural: new Set() }
+}
+
+function listChanges(before: JsonObject, after: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(after).filter(([name, value]) => value !== before[name]))
+}
