@@ -22,24 +22,46 @@ export interface JsonText {
   apply(edits: readonly Edit[]): string
 }
 
-const literalPattern = /"(?:[^"\\]|\\[\s\S])*"|-?\d[\d.eE+-]*|true|false|null/g
+/** A string by its first quotation mark: a pattern for all of it would be slow for long ones. */
+const literalPattern = /"|-?\d[\d.eE+-]*|true|false|null/g
 
 /** Null for a text that is no JSON object or list. */
 export function readJsonText(text: string): JsonText | null {
   if (!/^\s*[{[]/.test(text) || !isJson(text)) return null
   const literals: Literal[] = []
-  let [readable, at] = ['', 0]
-  for (const { index, 0: source } of text.matchAll(literalPattern)) {
-    const isString = source.startsWith('"')
-    const value = isString ? String(JSON.parse(source)) : source
-    const quote = isString ? '"' : ''
-    readable += text.slice(at, index) + quote
-    at = index + source.length
-    literals.push({ start: index, end: at, readableStart: readable.length, value })
-    readable += value + quote
+  const pieces: string[] = []
+  let [at, readableLength] = [0, 0]
+  const add = (piece: string) => {
+    pieces.push(piece)
+    readableLength += piece.length
   }
-  readable += text.slice(at)
-  return { readable, apply: (edits) => applyEdits(text, literals, edits) }
+  literalPattern.lastIndex = 0
+  for (let match = literalPattern.exec(text); match; match = literalPattern.exec(text)) {
+    const { index: start, 0: source } = match
+    const isString = source === '"'
+    const end = isString ? findStringEnd(text, start) : start + source.length
+    literalPattern.lastIndex = end
+    const value = isString ? decodeString(text.slice(start, end)) : source
+    add(text.slice(at, isString ? start + 1 : start))
+    literals.push({ start, end, readableStart: readableLength, value })
+    add(value)
+    at = isString ? end - 1 : end
+  }
+  add(text.slice(at))
+  return { readable: pieces.join(''), apply: (edits) => applyEdits(text, literals, edits) }
+}
+
+/** Behind the quotation mark that ends a string of a valid text: the next one without an odd number of backslashes. */
+function findStringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (text.charAt(before) === '\\') before--
+    if ((end - before) % 2 === 1) return end + 1
+  }
+}
+
+function decodeString(source: string): string {
+  return source.includes('\\') ? String(JSON.parse(source)) : source.slice(1, -1)
 }
 
 function isJson(text: string): boolean {

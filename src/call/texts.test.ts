@@ -119,6 +119,7 @@ describe('JSON stays valid', () => {
     ['{"secret": "x"}', '{"[X]": "x"}'],
     ['{"a":"line\\nsecret \\"quoted\\" \\u00e9"}', '{"a":"line\\n[X] \\"quoted\\" é"}'],
     ['{"a":"\\u0073ecret"}', '{"a":"[X]"}'],
+    ['{"a":"\\\\","b":"secret\\\\\\""}', '{"a":"\\\\","b":"[X]\\\\\\""}'],
     ['["secret","secret secret"]', '["[X]","[X] [X]"]'],
     ['{ "big": 12345678901234567890, "s": "secret" }', '{ "big": 12345678901234567890, "s": "[X]" }'],
     // Free text, or JSON that its model left unfinished

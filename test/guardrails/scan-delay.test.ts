@@ -23,9 +23,17 @@ const rules: RuleSet = {
 const prose = 'The quick brown fox jumps over the lazy dog, and then "sleeps" under a tree.\n'.repeat(20)
 const paragraph = `${prose}Write to anna@example.com about project-7-falcon.\n`
 
+const buildText = (characters: number) => paragraph.repeat(Math.ceil(characters / paragraph.length))
+
 function buildCall(characters: number): ModelCall {
-  const text = paragraph.repeat(Math.ceil(characters / paragraph.length))
+  const text = buildText(characters)
   return { messages: [{ role: 'user', parts: [{ kind: 'text', text }] }], stream: false, unknown: [] }
+}
+
+function buildToolCall(characters: number): ModelCall {
+  const text = JSON.stringify({ file: 'a.txt', content: buildText(characters) })
+  const part = { kind: 'tool-call' as const, id: 'c1', name: 'write', arguments: text }
+  return { messages: [{ role: 'assistant', parts: [part] }], stream: false, unknown: [] }
 }
 
 let scanner: ContentScanner
@@ -38,10 +46,14 @@ afterAll(() => scanner.stop())
 /** The target is 20 ms; the collector may run in between. */
 const boundMs = 40
 
-test.each([100_000, 1_000_000, 4_000_000])(
-  'S13 a prompt of %d characters holds the event loop for milliseconds',
-  async (characters) => {
-    const call = buildCall(characters)
+test.each([
+  ['a prompt of 100,000 characters', buildCall(100_000)],
+  ['a prompt of 1,000,000 characters', buildCall(1_000_000)],
+  ['a prompt of 4,000,000 characters', buildCall(4_000_000)],
+  ['a tool call of 1,000,000 characters', buildToolCall(1_000_000)],
+])(
+  'S13 %s holds the event loop for milliseconds',
+  async (_, call) => {
     const delay = new ThreadDelay()
     const results = await scanner.scan(rules, collectTexts(call))
     const redacted = applyEdits(
