@@ -16,7 +16,7 @@ export interface Destination {
   /** Where exports are sent: the only origin its secrets may be sent to. Null: not configured yet. */
   target(config: DestinationConfig): string | null
   /** A request that tests the address and the credentials. */
-  probe(config: DestinationConfig, target: string): Probe
+  probe(config: DestinationConfig, target: string): Promise<Probe>
   /** How events are sent. */
   exporter: Exporter
 }
@@ -57,7 +57,7 @@ interface DestinationDefinition<S extends z.ZodRawShape> {
   secrets: (keyof S & string)[]
   address?: keyof S & string
   target(config: z.output<z.ZodObject<S>>): string | null
-  probe(config: z.output<z.ZodObject<S>>, target: string): Probe
+  probe(config: z.output<z.ZodObject<S>>, target: string): Probe | Promise<Probe>
   exporter: Exporter<z.output<z.ZodObject<S>>>
 }
 
@@ -66,8 +66,8 @@ export function defineDestination<S extends z.ZodRawShape>(
 ): Destination {
   const { type, fields, secrets, address = null, target } = definition
   const config = z.strictObject({ ...fields, headers: headerMap.optional() })
-  const probe = (values: z.output<z.ZodObject<S>>, to: string) =>
-    markAsTest(definition.probe(values, to), values as DestinationConfig)
+  const probe = async (values: z.output<z.ZodObject<S>>, to: string) =>
+    markAsTest(await definition.probe(values, to), values as DestinationConfig)
   const exporter = withCustomHeaders(definition.exporter)
   // A record's config was parsed with this schema, so the types hold.
   return { type, config, secrets, address, target, probe, exporter } as unknown as Destination

@@ -124,13 +124,13 @@ for (const [type, { config: sent, target, headers }] of Object.entries(cases)) {
       expect(kind.config.safeParse({ ...sent, headers: { 'X-Team': 'a' } }).success).toBe(true)
     })
 
-    test('S6 a test request goes to the same origin, authenticated and marked', () => {
+    test('S6 a test request goes to the same origin, authenticated and marked', async () => {
       const config = parse({
         headers: { 'X-Team': 'blue', Authorization: 'custom' },
         ...(target === null && { baseUrl: 'https://ramp.example.com/otlp' }),
       })
       const to = kind.target(config) ?? ''
-      const { request } = kind.probe(config, to)
+      const { request } = await kind.probe(config, to)
       expect(new URL(request.url).origin).toBe(new URL(to).origin)
       expect(request.headers).toMatchObject({ 'x-team': 'blue', 'x-test-connection': 'true', ...headers })
     })
@@ -161,7 +161,7 @@ describe('headers', () => {
   })
 })
 
-test('the storage test is signed for its host, and does not contain the secret', () => {
+test('the storage test is signed for its host, and does not contain the secret', async () => {
   const kind = getDestination('s3')
   const config = kind.config.parse({
     bucketName: 'traces',
@@ -170,7 +170,7 @@ test('the storage test is signed for its host, and does not contain the secret',
     sessionToken: 'session',
     endpoint: 'https://minio.example.com:9000',
   }) as DestinationConfig
-  const { request } = kind.probe(config, kind.target(config) ?? '')
+  const { request } = await kind.probe(config, kind.target(config) ?? '')
   const url = new URL(request.url)
   expect(url.origin).toBe('https://minio.example.com:9000')
   expect(url.pathname).toBe('/traces/service-traces/headgate-connection-test.json')

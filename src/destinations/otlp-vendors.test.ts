@@ -355,7 +355,7 @@ for (const [type, vendor] of Object.entries(vendors)) {
 
     test('tests the connection with an empty export in the same encoding', async () => {
       const kind = getDestination(type)
-      const { request, accepted } = kind.probe(config, kind.target(config) ?? '')
+      const { request, accepted } = await kind.probe(config, kind.target(config) ?? '')
       expect(accepted).toEqual([400])
       const sent = await deliver(request)
       expect(sent.headers.get('x-test-connection')).toBe('true')

@@ -31,6 +31,7 @@ describe('the name of an object', () => {
     ['{prefix}/{year}/{month}/{day}', 'service-traces/2026/11/16/'],
     ['by-key/{apiKeyName}', 'by-key/Key-of-Ann-prod/'],
     ['/a//../b/./{date}/', 'a/b/2026-11-16/'],
+    ['a\\..\\..\\b/{date}', 'a\\..\\..\\b/2026-11-16/'],
   ])('follows the template %s', async (pathTemplate, folder) => {
     expect((await readKey({ pathTemplate })).replace(file, '')).toBe(folder)
   })
@@ -69,6 +70,20 @@ test('only the URL is signed, with the type in a header', async () => {
   expect(headers).toMatchObject({ 'content-type': 'application/json' })
   expect(url).not.toContain('very-secret')
   expect(JSON.parse(String(body))).toEqual(toEventJson(newGenerationEvent()))
+})
+
+test("S6 R40 a session token of the environment is the operator's, and is not sent", () => {
+  const program = `
+    const { s3 } = await import('./src/destinations/s3.ts')
+    const { newGenerationEvent } = await import('./test/support/generation-event.ts')
+    const config = s3.config.parse(${JSON.stringify(config)})
+    const to = s3.target(config)
+    const { url } = await s3.exporter.encode(config, to, [newGenerationEvent()], 0)
+    console.log(url, (await s3.probe(config, to)).request.url)`
+  const env = { AWS_SESSION_TOKEN: 'canary', S3_SESSION_TOKEN: 'canary', AWS_ACCESS_KEY_ID: 'canary' }
+  const { stdout } = Bun.spawnSync([process.execPath, '--no-env-file', '-e', program], { env })
+  expect(stdout.toString()).toContain('X-Amz-Signature=')
+  expect(stdout.toString()).not.toContain('canary')
 })
 
 test('status 400 is about the credentials or the region', () => {

@@ -1,6 +1,6 @@
-import { S3Client } from 'bun'
+import { AwsV4Signer } from 'aws4fetch'
 import { sha256 } from '../lib/crypto.ts'
-import { defineDestination, secretField, textField, urlField } from './destination.ts'
+import { appendPath, defineDestination, secretField, textField, urlField } from './destination.ts'
 import type { GenerationEvent } from './event.ts'
 import { toEventJson } from './event-json.ts'
 
@@ -41,14 +41,10 @@ export const s3 = defineDestination({
   secrets: ['secretAccessKey', 'sessionToken'],
   address: 'endpoint',
   target: ({ endpoint, region }) => endpoint ?? `https://s3.${region ?? 'us-east-1'}.amazonaws.com`,
-  probe: (config, target) => ({
-    request: buildPut(
-      config,
-      target,
-      joinPath(config.prefix, 'headgate-connection-test.json'),
-      '{"test":true}',
-    ),
-  }),
+  probe: async (config, target) => {
+    const key = joinPath(config.prefix, 'headgate-connection-test.json')
+    return { request: await buildPut(config, target, key, '{"test":true}') }
+  },
   exporter: {
     // A request writes one object.
     maxEvents: 1,
@@ -65,23 +61,40 @@ export const s3 = defineDestination({
   },
 })
 
-/** The URL is signed, not the body: S3 accepts any body for it until it expires. */
-function buildPut(bucket: Bucket, target: string, key: string, body: string) {
-  const signer = new S3Client({
-    // Normalized: the client would parse an unusual spelling differently.
-    endpoint: new URL(target).href,
-    bucket: bucket.bucketName,
-    accessKeyId: bucket.accessKeyId,
-    secretAccessKey: bucket.secretAccessKey,
+/**
+ * The URL is signed, not the body: S3 accepts any body for it until it expires. The runtime's own client must not sign
+ * it: without a session token of the bucket it takes the one of the environment, which is the operator's.
+ */
+async function buildPut(bucket: Bucket, target: string, key: string, body: string) {
+  const { accessKeyId, secretAccessKey, sessionToken, bucketName } = bucket
+  const url = new URL(appendPath(target, `/${encodeKey(`${bucketName}/${key}`)}`))
+  url.searchParams.set('X-Amz-Expires', String(signatureSeconds))
+  const signer = new AwsV4Signer({
+    method: 'PUT',
+    url: url.href,
+    signQuery: true,
+    service: 's3',
     region: bucket.region ?? (bucket.endpoint === undefined ? 'us-east-1' : 'auto'),
-    ...(bucket.sessionToken !== undefined && { sessionToken: bucket.sessionToken }),
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
   })
+  const signed = await signer.sign()
   return {
-    url: signer.presign(key, { method: 'PUT', expiresIn: signatureSeconds }),
+    url: signed.url.href,
     method: 'PUT' as const,
     headers: { 'content-type': 'application/json' },
     body,
   }
+}
+
+/** As a signature spells it: more is escaped than in other URLs. */
+function encodeKey(key: string): string {
+  const escapeCharacter = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+  return key
+    .split('/')
+    .map((segment) => encodeURIComponent(segment).replace(/[!'()*]/g, escapeCharacter))
+    .join('/')
 }
 
 /** The same for every delivery of an event, so that a repeated one replaces its object. */

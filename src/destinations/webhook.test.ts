@@ -49,8 +49,8 @@ describe('signatures', () => {
     expect(JSON.stringify(await encode({ url, signingSecret }))).not.toContain(signingSecret.slice(6))
   })
 
-  test('the test of the connection is signed too', () => {
-    const { request } = webhook.probe({ url, signingSecret }, url)
+  test('the test of the connection is signed too', async () => {
+    const { request } = await webhook.probe({ url, signingSecret }, url)
     const body = Buffer.from(request.body as Uint8Array).toString()
     expect(new Webhook(signingSecret).verify(body, request.headers)).toEqual({ resourceSpans: [] })
   })

@@ -37,8 +37,9 @@ export class TestDestination {
     return this.#send(await this.encode(...events), origin)
   }
 
-  probe(origin?: string): Promise<Delivery> {
-    return this.#send(this.#kind.probe(this.config, this.target).request, origin)
+  async probe(origin?: string): Promise<Delivery> {
+    const { request } = await this.#kind.probe(this.config, this.target)
+    return this.#send(request, origin)
   }
 
   /** As a delivery sends it, but only ever to loopback. */

@@ -43,7 +43,7 @@ async function sendTest(gateway: Gateway, row: DestinationRow): Promise<TestOutc
       `The secrets were entered for ${row.secrets_origin ?? 'no address'} and are not sent to this origin: enter all of them again.`,
     )
   }
-  const probe = kind.probe(config, target)
+  const probe = await kind.probe(config, target)
   if (URL.parse(probe.request.url)?.origin !== originOf(kind, config)) {
     return createNotSentOutcome('The address resolves to a different origin than the one entered.')
   }
