@@ -1,11 +1,12 @@
-import type { DeliveryTarget } from '../account/destination-states.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type DeliveryTarget, findTarget } from '../account/destination-states.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
 import { type Channel, type SendOutcome, sendEvents } from './channel.ts'
 import { recordAccepted, recordFailure, recordGone, recordRejected } from './outcome.ts'
 import { countAttempts } from './store.ts'
 
-/** How a batch ended: with its last outcome, or without one if the process stops. */
+/** How a batch ended: with its last outcome, or without one if it was given up. */
 interface BatchResult {
   accepted: GenerationEvent[]
   last: SendOutcome | null
@@ -43,6 +44,9 @@ export async function deliverBatches(
   return outcomes.every((outcome) => outcome !== null)
 }
 
+/** After this time, the rest of a batch waits for the next round: others may need the slot. */
+const maxDividingMs = 30_000
+
 /**
  * Sends a batch. One that is rejected is divided until the events that the destination rejects are found: these fail,
  * the others are delivered.
@@ -55,8 +59,13 @@ async function deliverBatch(
 ): Promise<BatchResult> {
   const waiting = [events]
   const result: BatchResult = { accepted: [], last: null }
+  const startedAt = performance.now()
+  let hasProgress = false
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
-    if (gateway.deliveryTasks.isClosed) return { ...result, last: null }
+    const isDivided = batch !== events
+    if (gateway.deliveryTasks.isClosed || (isDivided && !(await isCurrent(gateway, target))))
+      return { ...result, last: null }
+    if (hasProgress && performance.now() - startedAt > maxDividingMs) return result
     result.last = await sendEvents(gateway, channel, batch)
     if (result.last.kind === 'accepted') result.accepted.push(...batch)
     else if (result.last.kind !== 'rejected') {
@@ -67,7 +76,18 @@ async function deliverBatch(
       )
       return result
     } else if (batch.length === 1) await recordRejected(gateway, target, batch, result.last.error)
-    else waiting.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
+    else {
+      waiting.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
+      continue
+    }
+    hasProgress = true
   }
   return result
+}
+
+/** Whether this node may send what it has read: nothing was changed meanwhile, and no other node took over. */
+async function isCurrent({ db, node }: Gateway, { row }: DeliveryTarget): Promise<boolean> {
+  const target = await findTarget(db, row.id)
+  if (!target?.isBroadcasting || target.state.paused === 1) return false
+  return target.state.lease_owner === node.id && isDeepStrictEqual(target.row, row)
 }

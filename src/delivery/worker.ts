@@ -54,10 +54,12 @@ async function deliverQueue(gateway: Gateway, id: string): Promise<void> {
 
 /** Returns whether to continue. The settings are read again every time. */
 async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
-  const { db, deliveryTasks } = gateway
+  const { db, node, deliveryTasks } = gateway
   const target = await findTarget(db, id)
   if (!target || deliveryTasks.isClosed) return false
   const { row, isBroadcasting, state } = target
+  // Another node took over while this one was stopped or cut off.
+  if (state.lease_owner !== node.id) return false
   if (row.deleted_at !== null || row.enabled === 0 || !isBroadcasting) return dropNext(gateway, id, row.type)
   if (state.paused === 1) return false
   const channel = openChannel(gateway, row)

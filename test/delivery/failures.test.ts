@@ -301,6 +301,27 @@ describeOnEachDatabase(
       expect(receiver.ids()).toEqual(events)
     })
 
+    test.each([
+      ['between two batches', 200],
+      ['while a batch is divided', 400],
+    ])('R39 a node that has lost its lease %s sends nothing more', async (_, status) => {
+      await createWebhook(server(), receiver.url())
+      await chatTimes(20)
+      changeExporter({ maxEvents: 2 })
+      const until = new Date(server().gateway.clock.now() + 60_000).toISOString()
+      receiver.respond = async () => {
+        await server()
+          .gateway.db.updateTable('destination_states')
+          .set({ lease_owner: 'node_other', lease_until: until })
+          .execute()
+        return new Response(null, { status })
+      }
+      await deliver(server())
+      changeExporter({})
+      // The requests of one round.
+      expect(receiver.batches).toHaveLength(8)
+    })
+
     test('R39 a stop finishes the requests in flight and begins no other', async () => {
       await createWebhook(server(), receiver.url())
       const events = await chatTimes(12)

@@ -87,6 +87,22 @@ describeOnEachDatabase(
       expect(receiver.events()).toMatchObject([{ cost: null, identity: null, context: null }])
     })
 
+    test('E17 R40 privacy mode that is switched on while a batch is divided holds for the rest of it', async () => {
+      const id = await createWebhook(server(), receiver.url())
+      for (const content of ['first', 'second', 'third', 'fourth']) await chat(server(), content)
+      receiver.respond = async ({ events }) => {
+        if (receiver.batches.length === 1) await update(id, { privacy_mode: true })
+        return new Response(null, { status: events.length > 1 ? 400 : 200 })
+      }
+      await deliver(server())
+      await deliver(server())
+      const [whole, ...others] = receiver.batches
+      expect(whole?.events.every(({ input }) => input !== null)).toBe(true)
+      const sentLater = others.flatMap(({ events }) => events)
+      expect(new Set(sentLater.map((event) => event.id)).size).toBe(4)
+      expect(sentLater.filter(({ input, output }) => input !== null || output !== null)).toEqual([])
+    })
+
     test.each([
       ['another region', { regions: ['us'] }],
       ['another key', { api_key_hashes: 'management' }],
