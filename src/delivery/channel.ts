@@ -5,7 +5,7 @@ import { getDestination } from '../destinations/all.ts'
 import { areSecretsHeldBack, listSecretValues, openConfig, originOf } from '../destinations/config.ts'
 import type { Destination, DestinationConfig, Exporter } from '../destinations/destination.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
-import { EgressError, type EgressRequest, sendBuffered } from '../lib/egress-client.ts'
+import { type BufferedResponse, EgressError, type EgressRequest, sendBuffered } from '../lib/egress-client.ts'
 import { fullMask } from '../lib/mask.ts'
 import { parseRetryAfter } from '../lib/retry-after.ts'
 
@@ -63,7 +63,7 @@ export async function sendEvents(
       timeoutMs: settings.observability.timeout,
       maxBytes,
     })
-    return readOutcome(channel, response.status, response)
+    return await readOutcome(channel, response)
   } catch (error) {
     if (error instanceof EgressError) return { kind: 'failed', error: error.message }
     throw error
@@ -89,17 +89,16 @@ async function encodeEvents(
 /** What these say of a request is true of its events: others of the 4xx range are about the destination. */
 const rejectingStatuses: ReadonlySet<number> = new Set([400, 413, 422])
 
-function readOutcome(
+async function readOutcome(
   channel: Channel,
-  status: number,
-  { headers, bytes }: { headers: Headers; bytes: Uint8Array },
-): SendOutcome {
-  const body = new TextDecoder().decode(bytes)
-  const failure = tryRead(() => channel.exporter.findFailure?.(status, body))
+  { status, headers, bytes }: BufferedResponse,
+): Promise<SendOutcome> {
+  const { exporter } = channel
+  const failure = await tryRead(() => exporter.findFailure?.(status, new TextDecoder().decode(bytes)))
   if (failure !== undefined)
     return { kind: 'failed', error: toError(channel, failure), retryAfterMs: parseRetryAfter(headers) }
   if (status >= 200 && status < 300) {
-    const rejection = tryRead(() => channel.exporter.findRejection?.(body))
+    const rejection = await tryRead(() => exporter.findRejection?.(bytes))
     if (rejection === undefined) return { kind: 'accepted' }
     return { kind: 'rejected', error: toError(channel, rejection) }
   }
@@ -110,9 +109,11 @@ function readOutcome(
 }
 
 /** A response that cannot be read says nothing but its status. */
-function tryRead(read: () => string | undefined): string | undefined {
+async function tryRead(
+  read: () => Promise<string | undefined> | string | undefined,
+): Promise<string | undefined> {
   try {
-    return read()
+    return await read()
   } catch {
     return undefined
   }

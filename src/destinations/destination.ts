@@ -37,8 +37,11 @@ export interface Exporter<Config = DestinationConfig> {
     events: readonly GenerationEvent[],
     now: number,
   ): EgressRequest | Promise<EgressRequest>
-  /** What a successful response says against the events; undefined if it accepts all of them. */
-  findRejection?(body: string): string | undefined
+  /**
+   * What a successful response says against the events; undefined if it accepts all of them. A body that cannot be read
+   * may throw.
+   */
+  findRejection?(body: Uint8Array): Promise<string | undefined>
   /** What a response of any status says about the destination, and not about the events: they are sent again later. */
   findFailure?(status: number, body: string): string | undefined
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import fc from 'fast-check'
 import { findPartialRejection } from './otlp.ts'
 
@@ -17,44 +16,43 @@ function encodeResponse(rejected: number, message: string): Uint8Array {
   return Uint8Array.from([0x0a, ...encodeVarint(partial.length), ...partial])
 }
 
-test('a protobuf response rejects spans exactly where OpenTelemetry reads that it does', () => {
+const find = (body: string) => findPartialRejection(Buffer.from(body))
+
+test('a protobuf response rejects spans if it counts any, whatever its message', async () => {
   const counts = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 1e9 }))
-  const messages = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ minLength: 100, maxLength: 400 }))
-  fc.assert(
-    fc.property(counts, messages, (rejected, message) => {
-      const bytes = encodeResponse(rejected, message)
-      const { partialSuccess } = ProtobufTraceSerializer.deserializeResponse(bytes)
-      const isRejected = (partialSuccess?.rejectedSpans ?? 0) > 0
-      expect(findPartialRejection(new TextDecoder().decode(bytes)) !== undefined).toBe(isRejected)
+  const messages = fc.oneof(
+    fc.string({ maxLength: 20, unit: 'binary' }),
+    fc.string({ minLength: 100, maxLength: 400, unit: 'binary' }),
+  )
+  await fc.assert(
+    fc.asyncProperty(counts, messages, async (rejected, message) => {
+      const rejection = await findPartialRejection(encodeResponse(rejected, message))
+      expect(rejection !== undefined).toBe(rejected > 0)
     }),
   )
 })
 
-test('the message of a rejection is passed on, printable and short', () => {
-  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
-  expect(findPartialRejection(decode(encodeResponse(3, 'too old')))).toBe('Spans were rejected: too old')
-  expect(findPartialRejection(decode(encodeResponse(300, 'x'.repeat(5000))))?.length).toBeLessThan(230)
-  expect(findPartialRejection(decode(encodeResponse(3, '')))).toBe('Spans were rejected.')
+test('the message of a rejection is passed on, printable and short', async () => {
+  expect(await findPartialRejection(encodeResponse(3, 'too\0old'))).toBe('Spans were rejected: too old')
+  expect((await findPartialRejection(encodeResponse(300, 'x'.repeat(5000))))?.length).toBeLessThan(230)
+  expect(await findPartialRejection(encodeResponse(3, ''))).toBe('Spans were rejected.')
 })
 
 test.each([
   ['{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}', 'Spans were rejected: too old'],
   ['{"partialSuccess":{"rejectedSpans":2}}', 'Spans were rejected.'],
+  ['{"partialSuccess":{"rejectedSpans":2,"errorMessage":{"a":1}}}', 'Spans were rejected.'],
   ['{"partialSuccess":{"rejectedSpans":"0","errorMessage":"slow down"}}', undefined],
   ['{"partialSuccess":{}}', undefined],
   ['{"partialSuccess":null}', undefined],
   ['{}', undefined],
-  ['{ not JSON', undefined],
   ['', undefined],
-  ['\n', undefined],
-  ['OK', undefined],
-  ['<html></html>', undefined],
-])('the response %j', (body, rejection) => {
-  expect(findPartialRejection(body)).toBe(rejection)
-  if (body.startsWith('{"')) {
-    const { partialSuccess } = JsonTraceSerializer.deserializeResponse(Buffer.from(body))
-    expect(Number(partialSuccess?.rejectedSpans ?? 0) > 0).toBe(rejection !== undefined)
-  }
+])('the response %j', async (body, rejection) => {
+  expect(await find(body)).toBe(rejection)
+})
+
+test.each(['{ not JSON', '\n', 'OK', '<html></html>'])('the response %j says nothing', async (body) => {
+  expect(await find(body).catch(() => undefined)).toBeUndefined()
 })
 
 test("OpenTelemetry's encoder is loaded when the first event is encoded, and not before", () => {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { asObject, asString } from '../lib/json-values.ts'
+import { asString } from '../lib/json-values.ts'
 import { type Destination, defineDestination, type Exporter } from './destination.ts'
 import type { OtlpProtocol, SpanAttributes, SpanMapping } from './otlp-mapping.ts'
 
@@ -88,32 +88,17 @@ export function defineOtlpDestination<S extends z.ZodRawShape>(definition: OtlpD
 
 const maxMessageLength = 200
 
-/** The `partial_success` of an export response, as JSON or as protobuf. */
-export function findPartialRejection(body: string): string | undefined {
-  const rejection = body.trimStart().startsWith('{') ? readJsonRejection(body) : readProtobufRejection(body)
-  if (rejection === undefined) return undefined
-  const printable = rejection.replace(/[\p{C}\uFFFD]+/gu, ' ').trim()
+/** The `partial_success` of an export response, as JSON or as protobuf; a body that is neither says nothing. */
+export async function findPartialRejection(body: Uint8Array): Promise<string | undefined> {
+  const { JsonTraceSerializer, ProtobufTraceSerializer } = await import('@opentelemetry/otlp-transformer')
+  const { partialSuccess } = (
+    body[0] === openingBrace ? JsonTraceSerializer : ProtobufTraceSerializer
+  ).deserializeResponse(body)
+  // A 64-bit integer is a string in the JSON of protobuf.
+  if (!(Number(partialSuccess?.rejectedSpans ?? 0) > 0)) return undefined
+  const message = asString(partialSuccess?.errorMessage) ?? ''
+  const printable = message.replace(/[\p{C}\uFFFD]+/gu, ' ').trim()
   return `Spans were rejected${printable === '' ? '.' : `: ${printable.slice(0, maxMessageLength)}`}`
 }
 
-function readJsonRejection(body: string): string | undefined {
-  let response: unknown
-  try {
-    response = JSON.parse(body)
-  } catch {
-    return undefined
-  }
-  const partial = asObject(asObject(response)?.partialSuccess)
-  // A 64-bit integer is a string in the JSON of protobuf.
-  return Number(partial?.rejectedSpans ?? 0) > 0 ? (asString(partial?.errorMessage) ?? '') : undefined
-}
-
-/** A varint of protobuf, after decoding it as UTF-8: its bytes above 127 have become other characters. */
-const varint = '(?:[^\\0-\\x7f]+[\\x01-\\x7f]|[\\0-\\x7f])'
-/** `partial_success`, its length, `rejected_spans` that is not zero, and perhaps `error_message`. */
-const rejectionPattern = new RegExp(`^\\n${varint}\\x08(?!\\0)${varint}(?:\\x12${varint}([^]*))?`)
-
-function readProtobufRejection(body: string): string | undefined {
-  const match = rejectionPattern.exec(body)
-  return match === null ? undefined : (match[1] ?? '')
-}
+const openingBrace = '{'.charCodeAt(0)

@@ -9,7 +9,10 @@ const listExporter: Exporter = {
   maxEvents: 100,
   maxBytes: 4 * 1024 * 1024,
   encode: ({ headers = {} }, target, events) => buildJsonPost(target, headers, { events }),
-  findRejection: (body) => (body.includes('"rejected"') ? body : undefined),
+  findRejection: async (bytes) => {
+    const body = new TextDecoder().decode(bytes)
+    return body.includes('"rejected"') ? body : undefined
+  },
 }
 
 /** Makes webhooks receive plain events, whatever their own format is. Returns what undoes it. */
