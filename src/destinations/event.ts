@@ -24,7 +24,7 @@ export interface GenerationEvent {
   finishReason: string | null
   /** The sampling parameters and limits of the request. */
   parameters: JsonObject
-  /** Whether tools were declared, and the names of those that were called. */
+  /** How many tools were declared, and the names of those that were called: none in privacy mode. */
   tools: { declared: number; called: string[] }
   usage: EventUsage
   /** The client's own identifiers. */

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test'
+import { newGenerationEvent } from '../../test/support/generation-event.ts'
 import { newTimeOrderedHex, newUuid } from '../lib/ids.ts'
-import { type ExportSettings, isSelected, needsContent, sharedParts } from './export-settings.ts'
+import {
+  applySettings,
+  type ExportSettings,
+  isSelected,
+  needsContent,
+  sharedParts,
+} from './export-settings.ts'
 
 const settings: ExportSettings = {
   id: newUuid(),
@@ -70,6 +77,23 @@ describe('E17 which requests a destination receives', () => {
   ])('content is needed or not: %s', (_, changes: Partial<ExportSettings>, expected) => {
     expect(needsContent({ ...settings, ...changes })).toBe(expected)
   })
+})
+
+test('R40 without content, nothing of it is left anywhere in an event', () => {
+  const event = newGenerationEvent({
+    input: { messages: [{ role: 'user', content: 'canary' }] },
+    output: {
+      completion: 'canary',
+      reasoning: 'canary',
+      tool_calls: [{ id: 'canary', name: 'canary', arguments: 'canary' }],
+    },
+    tools: { declared: 1, called: ['canary'] },
+    error: { code: 'upstream_error', message: 'canary' },
+  })
+  const { content, ...others } = sharedParts
+  const shared = Object.values(others).reduce((sum, part) => sum | part, 0)
+  expect(JSON.stringify(applySettings(event, shared))).not.toContain('canary')
+  expect(applySettings(event, shared | content)).toEqual(event)
 })
 
 function ruleAbout(field: 'input' | 'output' | 'model'): NonNullable<ExportSettings['filterRules']> {

@@ -58,7 +58,10 @@ function buildExportStatements(
       endedAt: Math.max(at, gateway.clock.now()),
       errorMessage: source.error && describeMessage(source.error),
       parameters: readParameters(content.call),
-      tools: { declared: content.call.tools?.length ?? 0, called: listCalledTools(source) },
+      tools: {
+        declared: content.call.tools?.length ?? 0,
+        called: includesContent ? listCalledTools(source) : [],
+      },
       hits: request.hits ?? [],
       input: includesContent ? omitEmptyInput(buildInput(content.body)) : null,
       output: includesContent && source.transcript ? readEventOutput(request, source.transcript) : null,
@@ -72,10 +75,12 @@ function buildExportStatements(
 }
 
 const maxCalledTools = 100
+const maxToolNameLength = 256
 
 function listCalledTools({ transcript, summary }: RecordSource): string[] {
   const calls = summary?.toolCalls.length ? summary.toolCalls : (transcript?.toText().tool_calls ?? [])
-  return [...new Set(calls.map(({ name }) => name))].slice(0, maxCalledTools)
+  const names = calls.slice(0, maxCalledTools).map(({ name }) => name.slice(0, maxToolNameLength))
+  return [...new Set(names)]
 }
 
 function omitEmptyInput(input: EventInput): EventInput | null {
