@@ -23,7 +23,7 @@ const formats: readonly SecretFormat[] = [
   format('vendor_b-api-key', `sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,200}`),
   format('vendor_b-legacy-api-key', `sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}${end}`),
   format('vendor_a-api-key', `sk-ant-(?:api03|admin01)-[A-Za-z0-9_-]{80,120}AA${end}`),
-  format('service-api-key', `sk-svc-v1-[0-9a-f]{64}${end}`),
+  format('service-api-key', `sk-(?:svc|hg)-v1-[0-9a-f]{64}${end}`),
   format('vendor_c-api-key', `AIza[A-Za-z0-9_-]{35}${end}`),
   format('vendor_c-oauth-client-secret', `GOCSPX-[A-Za-z0-9_-]{28}${end}`),
   format('stripe-secret-key', `(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,247}(?![A-Za-z0-9])`),

@@ -17,7 +17,7 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   'vendor_b-api-key': ['proj', 'svcacct', 'admin'].map((kind) => `sk-${kind}-${fill(48)}`),
   'vendor_b-legacy-api-key': [`sk-${fill(20)}T3BlbkFJ${fill(20)}`],
   'vendor_a-api-key': ['api03', 'admin01'].map((kind) => `sk-ant-${kind}-${fill(93)}AA`),
-  'service-api-key': [`sk-svc-v1-${hex(64)}`],
+  'service-api-key': [`sk-svc-v1-${hex(64)}`, `sk-hg-v1-${hex(64)}`],
   'vendor_c-api-key': [`AIza${fill(35)}`],
   'vendor_c-oauth-client-secret': [`GOCSPX-${fill(28)}`],
   'stripe-secret-key': ['sk_live', 'sk_test', 'rk_live', 'rk_test'].map((prefix) => `${prefix}_${fill(24)}`),
