@@ -65,7 +65,7 @@ s3?.stop()
 const total = (count) => results.reduce((sum, result) => sum + result[count], 0)
 finish(total('passed'), total('failed'), total('skipped'))
 
-/** Two runs side by side: the tests that start and kill processes mostly wait for them. */
+/** Two runs of about the same length, side by side: the tests that start and kill processes mostly wait for them. */
 function listRuns() {
   if (paths.length > 0) return [paths]
   const files = ['src', 'test', 'scripts', 'bench'].flatMap((folder) =>
@@ -73,9 +73,9 @@ function listRuns() {
       .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
       .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
   )
-  const startsProcesses = (file) =>
-    /^\.\/test\/(?:faults\/|process-and-cli|big-files|catalogue-overrides)/.test(file)
-  return [files.filter((file) => !startsProcesses(file)), files.filter(startsProcesses)]
+  const isSecond = (file) =>
+    /^\.\/test\/(?:faults\/|clients\/|process-and-cli|big-files|catalogue-overrides)/.test(file)
+  return [files.filter((file) => !isSecond(file)), files.filter(isSecond)]
 }
 
 /** The output of the first run is shown as it comes, that of others when they end. */
