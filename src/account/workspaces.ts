@@ -36,7 +36,7 @@ export async function createWorkspace(
         io_logging_sampling_rate: 1,
         io_logging_api_key_ids: null,
         data_discount_logging_enabled: 0,
-        broadcast_enabled: 0,
+        broadcast_enabled: 1,
         disabled_server_tools: null,
         video_callback_url: null,
         sealed_video_secret: null,

@@ -190,6 +190,7 @@ describeOnEachDatabase(
             io_logging_api_key_ids: [1],
           })
         ).body.data.id
+        await call('PATCH', '/workspaces/default', { is_observability_broadcast_enabled: false })
         await call('PATCH', path, { locked: true })
         const refused = async (workspace: string, body: Record<string, unknown>) => {
           const response = await call('PATCH', `/workspaces/${workspace}`, body)

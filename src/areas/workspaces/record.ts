@@ -39,7 +39,9 @@ export const workspaceRecord = z
       .nullable()
       .describe('The ids of the keys whose input and output are logged; null for all keys.'),
     is_data_discount_logging_enabled: z.boolean(),
-    is_observability_broadcast_enabled: z.boolean(),
+    is_observability_broadcast_enabled: z
+      .boolean()
+      .describe('Whether the destinations of the workspace receive its finished requests.'),
     disabled_server_tools: z.array(z.string()).nullable(),
     video_callback_url: z.string().nullable(),
     has_video_callback_secret: z.boolean(),

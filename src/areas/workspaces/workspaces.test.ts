@@ -44,7 +44,7 @@ describeOnEachDatabase('Workspaces', (server) => {
         io_logging_sampling_rate: 1,
         io_logging_api_key_ids: null,
         is_data_discount_logging_enabled: false,
-        is_observability_broadcast_enabled: false,
+        is_observability_broadcast_enabled: true,
         disabled_server_tools: null,
         video_callback_url: null,
         has_video_callback_secret: false,
