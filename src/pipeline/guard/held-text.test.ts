@@ -150,4 +150,16 @@ describe('R35 a text that is held back', () => {
     expect(count()).toBe(24)
     expect(countWhole(text)).toBe(24)
   })
+
+  test('knows where its characters are after the edits', async () => {
+    const { filter } = createFilter([], ['KEY-[0-9]{4}', 'x{2}'])
+    const text = `KEY-1234 and xx, ${prose}KEY-5678 end`
+    const held = new HeldText(filter, false)
+    let released = ''
+    for (const chunk of text.match(/[\s\S]{1,9}/g) ?? []) released += await held.add(chunk)
+    released += await held.end()
+    for (const word of ['and', 'reply', 'end'])
+      expect(held.mapOffset(text.indexOf(word))).toBe(released.indexOf(word))
+    expect([0, 3, 8].map((offset) => held.mapOffset(offset))).toEqual([0, 8, 8])
+  })
 })

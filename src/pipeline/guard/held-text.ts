@@ -11,6 +11,11 @@ export interface TextFilter {
   report(hits: FilterHit[]): void
 }
 
+interface PlacedEdit extends Edit {
+  /** By how much the edits before it make the text longer. */
+  growth: number
+}
+
 /** A text is scanned again when so much was added, and at least half of what was scanned before: linear overall. */
 const minGrowth = 256
 /** What filters may look back at. */
@@ -30,7 +35,7 @@ export class HeldText {
   #scannedLength = 0
   /** The length of the text before `#held`, as received. */
   #position = 0
-  readonly #edits: Edit[] = []
+  readonly #edits: PlacedEdit[] = []
   isChanged = false
 
   /** `isWhole`: it is held back until its end in any case. */
@@ -54,11 +59,8 @@ export class HeldText {
   /** Where a character is after the edits; undefined if that is unknown. */
   mapOffset(offset: number): number | undefined {
     if (this.#isWhole && this.isChanged) return undefined
-    let mapped = offset
-    for (const { start, end, label } of this.#edits) {
-      if (start < offset) mapped += label.length - (Math.min(end, offset) - start)
-    }
-    return mapped
+    const last = this.#edits[countBefore(this.#edits, offset) - 1]
+    return last ? offset + last.growth + growthOf({ ...last, end: Math.min(last.end, offset) }) : offset
   }
 
   #shouldScan(): boolean {
@@ -87,13 +89,18 @@ export class HeldText {
   #release(text: string, end: number, edits: readonly Edit[]): string {
     const from = this.#context.length
     const shift = (by: number) => (edit: Edit) => ({ ...edit, start: edit.start + by, end: edit.end + by })
-    this.#edits.push(...edits.map(shift(this.#position - from)))
+    for (const edit of edits.map(shift(this.#position - from))) this.#recordEdit(edit)
     this.isChanged ||= edits.length > 0
     this.#position += end - from
     this.#context = text.slice(findContext(text, end, edits.at(-1)?.end ?? 0), end)
     this.#held = text.slice(end)
     this.#scannedLength = this.#held.length
     return applyTextEdits(text.slice(from, end), edits.map(shift(-from)))
+  }
+
+  #recordEdit(edit: Edit): void {
+    const last = this.#edits.at(-1)
+    this.#edits.push({ ...edit, growth: last ? last.growth + growthOf(last) : 0 })
   }
 
   async #scanWhole(): Promise<string> {
@@ -105,6 +112,22 @@ export class HeldText {
     this.isChanged ||= redactions.length > 0
     return editText(text, redactions)
   }
+}
+
+/** By how much an edit makes the text longer. */
+function growthOf({ start, end, label }: Edit): number {
+  return label.length - (end - start)
+}
+
+/** The number of edits that begin before this place. */
+function countBefore(edits: readonly Edit[], offset: number): number {
+  let [low, high] = [0, edits.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((edits[middle]?.start ?? offset) < offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Null until it has a character. */

@@ -46,8 +46,7 @@ export class MediaFilter {
       starts.push(joined.length)
       joined += piece
     }
-    const edits = await this.#filter.findRedactions(joined)
-    return pieces.map((piece, index) => editPiece(piece, starts[index] ?? 0, edits))
+    return editPieces(pieces, starts, await this.#filter.findRedactions(joined))
   }
 
   /** For a text that arrives in deltas; null if no filter can change it. */
@@ -62,15 +61,26 @@ export class MediaFilter {
   }
 }
 
-function editPiece(piece: string, start: number, edits: readonly Edit[]): string {
-  const end = start + piece.length
-  const own = edits.filter((edit) => edit.start < end && edit.end > start)
-  return applyTextEdits(
-    piece,
-    own.map((edit) => ({
-      start: Math.max(0, edit.start - start),
-      end: Math.min(piece.length, edit.end - start),
-      label: edit.start >= start ? edit.label : '',
-    })),
-  )
+/** The edits are in order, as the pieces are: both are passed through once. */
+function editPieces(pieces: readonly string[], starts: readonly number[], edits: readonly Edit[]): string[] {
+  let next = 0
+  return pieces.map((piece, index) => {
+    const start = starts[index] ?? 0
+    while ((edits[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next++
+    let last = next
+    while ((edits[last]?.start ?? Number.POSITIVE_INFINITY) < start + piece.length) last++
+    return applyTextEdits(
+      piece,
+      edits.slice(next, last).map((edit) => moveEdit(edit, start, piece.length)),
+    )
+  })
+}
+
+/** The part of an edit that is in the piece. */
+function moveEdit({ start, end, label }: Edit, pieceStart: number, length: number): Edit {
+  return {
+    start: Math.max(0, start - pieceStart),
+    end: Math.min(length, end - pieceStart),
+    label: start >= pieceStart ? label : '',
+  }
 }
