@@ -16,17 +16,20 @@ export interface ReadableCall {
 const maxDocuments = 20
 const maxMilliseconds = 15_000
 
-/** Null if the call has no PDF. */
-export async function readDocuments({ pdfReader }: Gateway, call: ModelCall): Promise<ReadableCall | null> {
+/** Null if the call has no PDF. `owner`: the organization that sent it. */
+export async function readDocuments(
+  { pdfReader }: Gateway,
+  call: ModelCall,
+  owner: string,
+): Promise<ReadableCall | null> {
   const documents = listDocuments(call).slice(0, maxDocuments)
   if (documents.length === 0) return null
   const texts = new Map<MediaSource, MediaSource>()
   const originals = new Map<MediaSource, MediaSource>()
   const incomplete: ReadableCall['incomplete'] = []
-  const deadline = performance.now() + maxMilliseconds
+  const quota = { owner, milliseconds: maxMilliseconds }
   for (const { source, role } of documents) {
-    if (performance.now() > deadline) break
-    const read = await pdfReader.read(source.data)
+    const read = await pdfReader.read(source.data, quota)
     if (!read) continue
     const text = { kind: 'text' as const, text: read.text }
     texts.set(source, text)

@@ -54,7 +54,7 @@ export class GuardedFile implements OutgoingFile {
     file: OutgoingFile,
   ): Promise<GuardedFile> {
     if (!rules) return new GuardedFile(file)
-    const { inspected, hits } = await inspectFile(gateway, rules, file)
+    const { inspected, hits } = await inspectFile(gateway, rules, owner, file)
     await recordFileHits(gateway, owner, hits)
     const error = findBlock(hits)
     if (error) throw error
@@ -69,13 +69,15 @@ interface InspectedFile {
 
 /** A larger file is not read. */
 const maxReadBytes = 8 * 1024 * 1024
+const maxReadMilliseconds = 15_000
 
 async function inspectFile(
   gateway: Gateway,
   rules: ContentRules,
+  { organizationId }: HitOwner,
   file: OutgoingFile,
 ): Promise<InspectedFile> {
-  const { texts, isComplete } = await readTexts(gateway, file)
+  const { texts, isComplete } = await readTexts(gateway, organizationId, file)
   const opaque = isComplete ? [] : listUnscannable([{ kind: 'file', role: null }], rules)
   if (!rules.input) return { inspected: file, hits: opaque }
   const placed = [
@@ -110,12 +112,14 @@ function refuseRedaction(hit: GuardrailHit): GuardrailHit {
 
 async function readTexts(
   { pdfReader }: Gateway,
+  owner: string,
   { mimeType, size, content }: OutgoingFile,
 ): Promise<{ texts: string[]; isComplete: boolean }> {
   if (size > maxReadBytes) return { texts: [], isComplete: false }
   if (isTextType(mimeType)) return { texts: splitLines(await content.text()), isComplete: true }
   if (mimeType !== 'application/pdf') return { texts: [], isComplete: false }
-  const read = await pdfReader.read(Buffer.from(await content.arrayBuffer()).toString('base64'))
+  const data = Buffer.from(await content.arrayBuffer()).toString('base64')
+  const read = await pdfReader.read(data, { owner, milliseconds: maxReadMilliseconds })
   return read ? { texts: [read.text], isComplete: read.isComplete } : { texts: [], isComplete: false }
 }
 

@@ -37,7 +37,7 @@ async function inspectText(
   rules: ContentRules,
 ): Promise<InferenceRequest> {
   const { content, format } = request
-  const { call, hits } = await inspectCall(gateway, content.call, rules, collectUnknown(content))
+  const { call, hits } = await inspectCall(gateway, request, rules)
   const inspected = { ...request, hits: [...(request.hits ?? []), ...hits] }
   if (!rules.labels) return inspected
   // A value of the prompt that is a label too is counted once.
@@ -99,17 +99,20 @@ async function redactMediaLabels<Call>(
 
 async function inspectCall(
   gateway: Gateway,
-  call: ModelCall,
+  { content, caller }: InferenceRequest,
   rules: ContentRules,
-  unknown: readonly PlacedText[],
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
+  const { call } = content
   if (!rules.input && !rules.unscannable) return { call, hits: [] }
-  const documents = await readDocuments(gateway, call)
+  const documents = await readDocuments(gateway, call, caller.organizationId)
   const readable = documents?.call ?? call
   const opaque = [...listOpaqueContent(readable), ...(documents?.incomplete ?? [])]
   const hits = listUnscannable(opaque, rules)
   if (!rules.input) return { call, hits }
-  const scanned = await scanTexts(gateway, rules.input, [...collectTexts(readable), ...unknown])
+  const scanned = await scanTexts(gateway, rules.input, [
+    ...collectTexts(readable),
+    ...collectUnknown(content),
+  ])
   const edited = applyEdits(readable, scanned.edits)
   return {
     call: edited === readable ? call : (documents?.restore(edited) ?? edited),
