@@ -30,6 +30,18 @@ test.each([
   ['many empty texts', rulesOf(), repeat('', 10_000)],
   ['many texts of a character', rulesOf(), repeat('a', 5_000)],
   ['a pattern with many states', rulesOf('.{0,900}x'), repeat(`${'a'.repeat(3_000)}x`, 1)],
+  [
+    'allowed phrases that begin alike',
+    {
+      key: 'phrases',
+      rules: {
+        builtins,
+        customs: [],
+        allowedPhrases: Array.from({ length: 200 }, (_, index) => 'a'.repeat(900) + index),
+      },
+    },
+    repeat('a'.repeat(4_000), 1),
+  ],
 ])('S13 the event loop does not wait for %s', async (_, rules, texts) => {
   const scanning = scanner.scan(rules, texts)
   expect(scanning).toBeInstanceOf(Promise)

@@ -77,7 +77,9 @@ export class ContentScanner {
   #measurePatterns(rules: FilterRules): PatternSizes {
     const known = this.#patternSizes.get(rules)
     if (known) return known
-    const sizes = { size: 0, repetitions: 0 }
+    // An allowed phrase is compared at each character.
+    const phrases = rules.allowedPhrases?.reduce((sum, phrase) => sum + phrase.length, 0) ?? 0
+    const sizes = { size: phrases, repetitions: 0 }
     for (const { pattern } of rules.customs) {
       const size = estimateProgramSize(pattern)
       sizes.size += size
