@@ -154,7 +154,13 @@ function toHit(
   return { rule: name, action, isEnforced, layers, label, kinds, count, starts, part, role }
 }
 
-function compileCustom({ pattern, label, ...traits }: CustomRule): CompiledFilter {
+/** The name of a custom filter in records. */
+export function nameCustomRule({ label, pattern }: CustomRule): string {
+  return label ?? pattern.slice(0, 100)
+}
+
+function compileCustom(rule: CustomRule): CompiledFilter {
+  const { pattern, label, ...traits } = rule
   const program = RE2JS.compile(RE2JS.translateRegExp(pattern))
   const replacement = label ?? defaultLabel
   const find = (text: string, from: number) => {
@@ -166,5 +172,5 @@ function compileCustom({ pattern, label, ...traits }: CustomRule): CompiledFilte
     }
     return spans
   }
-  return { ...traits, name: label ?? pattern.slice(0, 100), label: replacement, isUserOnly: false, find }
+  return { ...traits, name: nameCustomRule(rule), label: replacement, isUserOnly: false, find }
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { describeHit, type hitRecord } from '../../account/guardrail-hits.ts'
 import type { ModelCall } from '../../call/call.ts'
 import { collectTexts } from '../../call/texts.ts'
-import type { FilterRules } from '../../filters/filter-set.ts'
+import { type FilterRules, nameCustomRule } from '../../filters/filter-set.ts'
 import type { ContentScanner, RuleSet } from '../../filters/scanner.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
@@ -45,9 +45,7 @@ function selectRule(rules: FilterRules, { rule, isEnforced }: GuardrailHit): Rul
     .filter((builtin) => builtin.slug === rule && builtin.isEnforced === isEnforced)
     .map((builtin) => ({ ...builtin, ...traits }))
   const customs = rules.customs
-    .filter(
-      (custom) => (custom.label ?? custom.pattern.slice(0, 100)) === rule && custom.isEnforced === isEnforced,
-    )
+    .filter((custom) => nameCustomRule(custom) === rule && custom.isEnforced === isEnforced)
     .map((custom) => ({ ...custom, ...traits }))
   if (builtins.length + customs.length === 0) return null
   const single = { ...rules, builtins, customs }
