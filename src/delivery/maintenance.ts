@@ -26,9 +26,11 @@ export async function trimQueues(gateway: Gateway): Promise<void> {
   const { queue_events, queue_bytes, queue_hours, failed_events } = settings.observability
   const since = new Date(clock.now() - queue_hours * hourMs).toISOString()
   const queues = new Map<string, { depth: number; oldestSeconds: number }>()
-  for (const { id, type } of await listQueues(db)) {
+  for (const { id, type, deleted_at } of await listQueues(db)) {
     await trim(gateway, id, type, 'pending', { events: queue_events, bytes: queue_bytes, since })
-    await trim(gateway, id, type, 'failed', { events: failed_events, bytes: queue_bytes, since })
+    // Those of a deleted one cannot be sent again.
+    const events = deleted_at === null ? failed_events : 0
+    await trim(gateway, id, type, 'failed', { events, bytes: queue_bytes, since })
     const { count, since: oldest } = await measureQueue(db, id, 'pending')
     const age = oldest === null ? 0 : Math.max(0, (clock.now() - Date.parse(oldest)) / 1000)
     const { depth = 0, oldestSeconds = 0 } = queues.get(type) ?? {}
@@ -67,6 +69,5 @@ const abandonedAfterMs = 600_000
 
 /** Deletes events that no destination waits for. */
 export async function sweepOutbox({ db, clock }: Gateway): Promise<void> {
-  const before = new Date(clock.now() - abandonedAfterMs).toISOString()
-  while ((await sweepEvents(db, before, batchSize)) === batchSize);
+  await sweepEvents(db, new Date(clock.now() - abandonedAfterMs).toISOString())
 }

@@ -3,6 +3,7 @@ import type { Db } from '../db/db.ts'
 import { fetchPage, type RowPage } from '../db/page.ts'
 import type { OutboxDeliveryTable } from '../db/schema.ts'
 import type { Pagination } from '../lib/query-params.ts'
+import { yieldToEventLoop } from '../lib/time-slicer.ts'
 
 export type Delivery = Selectable<OutboxDeliveryTable>
 
@@ -65,10 +66,11 @@ export async function acknowledge(db: Db, id: string, eventIds: string[], now: s
   return delivered
 }
 
-async function deleteUnreferenced(db: Db, eventIds: string[]): Promise<void> {
+async function deleteUnreferenced(db: Db, eventIds: string[], before?: string): Promise<void> {
   await db
     .deleteFrom('outbox_events')
     .where('id', 'in', eventIds)
+    .$if(before !== undefined, (query) => query.where('created_at', '<', before ?? ''))
     .where((eb) =>
       eb.not(
         eb.exists(
@@ -82,30 +84,39 @@ async function deleteUnreferenced(db: Db, eventIds: string[]): Promise<void> {
     .execute()
 }
 
-/** Two destinations that finish with an event at the same moment may both leave it behind. */
-export async function sweepEvents(db: Db, before: string, limit: number): Promise<number> {
+/** Of the rows that are looked at between two turns of the event loop. */
+const pageSize = 1000
+
+/**
+ * Deletes events of before that time that no destination waits for: two that finish with an event at the same moment
+ * may both leave it behind.
+ */
+export async function sweepEvents(db: Db, before: string): Promise<void> {
+  for (let after = ''; ; await yieldToEventLoop()) {
+    const rows = await db
+      .selectFrom('outbox_events')
+      .select('id')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(pageSize)
+      .execute()
+    const ids = rows.map(({ id }) => id)
+    const last = ids.at(-1)
+    if (last === undefined) return
+    const awaited = await listAwaited(db, ids)
+    const abandoned = ids.filter((id) => !awaited.has(id))
+    if (abandoned.length > 0) await deleteUnreferenced(db, abandoned, before)
+    after = last
+  }
+}
+
+async function listAwaited(db: Db, eventIds: string[]): Promise<Set<string>> {
   const rows = await db
-    .selectFrom('outbox_events')
-    .select('id')
-    .where('created_at', '<', before)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('outbox_deliveries')
-            .select('event_id')
-            .whereRef('outbox_deliveries.event_id', '=', 'outbox_events.id'),
-        ),
-      ),
-    )
-    .limit(limit)
+    .selectFrom('outbox_deliveries')
+    .select('event_id')
+    .where('event_id', 'in', eventIds)
     .execute()
-  if (rows.length > 0)
-    await deleteUnreferenced(
-      db,
-      rows.map(({ id }) => id),
-    )
-  return rows.length
+  return new Set(rows.map(({ event_id }) => event_id))
 }
 
 /** The destination rejected the event itself. */
@@ -156,18 +167,49 @@ export interface QueueSize {
   since: string | null
 }
 
+/** In pages: a long queue must not hold the event loop. */
 export async function measureQueue(db: Db, id: string, state: Delivery['state']): Promise<QueueSize> {
-  const { count, bytes, since } = await db
+  const total: QueueSize = { count: 0, bytes: 0, since: null }
+  for (let after: string | null = ''; after !== null; await yieldToEventLoop()) {
+    const parts = await measurePage(db, id, after)
+    const part = parts.find((candidate) => candidate.state === state)
+    if (part) {
+      total.count += Number(part.count)
+      total.bytes += Number(part.bytes)
+      if (total.since === null || part.since < total.since) total.since = part.since
+    }
+    const pageCount = parts.reduce((sum, { count }) => sum + Number(count), 0)
+    after =
+      pageCount < measuredRows
+        ? null
+        : parts.reduce((last, part) => (part.last > last ? part.last : last), after)
+  }
+  return total
+}
+
+/** Takes about two milliseconds. */
+const measuredRows = 5000
+
+/** By state. */
+function measurePage(db: Db, id: string, after: string) {
+  const page = db
     .selectFrom('outbox_deliveries')
-    .select(({ fn }) => [
-      fn.countAll<number | string>().as('count'),
-      fn.sum<number | string | null>('size').as('bytes'),
-      fn.min<string | null>('created_at').as('since'),
-    ])
+    .select(['event_id', 'state', 'size', 'created_at'])
     .where('destination_id', '=', id)
-    .where('state', '=', state)
-    .executeTakeFirstOrThrow()
-  return { count: Number(count), bytes: Number(bytes ?? 0), since }
+    .where('event_id', '>', after)
+    .orderBy('event_id')
+    .limit(measuredRows)
+  return db
+    .selectFrom(page.as('page'))
+    .select(({ fn }) => [
+      'state',
+      fn.countAll<number | string>().as('count'),
+      fn.sum<number | string>('size').as('bytes'),
+      fn.min<string>('created_at').as('since'),
+      fn.max<string>('event_id').as('last'),
+    ])
+    .groupBy('state')
+    .execute()
 }
 
 /** The next of the oldest events, in either state. */
@@ -189,10 +231,10 @@ export async function listOldest(
 }
 
 /** Every destination that events wait for. */
-export async function listQueues(db: Db): Promise<{ id: string; type: string }[]> {
+export async function listQueues(db: Db): Promise<{ id: string; type: string; deleted_at: string | null }[]> {
   return db
     .selectFrom('destinations')
-    .select(['id', 'type'])
+    .select(['id', 'type', 'deleted_at'])
     .where((eb) =>
       eb.exists(
         eb
