@@ -33,11 +33,16 @@ export interface Lease {
 }
 
 /** Destinations with events to send that no node works on, those that have waited longest first. */
-export async function listDueDestinations(db: Db, now: string, limit: number): Promise<string[]> {
+export async function listDueDestinations(
+  db: Db,
+  now: string,
+  { isFailing, limit }: { isFailing: boolean; limit: number },
+): Promise<string[]> {
   const rows = await db
     .selectFrom('destinations')
     .leftJoin('destination_states as state', 'state.destination_id', 'destinations.id')
     .select('destinations.id')
+    .where(({ eb, fn, val }) => eb(fn.coalesce('state.failures', val(0)), isFailing ? '>' : '=', 0))
     .where((eb) => eb.or([eb('state.lease_until', 'is', null), eb('state.lease_until', '<', now)]))
     .where((eb) => eb.or([eb('state.retry_at', 'is', null), eb('state.retry_at', '<=', now)]))
     // The events of a disabled one are dropped, paused or not.

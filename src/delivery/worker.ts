@@ -19,12 +19,23 @@ import { type Delivery, listPending, readEvents, removeDeliveries } from './stor
 
 /** Starts to deliver to every destination that is due, as far as there are free slots. */
 export async function runDeliveries(gateway: Gateway): Promise<void> {
-  const { db, clock, deliveryTasks } = gateway
-  if (deliveryTasks.free === 0) return
-  for (const id of await listDueDestinations(db, isoNow(clock), deliveryTasks.free)) {
-    if (deliveryTasks.free === 0) return
-    void deliveryTasks.run(id, () => serveDestination(gateway, id))
+  for (const isFailing of [false, true]) {
+    const limit = countFreeSlots(gateway, isFailing)
+    if (limit <= 0) continue
+    const { db, clock, deliveryTasks } = gateway
+    for (const id of await listDueDestinations(db, isoNow(clock), { isFailing, limit })) {
+      if (countFreeSlots(gateway, isFailing) <= 0) break
+      void deliveryTasks.run(`${isFailing ? retryPrefix : ''}${id}`, () => serveDestination(gateway, id))
+    }
   }
+}
+
+const retryPrefix = 'retry/'
+
+/** Those that have failed get half of the slots: however many of them do not respond, the others are served. */
+function countFreeSlots({ deliveryTasks }: Gateway, isFailing: boolean): number {
+  const { free, max } = deliveryTasks
+  return isFailing ? Math.min(free, Math.ceil(max / 2) - deliveryTasks.countRunning(retryPrefix)) : free
 }
 
 /** Never throws: what fails is tried again later. */

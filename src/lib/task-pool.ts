@@ -1,16 +1,21 @@
 /** Bounds work in the background, of which each piece has a name and runs once at a time. */
 export class TaskPool {
-  readonly #max: number
+  readonly max: number
   readonly #running = new Map<string, Promise<void>>()
   #isClosed = false
 
   constructor(max: number) {
-    this.#max = max
+    this.max = max
   }
 
   /** How many more can start. */
   get free(): number {
-    return this.#isClosed ? 0 : Math.max(0, this.#max - this.#running.size)
+    return this.#isClosed ? 0 : Math.max(0, this.max - this.#running.size)
+  }
+
+  /** Of those whose names begin so. */
+  countRunning(prefix: string): number {
+    return [...this.#running.keys()].filter((name) => name.startsWith(prefix)).length
   }
 
   get isClosed(): boolean {

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { newState } from '../../src/account/destination-states.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
 import { getDestination } from '../../src/destinations/all.ts'
 import { originOf, sealConfig } from '../../src/destinations/config.ts'
@@ -90,6 +91,33 @@ describeOnEachDatabase(
         expect(receiver.batches.filter((batch) => batch.path === path).length).toBeLessThanOrEqual(1)
       dead.resolve(new Response(null, { status: 200 }))
       await server().gateway.deliveryTasks.idle()
+    })
+
+    test('R39 more failing ones than slots, none of which responds, do not delay another', async () => {
+      const many = Array.from({ length: 70 }, (_, index) => `/m${index}`)
+      await createWebhooks(server(), many)
+      const { db, deliveryTasks } = server().gateway
+      const rows = await db.selectFrom('destinations').select(['id', 'config']).execute()
+      const states = rows.map(({ id, config }) => {
+        const isHealthy = config.includes('/m69"')
+        // The one that works was served last.
+        const changes = isHealthy ? { served_at: '2026-01-01T00:00:00.000Z' } : { failures: 3 }
+        return { ...newState, ...changes, destination_id: id }
+      })
+      await db.insertInto('destination_states').values(states).execute()
+      const dead = Promise.withResolvers<void>()
+      receiver.respond = async ({ path }) => {
+        if (path !== '/m69') await dead.promise
+        return new Response(null, { status: 200 })
+      }
+      const ids = await start(2)
+      await runDeliveries(server().gateway)
+      expect(deliveryTasks.free).toBeGreaterThanOrEqual(deliveryTasks.max / 2 - 1)
+      while (receiver.ids('/m69').length < ids.length) await Bun.sleep(5)
+      dead.resolve()
+      await deliveryTasks.idle()
+      for (let round = 0; round < 4; round++) await deliver(server())
+      for (const path of many) expect(receiver.ids(path)).toEqual(ids)
     })
 
     test('R39 more destinations than slots: all of them are served', async () => {
