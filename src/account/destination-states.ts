@@ -163,12 +163,21 @@ export async function findTarget(db: Db, id: string): Promise<DeliveryTarget | u
   }
 }
 
-/** What a destination responded with 410 to. Its secrets stay. */
-export async function disableDestination(db: Db, id: string, now: string): Promise<void> {
-  await db
+/**
+ * For a destination that responded with 410. Its secrets stay. Returns false if it was changed meanwhile: perhaps to
+ * another address, of which the response says nothing.
+ */
+export async function disableDestination(
+  db: Db,
+  { id, updated_at }: DeliveryTarget['row'],
+  now: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('destinations')
     .set({ enabled: 0, updated_at: now })
     .where('id', '=', id)
+    .where('updated_at', '=', updated_at)
     .where('deleted_at', 'is', null)
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }

@@ -64,12 +64,12 @@ function computeBackoff(failures: number): number {
 export async function recordGone(gateway: Gateway, { row }: DeliveryTarget, error: string): Promise<void> {
   const { db, node, clock, vault, log } = gateway
   const now = isoNow(clock)
+  if (!(await disableDestination(db, row, now))) return
   await updateHeldState(db, row.id, node.id, {
     disabled_reason: error,
     last_error_at: now,
     sealed_error: sealError(vault, row.id, error),
   })
-  await disableDestination(db, row.id, now)
   log.warn({ destination: row.id, type: row.type }, 'a destination responded with 410 and was disabled')
 }
 

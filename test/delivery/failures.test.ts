@@ -102,6 +102,21 @@ describeOnEachDatabase(
       expect(receiver.ids()).toEqual(events)
     })
 
+    test('410 of an address that was changed meanwhile says nothing about the new one', async () => {
+      const id = await createWebhook(server(), receiver.url('/old'))
+      const events = await chatTimes(1)
+      receiver.respond = async ({ path }) => {
+        if (path !== '/old') return new Response(null, { status: 200 })
+        const body = { config: { url: receiver.url() } }
+        await server().call('PATCH', `/observability/destinations/${id}`, { body })
+        return new Response(null, { status: 410 })
+      }
+      await deliver(server())
+      await deliver(server())
+      expect(receiver.ids()).toEqual(events)
+      expect(await statusOf(id)).toMatchObject({ state: 'active', dropped: 0 })
+    })
+
     test.each([400, 413, 422])(
       '%d: the event that causes it fails, the others are delivered',
       async (status) => {
