@@ -103,6 +103,18 @@ describeOnEachDatabase(
       expect(sentLater.filter(({ input, output }) => input !== null || output !== null)).toEqual([])
     })
 
+    test('S13 of a long input, the newest messages are stored', async () => {
+      await createWebhook(server(), receiver.url())
+      const messages = ['a', 'b'].map((letter) => ({ role: 'user', content: `${letter} `.repeat(200_000) }))
+      await chat(server(), '', { messages, max_tokens: 1 })
+      await deliver(server())
+      const input = receiver.events()[0]?.input as unknown as { messages: typeof messages }
+      const [oldest, newest] = input.messages.map(({ content }) => content)
+      expect(newest).toBe(messages[1]!.content)
+      expect(oldest).toStartWith('a a')
+      expect(oldest!.length + newest!.length).toBeLessThanOrEqual(512 * 1024)
+    })
+
     test.each([
       ['another region', { regions: ['us'] }],
       ['another key', { api_key_hashes: 'management' }],

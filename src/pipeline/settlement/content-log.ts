@@ -61,7 +61,7 @@ function buildContent(
   { error, attempts }: ContentSource,
   transcript: Transcript,
 ): JsonObject {
-  const clipper = new ContentClipper()
+  const clipper = new ContentClipper(maxCharacters)
   return {
     input: buildInput(content.body, clipper),
     output: readOutput(content.call, transcript),
@@ -81,7 +81,7 @@ export function readOutput({ reasoning }: ModelCall, transcript: Transcript): Tr
 }
 
 /** In the client's format; the oldest messages are truncated first. */
-export function buildInput(body: JsonObject, clipper = new ContentClipper()): EventInput {
+export function buildInput(body: JsonObject, clipper: ContentClipper): EventInput {
   const content = findField(body, messageFields)
   if (content === undefined) return { prompt: asString(clipper.clip(firstPromptOf(body.prompt))) ?? '' }
   const instructions = findField(body, instructionFields)
@@ -127,8 +127,13 @@ const maxDataLength = 4096
 const dataPattern = /^(?:data:[^,]{0,200},)?[\w+/=-]{512}/
 
 /** Copies a value up to a length, with binary data replaced by its size. */
-class ContentClipper {
-  #remaining = maxCharacters
+export class ContentClipper {
+  #remaining: number
+
+  constructor(limit: number) {
+    this.#remaining = limit
+  }
+
   get truncated(): boolean {
     return this.#remaining < 0
   }

@@ -7,6 +7,7 @@ import type { Statement } from '../../db/batch.ts'
 import type { EventInput, EventOutput } from '../../destinations/event.ts'
 import type { ReplySummary } from '../../dialects/dialect.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { buildHitStatements } from '../guard/hits.ts'
 import type { Transcript } from '../reply/transcript.ts'
@@ -14,6 +15,7 @@ import type { ModelRequest } from '../request/inference-request.ts'
 import {
   buildContentStatements,
   buildInput,
+  ContentClipper,
   type ContentSource,
   describeMessage,
   readOutput,
@@ -63,7 +65,7 @@ function buildExportStatements(
         called: includesContent ? listCalledTools(source) : [],
       },
       hits: request.hits ?? [],
-      input: includesContent ? omitEmptyInput(buildInput(content.body)) : null,
+      input: includesContent ? readEventInput(content.body) : null,
       output: includesContent && source.transcript ? readEventOutput(request, source.transcript) : null,
     })
     const owner = { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
@@ -83,7 +85,11 @@ function listCalledTools({ transcript, summary }: RecordSource): string[] {
   return [...new Set(names)]
 }
 
-function omitEmptyInput(input: EventInput): EventInput | null {
+/** No destination receives more. Encrypting as much takes a few milliseconds. */
+const maxInputCharacters = 512 * 1024
+
+function readEventInput(body: JsonObject): EventInput | null {
+  const input = buildInput(body, new ContentClipper(maxInputCharacters))
   return 'prompt' in input && input.prompt === '' ? null : input
 }
 
