@@ -1,4 +1,4 @@
-import { type HrTime, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
+import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import {
   ATTR_GEN_AI_INPUT_MESSAGES,
@@ -6,6 +6,7 @@ import {
   ATTR_SERVICE_NAME,
   ATTR_SERVICE_VERSION,
 } from '@opentelemetry/semantic-conventions/incubating'
+import { createOtelResource, createOtelSpan, type OtelResource, type OtelSpan } from '../lib/otel-span.ts'
 import { runInSlices } from '../lib/time-slicer.ts'
 import { version } from '../lib/version.ts'
 import { fitText } from './bounds.ts'
@@ -17,17 +18,12 @@ import type { OtlpProtocol, SpanAttributes, SpanMapping } from './otlp-mapping.t
 
 // This module loads OpenTelemetry's encoder: import it only when it is used.
 
-type ReadableSpan = Parameters<typeof JsonTraceSerializer.serializeRequest>[0][number]
-type Resource = ReadableSpan['resource']
-
 /** Serialising as much takes one to three milliseconds. */
 const defaultContentBytes = 256 * 1024
 const defaultValueBytes = maxJsonBytes
 const maxNameBytes = 256
 const maxListLength = 64
 const maxChildSpans = 256
-
-const scope = { name: 'headgate', version }
 
 /** An export request with the spans of all events. It yields to the event loop between events. */
 export async function encodeSpans(
@@ -42,7 +38,7 @@ export async function encodeSpans(
 
 interface EncodeContext {
   mapping: SpanMapping
-  resource: Resource
+  resource: OtelResource
 }
 
 /** A request for each event, because one for all of them could not be made in slices. */
@@ -81,21 +77,16 @@ function joinJsonRequests(requests: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat([jsonStart, ...separated, jsonEnd])
 }
 
-function createResource(attributes: SpanAttributes): Resource {
+function createResource(attributes: SpanAttributes): OtelResource {
   const all = {
     [ATTR_SERVICE_NAME]: 'headgate',
     [ATTR_SERVICE_VERSION]: version,
     ...attributes,
   }
-  const resource: Resource = {
-    attributes: limitAttributes(all, defaultValueBytes),
-    merge: () => resource,
-    getRawAttributes: () => [],
-  }
-  return resource
+  return createOtelResource(limitAttributes(all, defaultValueBytes))
 }
 
-function buildSpans(event: GenerationEvent, content: SpanContent, context: EncodeContext): ReadableSpan[] {
+function buildSpans(event: GenerationEvent, content: SpanContent, context: EncodeContext): OtelSpan[] {
   const children = event.trace.spans.slice(0, maxChildSpans)
   return [
     buildRequestSpan(event, content, context),
@@ -107,7 +98,7 @@ function buildRequestSpan(
   event: GenerationEvent,
   content: SpanContent,
   { mapping, resource }: EncodeContext,
-): ReadableSpan {
+): OtelSpan {
   const { trace, error } = event
   const valueBytes = mapping.maxValueBytes ?? defaultValueBytes
   const formatContent = mapping.content ?? formatConventionContent
@@ -131,7 +122,7 @@ function buildRequestSpan(
 }
 
 /** Messages are bounded already: measuring them again would take as long as encoding them. */
-function limitContent(attributes: SpanAttributes, maxBytes: number | undefined): ReadableSpan['attributes'] {
+function limitContent(attributes: SpanAttributes, maxBytes: number | undefined): OtelSpan['attributes'] {
   if (maxBytes !== undefined) return limitAttributes(attributes, maxBytes)
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined))
 }
@@ -151,7 +142,7 @@ function buildChildSpan(
   { attributes, ...span }: EventSpan,
   event: GenerationEvent,
   { mapping, resource }: EncodeContext,
-): ReadableSpan {
+): OtelSpan {
   const all = { ...attributes, ...buildSharedAttributes(event), ...mapping.childAttributes }
   return buildSpan({
     ...span,
@@ -172,46 +163,32 @@ interface SpanFields {
   endedAt: number
   /** A message, which may be empty; null: no error. */
   error: string | null
-  attributes: ReadableSpan['attributes']
-  resource: Resource
+  attributes: OtelSpan['attributes']
+  resource: OtelResource
 }
 
-function buildSpan(fields: SpanFields): ReadableSpan {
+function buildSpan(fields: SpanFields): OtelSpan {
   const { traceId, spanId, parentSpanId, startedAt, error } = fields
   const endedAt = Math.max(startedAt, fields.endedAt)
   const traceFlags = TraceFlags.SAMPLED
-  return {
+  return createOtelSpan({
     name: fitText(fields.name, maxNameBytes),
     kind: fields.kind,
     spanContext: () => ({ traceId, spanId, traceFlags }),
     ...(parentSpanId !== null && { parentSpanContext: { traceId, spanId: parentSpanId, traceFlags } }),
-    startTime: toHrTime(startedAt),
-    endTime: toHrTime(endedAt),
-    duration: toHrTime(endedAt - startedAt),
-    ended: true,
+    startedAt,
+    endedAt,
     status:
       error === null
         ? { code: SpanStatusCode.UNSET }
         : { code: SpanStatusCode.ERROR, message: fitText(error, defaultValueBytes) },
     attributes: fields.attributes,
-    links: [],
-    events: [],
     resource: fields.resource,
-    instrumentationScope: scope,
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-  }
+  })
 }
 
-/** Seconds and nanoseconds. */
-function toHrTime(ms: number): HrTime {
-  const seconds = Math.floor(ms / 1000)
-  return [seconds, Math.round((ms - seconds * 1000) * 1e6)]
-}
-
-function limitAttributes(attributes: SpanAttributes, maxBytes: number): ReadableSpan['attributes'] {
-  const limited: ReadableSpan['attributes'] = {}
+function limitAttributes(attributes: SpanAttributes, maxBytes: number): OtelSpan['attributes'] {
+  const limited: OtelSpan['attributes'] = {}
   for (const [key, value] of Object.entries(attributes)) {
     const name = fitText(key, maxNameBytes)
     if (typeof value === 'string') limited[name] = fitText(value, maxBytes)

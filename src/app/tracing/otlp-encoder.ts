@@ -1,5 +1,5 @@
-import type { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import type { TracingConfig } from '../../config.ts'
+import { createOtelResource, createOtelSpan, type OtelResource, type OtelSpan } from '../../lib/otel-span.ts'
 import { version } from '../../lib/version.ts'
 import type { RecordedSpan, RequestRoot, SpanKind } from './span-recorder.ts'
 
@@ -14,8 +14,6 @@ export interface OtlpEncoder {
   encode(spans: readonly QueuedSpan[]): Uint8Array
 }
 
-type OtelSpan = Parameters<typeof JsonTraceSerializer.serializeRequest>[0][number]
-
 /** The library is loaded only where traces are exported. */
 export async function loadOtlpEncoder({
   protocol,
@@ -24,7 +22,7 @@ export async function loadOtlpEncoder({
   const otlp = await import('@opentelemetry/otlp-transformer')
   const isJson = protocol === 'http/json'
   const serializer = isJson ? otlp.JsonTraceSerializer : otlp.ProtobufTraceSerializer
-  const resource = createResource(serviceName)
+  const resource = createOtelResource({ 'service.name': serviceName, 'service.version': version })
   return {
     contentType: isJson ? 'application/json' : 'application/x-protobuf',
     encode: (spans) => {
@@ -35,21 +33,10 @@ export async function loadOtlpEncoder({
   }
 }
 
-function createResource(serviceName: string): OtelSpan['resource'] {
-  const attributes = { 'service.name': serviceName, 'service.version': version }
-  const resource: OtelSpan['resource'] = {
-    attributes,
-    merge: () => resource,
-    getRawAttributes: () => Object.entries(attributes),
-  }
-  return resource
-}
-
 const kinds = { internal: 0, server: 1, client: 2 } as const satisfies Record<SpanKind, number>
 const errorStatus = 2
-const instrumentationScope = { name: 'headgate', version }
 
-function toOtelSpan({ root, span }: QueuedSpan, resource: OtelSpan['resource']): OtelSpan {
+function toOtelSpan({ root, span }: QueuedSpan, resource: OtelResource): OtelSpan {
   const { traceId, flags, state } = root
   const { name, kind, spanId, parentSpanId, startedAt, endedAt, attributes, error } = span
   const context = {
@@ -58,25 +45,17 @@ function toOtelSpan({ root, span }: QueuedSpan, resource: OtelSpan['resource']):
     ...(state !== null && { traceState: createTraceState(state) }),
   }
   const isRemote = kind === 'server'
-  return {
+  return createOtelSpan({
     name,
     kind: kinds[kind],
     spanContext: () => ({ ...context, spanId }),
     ...(parentSpanId !== null && { parentSpanContext: { ...context, spanId: parentSpanId, isRemote } }),
-    startTime: toHrTime(startedAt),
-    endTime: toHrTime(endedAt),
-    duration: toHrTime(endedAt - startedAt),
-    ended: true,
+    startedAt,
+    endedAt,
     status: error === null ? { code: 0 } : { code: errorStatus },
     attributes: error === null ? attributes : { 'error.type': error, ...attributes },
-    links: [],
-    events: [],
     resource,
-    instrumentationScope,
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-  }
+  })
 }
 
 type OtelTraceState = NonNullable<ReturnType<OtelSpan['spanContext']>['traceState']>
@@ -90,10 +69,4 @@ function createTraceState(text: string): OtelTraceState {
     serialize: () => text,
   }
   return state
-}
-
-/** Seconds and nanoseconds. */
-function toHrTime(ms: number): [number, number] {
-  const seconds = Math.floor(ms / 1000)
-  return [seconds, Math.round((ms - seconds * 1000) * 1e6)]
 }
