@@ -150,6 +150,22 @@ describeOnEachDatabase(
       },
     )
 
+    test('what a disabled destination had rejected is kept until it is enabled', async () => {
+      const id = await createWebhook(server(), receiver.url())
+      const events = await chatTimes(1)
+      receiver.respond = () => new Response(null, { status: 400 })
+      await deliver(server())
+      receiver.reset()
+      const path = `/observability/destinations/${id}`
+      await server().call('PATCH', path, { body: { enabled: false } })
+      expect((await server().call('POST', `${path}/redeliver`)).status).toBe(409)
+      await deliver(server())
+      await server().call('PATCH', path, { body: { enabled: true } })
+      expect((await server().call('POST', `${path}/redeliver`)).body.data).toEqual({ requeued: 1 })
+      await deliver(server())
+      expect(receiver.ids()).toEqual(events)
+    })
+
     test('a rejection in a response with status 200 fails its event, without secrets in the message', async () => {
       const id = await createWebhook(server(), receiver.url(), {
         config: { headers: { 'x-token': 'canary-of-the-header' } },

@@ -4,6 +4,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { heldBackMessage, openChannel } from '../../delivery/channel.ts'
 import { openError } from '../../delivery/outcome.ts'
 import { listFailed, measureQueue, requeueFailed } from '../../delivery/store.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { destinationNotFoundError, requireDestination } from './store.ts'
@@ -102,10 +103,11 @@ const redeliverEvents = defineOperation({
   params: idParam,
   body: redeliverBody,
   optionalBody: true,
-  errors: [404],
+  errors: [404, 409],
   response: z.strictObject({ data: z.strictObject({ requeued: z.int() }) }),
   handle: async ({ gateway, caller, params, body }) => {
     await requireDestination(gateway.db, caller.organizationId, params.id)
+    await assertEnabled(gateway, params.id)
     const requeued = await requeueFailed(gateway.db, params.id, body.event_ids)
     gateway.deliverySignal.wake()
     return { data: { requeued } }
@@ -186,6 +188,14 @@ function resolveState(gateway: Gateway, target: DeliveryTarget): z.output<typeof
   const channel = openChannel(gateway, target.row)
   if (channel === heldBackMessage) return 'held_back'
   return typeof channel === 'string' || target.state.failures > 0 ? 'failing' : 'active'
+}
+
+/** What is queued for a disabled destination is dropped. */
+async function assertEnabled({ db }: Gateway, id: string): Promise<void> {
+  const target = await findTarget(db, id)
+  const reason = target ? findDisabledReason(target) : null
+  if (reason !== null)
+    throw gatewayError('conflict', `${reason} Events can be sent again once it is enabled.`)
 }
 
 function findDisabledReason({ row, isBroadcasting, state }: DeliveryTarget): string | null {
