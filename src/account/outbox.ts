@@ -6,6 +6,7 @@ import {
   isSelected,
   needsContent,
   type RequestFacts,
+  sharedParts,
 } from '../destinations/export-settings.ts'
 import type { Vault } from '../lib/crypto.ts'
 
@@ -24,7 +25,13 @@ export function selectTargets(
 ): ExportTargets | null {
   const selected = destinations.filter((settings) => isSelected(settings, facts))
   if (selected.length === 0) return null
+  // Content of a regional request is never stored, and what is queued is stored.
+  if (facts.region !== 'global') return { destinations: selected.map(withoutContent), includesContent: false }
   return { destinations: selected, includesContent: selected.some(needsContent) }
+}
+
+function withoutContent({ id, shared }: ExportSettings): ExportTargets['destinations'][number] {
+  return { id, shared: shared & ~sharedParts.content }
 }
 
 export interface OutboxOwner {

@@ -36,6 +36,8 @@ export type SendOutcome =
   | { kind: 'accepted' }
   /** The destination does not accept the events themselves: sending them again would not help. */
   | { kind: 'rejected'; error: string }
+  /** It rejects some of the events, and does not say which: the others must not be sent again. */
+  | { kind: 'partial'; error: string }
   /** The events are sent again later. */
   | { kind: 'failed'; error: string; retryAfterMs?: number | undefined }
   /** The destination wants no events any more. */
@@ -100,7 +102,7 @@ async function readOutcome(
   if (status >= 200 && status < 300) {
     const rejection = await tryRead(() => exporter.findRejection?.(bytes))
     if (rejection === undefined) return { kind: 'accepted' }
-    return { kind: 'rejected', error: toError(channel, rejection) }
+    return { kind: 'partial', error: toError(channel, rejection) }
   }
   const error = describeStatus(status)
   if (status === 410) return { kind: 'gone', error }

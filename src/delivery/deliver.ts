@@ -3,7 +3,7 @@ import { type DeliveryTarget, findTarget } from '../account/destination-states.t
 import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
 import { type Channel, type SendOutcome, sendEvents } from './channel.ts'
-import { recordAccepted, recordFailure, recordGone, recordRejected } from './outcome.ts'
+import { recordAccepted, recordError, recordFailure, recordGone, recordRejected } from './outcome.ts'
 import { countAttempts } from './store.ts'
 
 /** How a batch ended: with its last outcome, or without one if it was given up. */
@@ -34,8 +34,7 @@ export async function deliverBatches(
   const failed = outcomes.filter((outcome) => outcome?.kind === 'failed')
   // A destination that accepts nothing is failing, whatever it says about the events.
   const isRejectingAll = results.every(({ accepted }) => accepted.length === 0)
-  const failure =
-    failed[0] ?? (isRejectingAll ? outcomes.find((outcome) => outcome?.kind === 'rejected') : undefined)
+  const failure = failed[0] ?? (isRejectingAll ? outcomes.find(isRejection) : undefined)
   if (failure) {
     const retryAfterMs = Math.max(0, ...failed.map((outcome) => outcome.retryAfterMs ?? 0))
     await recordFailure(gateway, target, { error: failure.error, retryAfterMs })
@@ -46,6 +45,10 @@ export async function deliverBatches(
 
 /** After this time, the rest of a batch waits for the next round: others may need the slot. */
 const maxDividingMs = 30_000
+
+function isRejection(outcome: SendOutcome | null): outcome is SendOutcome & { error: string } {
+  return outcome?.kind === 'rejected' || outcome?.kind === 'partial'
+}
 
 /**
  * Sends a batch. One that is rejected is divided until the events that the destination rejects are found: these fail,
@@ -68,7 +71,10 @@ async function deliverBatch(
     if (hasProgress && performance.now() - startedAt > maxDividingMs) return result
     result.last = await sendEvents(gateway, channel, batch)
     if (result.last.kind === 'accepted') result.accepted.push(...batch)
-    else if (result.last.kind !== 'rejected') {
+    else if (result.last.kind === 'partial' && batch.length > 1) {
+      result.accepted.push(...batch)
+      await recordError(gateway, target, result.last.error)
+    } else if (result.last.kind !== 'rejected' && result.last.kind !== 'partial') {
       await countAttempts(
         gateway.db,
         target.row.id,

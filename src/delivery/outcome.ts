@@ -31,11 +31,23 @@ export async function recordRejected(
   events: readonly GenerationEvent[],
   error: string,
 ): Promise<void> {
-  const { db, node, clock, vault, metrics } = gateway
+  const { db, vault, metrics } = gateway
   const sealed = sealError(vault, row.id, error)
   for (const { id } of events) await markFailed(db, row.id, id, sealed)
   metrics.countDeliveries(row.type, 'failed', events.length)
-  await updateHeldState(db, row.id, node.id, { last_error_at: isoNow(clock), sealed_error: sealed })
+  await recordError(gateway, { row }, error)
+}
+
+/** Shows what a destination said, without any other effect. */
+export async function recordError(
+  { db, node, clock, vault }: Gateway,
+  { row }: Pick<DeliveryTarget, 'row'>,
+  error: string,
+): Promise<void> {
+  await updateHeldState(db, row.id, node.id, {
+    last_error_at: isoNow(clock),
+    sealed_error: sealError(vault, row.id, error),
+  })
 }
 
 /** Nothing is sent to the destination for a while. */

@@ -177,6 +177,21 @@ describeOnEachDatabase(
       expect(body.data).toMatchObject([{ event_id: event, error: '{"rejected":"********"}' }])
     })
 
+    test('a batch that is accepted in part is not sent again: the destination has the rest', async () => {
+      const id = await createWebhook(server(), receiver.url())
+      const events = await chatTimes(3)
+      receiver.respond = () => Response.json({ rejected: 1 })
+      await deliver(server())
+      await deliver(server())
+      expect(receiver.ids().sort()).toEqual(events.toSorted())
+      expect(await statusOf(id)).toMatchObject({
+        state: 'active',
+        delivered: 3,
+        failed: 0,
+        last_error: '{"rejected":1}',
+      })
+    })
+
     test('a destination that rejects everything is failing: it is not asked again at once', async () => {
       const id = await createWebhook(server(), receiver.url())
       await chatTimes(2)

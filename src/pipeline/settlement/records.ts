@@ -58,7 +58,8 @@ function buildExportStatements(
       trace: buildEventTrace(request),
       key: caller.key,
       endedAt: Math.max(at, gateway.clock.now()),
-      errorMessage: source.error && describeMessage(source.error),
+      // It may quote the prompt.
+      errorMessage: source.error && request.region === 'global' ? describeMessage(source.error) : null,
       parameters: readParameters(content.call),
       tools: {
         declared: content.call.tools?.length ?? 0,
@@ -129,7 +130,7 @@ export async function buildDetachedStatements(
     trace: deriveTrace(draft.id),
     key,
     endedAt: clock.now(),
-    errorMessage,
+    errorMessage: facts.region === 'global' ? errorMessage : null,
     parameters: {},
     tools: { declared: 0, called: [] },
     hits: [],
