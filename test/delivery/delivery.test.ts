@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../support/harness.ts'
 import {
   buildEgressSettings,
@@ -6,16 +6,10 @@ import {
   clearOutbox,
   createWebhook,
   deliver,
-  Receiver,
-  useListExporter,
+  receivePlainEvents,
 } from './support.ts'
 
-const receiver = new Receiver()
-const restoreExporter = useListExporter()
-afterAll(async () => {
-  restoreExporter()
-  await receiver.stop()
-})
+const receiver = receivePlainEvents()
 
 describeOnEachDatabase(
   'delivery of events',

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { trimQueues } from '../../src/delivery/maintenance.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
@@ -10,16 +10,11 @@ import {
   clearOutbox,
   createWebhook,
   deliver,
-  Receiver,
+  receivePlainEvents,
   useListExporter,
 } from './support.ts'
 
-const receiver = new Receiver()
-const restoreExporter = useListExporter()
-afterAll(async () => {
-  restoreExporter()
-  await receiver.stop()
-})
+const receiver = receivePlainEvents()
 
 const fiveMinutes = 300_000
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { newState } from '../../src/account/destination-states.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
 import { getDestination } from '../../src/destinations/all.ts'
@@ -11,16 +11,10 @@ import {
   clearOutbox,
   createWebhook,
   deliver,
-  Receiver,
-  useListExporter,
+  receivePlainEvents,
 } from './support.ts'
 
-const receiver = new Receiver()
-const restoreExporter = useListExporter()
-afterAll(async () => {
-  restoreExporter()
-  await receiver.stop()
-})
+const receiver = receivePlainEvents()
 
 /** More than a workspace may have. */
 async function createWebhooks(server: TestServer, paths: string[]): Promise<void> {

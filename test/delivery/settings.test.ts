@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -9,16 +9,10 @@ import {
   clearOutbox,
   createWebhook,
   deliver,
-  Receiver,
-  useListExporter,
+  receivePlainEvents,
 } from './support.ts'
 
-const receiver = new Receiver()
-const restoreExporter = useListExporter()
-afterAll(async () => {
-  restoreExporter()
-  await receiver.stop()
-})
+const receiver = receivePlainEvents()
 
 const everything = {
   broadcast_generation_cost: true,

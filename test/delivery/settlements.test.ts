@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
 import { buildDetachedStatements } from '../../src/pipeline/settlement/records.ts'
 import { createVideo, runToEnd } from '../media/video-jobs.ts'
@@ -10,16 +10,10 @@ import {
   clearOutbox,
   createWebhook,
   deliver,
-  Receiver,
-  useListExporter,
+  receivePlainEvents,
 } from './support.ts'
 
-const receiver = new Receiver()
-const restoreExporter = useListExporter()
-afterAll(async () => {
-  restoreExporter()
-  await receiver.stop()
-})
+const receiver = receivePlainEvents()
 
 function embed(server: TestServer, input: string, headers: Record<string, string> = {}) {
   return server.call('POST', '/embeddings', {

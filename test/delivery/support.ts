@@ -1,3 +1,4 @@
+import { afterAll } from 'bun:test'
 import { runDeliveries } from '../../src/delivery/worker.ts'
 import { getDestination } from '../../src/destinations/all.ts'
 import { buildJsonPost, type Exporter } from '../../src/destinations/destination.ts'
@@ -130,4 +131,15 @@ export async function chat(
   const id = response.headers.get('x-generation-id')
   if (!response.ok || id === null) throw new Error(`status ${response.status}`)
   return id
+}
+
+/** A receiver for the tests of a file; webhooks send it plain events. */
+export function receivePlainEvents(): Receiver {
+  const receiver = new Receiver()
+  const restoreExporter = useListExporter()
+  afterAll(async () => {
+    restoreExporter()
+    await receiver.stop()
+  })
+  return receiver
 }
