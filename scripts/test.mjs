@@ -73,8 +73,7 @@ function listRuns() {
       .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
       .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
   )
-  const isSecond = (file) =>
-    /^\.\/test\/(?:faults\/|clients\/|process-and-cli|big-files|catalogue-overrides)/.test(file)
+  const isSecond = (file) => /^\.\/test\/(?!inference\/)/.test(file)
   return [files.filter((file) => !isSecond(file)), files.filter(isSecond)]
 }
 
