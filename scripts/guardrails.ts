@@ -52,7 +52,7 @@ function renderCase({ isEstimated }: WayIn, { place, part, isNotSent, isRefused 
   const redacted = isRefused
     ? '403, nothing is sent'
     : isEstimated
-      ? 'no provider is asked'
+      ? 'no provider is called'
       : isNotSent
         ? 'not sent'
         : 'sent with the label'

@@ -40,7 +40,7 @@ export type SendOutcome =
   | { kind: 'partial'; error: string }
   /** The events are sent again later. */
   | { kind: 'failed'; error: string; retryAfterMs?: number | undefined }
-  /** The destination wants no events any more. */
+  /** The destination accepts no more events. */
   | { kind: 'gone'; error: string }
 
 /** Of the response. */

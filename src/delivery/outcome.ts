@@ -24,7 +24,7 @@ export async function recordAccepted(
   state.failures = 0
 }
 
-/** The destination rejected these events: they are not sent again unless someone asks for it. */
+/** The destination rejected these events: they are sent again only on request. */
 export async function recordRejected(
   gateway: Gateway,
   { row }: DeliveryTarget,

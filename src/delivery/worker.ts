@@ -121,7 +121,7 @@ function divide(deliveries: Delivery[], exporter: Channel['exporter']): Delivery
   return batches
 }
 
-/** The events that the destination still wants, with what it may receive of them, by id. */
+/** The events that the destination still receives, with what it may receive of them, by id. */
 async function openEvents(
   gateway: Gateway,
   deliveries: Delivery[],

@@ -52,7 +52,7 @@ export interface EffectiveFilter extends CustomFilter {
   sources: FilterSource[]
 }
 
-/** Of one layer: each asks its own model. */
+/** Of one layer: each calls its own model. */
 export interface EffectiveModeration extends ModerationRule {
   layer: Layer
 }

@@ -187,7 +187,7 @@ describeOnEachDatabase(
       })
     })
 
-    test('a destination that rejects everything is failing: it is not asked again at once', async () => {
+    test('a destination that rejects everything is failing: it is not called again at once', async () => {
       const id = await createWebhook(server(), receiver.url())
       await chatTimes(2)
       receiver.respond = () => new Response(null, { status: 400 })

@@ -37,7 +37,7 @@ export interface WayIn {
   path: string
   /** How a streamed reply is requested; absent if there is none. */
   stream?: (request: PlantedRequest) => PlantedRequest
-  /** No provider is asked. */
+  /** No provider is called. */
   isEstimated?: true
   /** The reply has the client's own messages, to be sent again: they are scanned then. */
   returnsInput?: true
