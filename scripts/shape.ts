@@ -26,6 +26,8 @@ const layers: Record<string, number> = {
   routing: 5,
   app: 6,
   pipeline: 7,
+  plugins: 7,
+  tools: 7,
   delivery: 7,
   http: 8,
   areas: 9,

@@ -1,6 +1,15 @@
 import type { ServedTier } from '../catalogue/vocabulary.ts'
+import type { JsonObject } from '../lib/json-values.ts'
 import type { UpstreamFailure } from './failure.ts'
-import type { AudioPart, Citation, OutputPart, ReasoningPart, TextPart, TokenLogprob } from './part.ts'
+import type {
+  AudioPart,
+  Citation,
+  OutputPart,
+  ReasoningPart,
+  ServerToolPart,
+  TextPart,
+  TokenLogprob,
+} from './part.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -14,6 +23,8 @@ export type ReplyEvent =
   | { type: 'part-end'; choice: number; part: number }
   | ChoiceEnd
   | { type: 'usage'; usage: Usage }
+  /** The model's turn has ended, and another one follows in the same reply. */
+  | { type: 'turn-end' }
   /** The upstream marked the end of its reply: a stream that stops without it was cut off. */
   | { type: 'reply-end' }
   | { type: 'reply-error'; failure: UpstreamFailure }
@@ -51,6 +62,10 @@ export interface PartDelta {
   /** Base64 audio. */
   data?: string
   transcript?: string
+  /** Fields of a server tool that has ended. */
+  ended?: Pick<ServerToolPart, 'item' | 'result' | 'isError' | 'block'>
+  /** An event of a running server tool, as the Responses format has it, without `response.`. */
+  progress?: JsonObject
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
@@ -107,6 +122,7 @@ export class ReplyCollector {
         this.reply.isComplete = true
         break
       case 'part-end':
+      case 'turn-end':
         break
     }
   }
@@ -159,6 +175,7 @@ function appendDelta(part: OutputPart, delta: PartDelta): void {
   else if (part.kind === 'tool-call') part.arguments += delta.arguments ?? ''
   else if (part.kind === 'reasoning') appendReasoning(part, delta)
   else if (part.kind === 'audio') appendAudio(part, delta)
+  else if (part.kind === 'server-tool') Object.assign(part, delta.ended)
 }
 
 function appendReasoning(part: ReasoningPart, delta: PartDelta): void {

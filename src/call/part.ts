@@ -17,6 +17,7 @@ export type OutputPart =
   | ToolCallPart
   | ImagePart
   | AudioPart
+  | ServerToolPart
   | OpaquePart
 
 export interface TextPart {
@@ -109,6 +110,26 @@ export interface ToolResultPart {
   isError?: boolean
   custom?: boolean
   cache?: CacheBreakpoint
+}
+
+/** A tool that the gateway ran while it replied. It is sent to the client, and to no upstream. */
+export interface ServerToolPart {
+  kind: 'server-tool'
+  /** The id of the call. */
+  id: string
+  /** The tool, such as `web_search`. */
+  tool: string
+  /** JSON text. */
+  arguments: string
+  /** Its item in the Responses format, without an id. */
+  item: JsonObject
+  /** The events between the start and the end of the item, such as `web_search_call.searching`. */
+  progress?: readonly string[]
+  /** The text the model was given, once it has ended. */
+  result?: string
+  isError?: boolean
+  /** The content of its result block in the Messages format, if that format has one for it. */
+  block?: JsonObject
 }
 
 /**

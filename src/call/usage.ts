@@ -46,6 +46,15 @@ export const zeroUsage: Usage = {
   reportedCost: null,
 }
 
+export function addUsage(a: Usage, b: Usage): Usage {
+  const { reportedCost, ...counts } = a
+  const sum: Usage = { ...zeroUsage }
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] = a[name] + b[name]
+  sum.reportedCost =
+    reportedCost === null && b.reportedCost === null ? null : (reportedCost ?? 0) + (b.reportedCost ?? 0)
+  return sum
+}
+
 export function countPromptTokens(usage: Usage): number {
   return (
     usage.input +

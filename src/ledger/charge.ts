@@ -1,8 +1,8 @@
 import type { BilledUnits } from '../call/units.ts'
-import { countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../call/usage.ts'
+import { addUsage, countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../call/usage.ts'
 import type { EndpointPricing } from '../catalogue/price.ts'
 import type { ChargeFlag, UsageSource } from '../db/generation-table.ts'
-import { type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
+import { addCosts, type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
 import { nanosFromUsd } from './money.ts'
 
 /** What is known of a reply once it has ended, however it ended. */
@@ -59,6 +59,25 @@ export const zeroCharge: Charge = {
   byok: 0n,
   upstream: 0n,
   flag: null,
+}
+
+/** The charge of two replies, such as two turns of one request. */
+export function addCharges(a: Charge, b: Charge): Charge {
+  return {
+    usage: addUsage(a.usage, b.usage),
+    units: [...a.units, ...b.units],
+    source: addSources(a.source, b.source),
+    listPrice: addCosts(a.listPrice, b.listPrice),
+    cost: a.cost + b.cost,
+    byok: a.byok + b.byok,
+    upstream: a.upstream + b.upstream,
+    flag: a.flag ?? b.flag,
+  }
+}
+
+function addSources(a: UsageSource, b: UsageSource): UsageSource {
+  if (a === 'none') return b
+  return b === 'none' ? a : a === b ? a : 'estimated'
 }
 
 /** The settlement table of docs/billing.md. */

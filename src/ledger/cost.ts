@@ -13,6 +13,14 @@ export interface Cost {
 
 export const zeroCost: Cost = { total: 0n, prompt: 0n, completion: 0n }
 
+export function addCosts(a: Cost, b: Cost): Cost {
+  return {
+    total: a.total + b.total,
+    prompt: a.prompt + b.prompt,
+    completion: a.completion + b.completion,
+  }
+}
+
 /** What a request used besides the tokens that usage reports. */
 export interface UsedUnits {
   /** The images of the prompt. */

@@ -172,6 +172,8 @@ class ChatWriter implements ReplyWriter {
       }
       case 'audio':
         return { audio: encodeAudio(content) }
+      case 'server-tool':
+        return null
       case 'opaque':
         return this.#hidesReasoning ? null : encodeOpaqueStart(content)
     }

@@ -222,6 +222,8 @@ function isMatch(sent: Part, { part: received, isMatched }: MessagePart): boolea
         received.format === sent.format &&
         isSigned(received) === isSigned(sent)
       )
+    case 'server-tool':
+      return false
     case 'opaque':
       return received.kind === 'opaque' && isSameJson(received, sent)
   }

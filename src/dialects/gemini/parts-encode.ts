@@ -110,6 +110,8 @@ function encodePart(part: Exclude<Part, ReasoningPart>, context: EncodeContext):
       return [encodeToolCall(part)]
     case 'tool-result':
       return encodeToolResult(part, context)
+    case 'server-tool':
+      return []
     case 'opaque':
       if (part.dialect === 'gemini') return [part.value]
       losses.add(`block:${typeof part.value.type === 'string' ? part.value.type : part.dialect}`)

@@ -49,6 +49,8 @@ export function createPartWriter(
         : createReasoningWriter(content, frames)
     case 'tool-call':
       return createToolCallWriter(content, frames)
+    case 'server-tool':
+      return null
     case 'image':
     case 'opaque': {
       const block = encodeBlock(content, hidesReasoning)
@@ -195,6 +197,8 @@ export function encodeBlock(part: OutputPart, hidesReasoning: boolean): JsonObje
       }
     case 'image':
       return encodeImageBlock(part)
+    case 'server-tool':
+      return null
     case 'opaque':
       return part.dialect === 'messages' ? part.value : null
   }

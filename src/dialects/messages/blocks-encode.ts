@@ -47,6 +47,7 @@ const encoders: PartEncoders = {
   file: encodeFile,
   audio: encodeAudio,
   video: (_part, { losses }) => losses.add('video'),
+  'server-tool': () => undefined,
   opaque: encodeOpaque,
 }
 

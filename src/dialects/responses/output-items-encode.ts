@@ -44,6 +44,8 @@ export function encodeOutputItem(
       return encodeReasoningItem(part, index, status, context)
     case 'image':
       return encodeImageItem(part, index, status, context)
+    case 'server-tool':
+      return withId(part.item, index, context)
     case 'opaque':
       return part.dialect === 'responses' ? withId(part.value, index, context) : null
   }

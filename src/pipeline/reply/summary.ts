@@ -1,5 +1,5 @@
 import type { ReplyEvent } from '../../call/event.ts'
-import type { ReplySummary } from '../../dialects/dialect.ts'
+import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
 import { addReplyLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
 import { recordToolCall } from './tool-calls.ts'
 
@@ -33,9 +33,18 @@ export function recordEvent(summary: ReplySummary, event: ReplyEvent, limits: Re
     case 'reply-error':
       summary.failure ??= event.failure
       break
+    case 'turn-end':
+      startTurn(summary)
+      break
     case 'part-end':
       break
   }
+}
+
+/** The finished turn is on the bill; what follows is charged for separately. */
+function startTurn(summary: ReplySummary): void {
+  const { usage, finishReasons, characters, units, isComplete } = newReplySummary()
+  Object.assign(summary, { usage, finishReasons, characters, units, isComplete })
 }
 
 function recordProgress(summary: ReplySummary): void {

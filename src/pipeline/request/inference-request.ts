@@ -15,6 +15,7 @@ import type { Caller } from './authenticate.ts'
 import type { ClientFormat } from './client-format.ts'
 import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
 import type { RequestOptions } from './options.ts'
+import type { RequestWork } from './work.ts'
 
 /** A request whose body has been validated against the schema of its format, but not parsed yet. */
 export interface IncomingRequest {
@@ -90,6 +91,8 @@ export interface ModelRequest {
   replyHeaders: Readonly<Record<string, string>>
   /** What the guardrails found so far; null if they have nothing to look for. */
   hits: GuardrailHit[] | null
+  /** Its plugins and server tools; null if it has none. */
+  work: RequestWork | null
   /** Adds what is found only in a reply that has ended. */
   completeHits?: () => Promise<void>
 }

@@ -68,5 +68,6 @@ export function describeRequest(
     spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
     onSettled: [],
     replyHeaders: {},
+    work: null,
   }
 }

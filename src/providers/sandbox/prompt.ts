@@ -92,6 +92,7 @@ function describePart(part: InputPart | OutputPart, names: ReadonlyMap<string, s
       return part.text
     case 'reasoning':
     case 'tool-call':
+    case 'server-tool':
       return ''
   }
 }

@@ -112,6 +112,8 @@ function measurePart(part: InputPart | OutputPart): { bucket: InputBucket; token
         bucket: 'input',
         tokens: part.content.reduce((sum, inner) => sum + measurePart(inner).tokens, 0),
       }
+    case 'server-tool':
+      return { bucket: 'input', tokens: 0 }
     case 'opaque':
       return { bucket: 'input', tokens: countTextTokens(JSON.stringify(part.value)) }
     case 'image':

@@ -1,0 +1,28 @@
+import type { z } from 'zod'
+import type { Gateway } from '../app/gateway.ts'
+import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { RoutingPlan } from '../pipeline/routing/plan.ts'
+import type { AskModelFn } from '../tools/tool.ts'
+
+/** A feature of the gateway that changes a request or its reply; `plugins` of the body switches it on. */
+export interface Plugin<Settings = unknown> {
+  id: string
+  settings: z.ZodType<Settings>
+  /** Before routing: another request, with other models, another prompt, or stages for the reply. */
+  prepare?(context: PluginContext, settings: Settings): InferenceRequest | Promise<InferenceRequest>
+  /** After admission, so that what it costs can be held: another prompt. The guardrails filter what it adds. */
+  augment?(context: AugmentContext, settings: Settings): Promise<InferenceRequest>
+}
+
+export interface PluginContext {
+  gateway: Gateway
+  request: InferenceRequest
+  askModel: AskModelFn
+}
+
+export interface AugmentContext extends PluginContext {
+  plan: RoutingPlan
+  signal: AbortSignal
+  /** Holds the most that a paid step may cost, before it is made; throws the error of the limit it exceeds. */
+  reserve(nanos: bigint): Promise<void>
+}

@@ -1,0 +1,130 @@
+import type { z } from 'zod'
+import type { KeyContext } from '../app/account-cache.ts'
+import type { Gateway } from '../app/gateway.ts'
+import type { FunctionTool, ModelCall } from '../call/call.ts'
+import type {
+  Citation,
+  FilePart,
+  ImagePart,
+  OutputPart,
+  ServerToolPart,
+  TextPart,
+  ToolCallPart,
+} from '../call/part.ts'
+import type { Usage } from '../call/usage.ts'
+import type { DataRegion } from '../catalogue/vocabulary.ts'
+import type { JsonObject } from '../lib/json-values.ts'
+import type { Caller } from '../pipeline/request/authenticate.ts'
+
+/** A tool that the gateway runs for the model. */
+export interface ServerTool<Parameters = unknown> {
+  /** Its type in `tools` is `service:` and this name. */
+  name: string
+  /** Requests in other formats that name it are rejected. */
+  formats: readonly ToolFormat[]
+  parameters: z.ZodType<Parameters>
+  /** Prepares an entry of `tools`. Errors are 400 and name the field. */
+  create(parameters: Parameters, setup: ToolSetup): ToolInstance | Promise<ToolInstance>
+}
+
+export type ToolFormat = 'chat' | 'messages' | 'responses'
+
+/** The request that a tool is used in. */
+export interface ToolRequest {
+  gateway: Gateway
+  /** The id of the generation. */
+  id: string
+  caller: Caller
+  region: DataRegion
+  keyContext: KeyContext
+  sessionId: string | null
+  format: ToolFormat
+  /** As the client sent it: its own tools, its messages. */
+  call: ModelCall
+  /** The slug of the model that calls the tool. */
+  model: string
+}
+
+export interface ToolSetup extends ToolRequest {
+  /** The entry in `tools`, such as `tools[2]`, for errors. */
+  at: string
+  /** The entry as the client sent it. */
+  entry: JsonObject
+}
+
+/** An entry of `tools`, ready to run. */
+export interface ToolInstance {
+  /** What the model is offered. */
+  functions: FunctionTool[]
+  /** The running call, as the client sees it. */
+  describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress'>
+  /** Absent if the client runs it: then the call is handed over as `toClientCall` returns it. */
+  run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
+  toClientCall?(call: ToolCallPart): OutputPart
+}
+
+/** What a running call may use. */
+export interface ToolRun extends ToolRequest {
+  /** The arguments, parsed; `{}` if they are not an object. */
+  input: JsonObject
+  /** Aborted when the request ends. */
+  signal: AbortSignal
+  /** Messages of the conversation so far, for tools that forward them. */
+  conversation: ModelCall['messages']
+  /** Holds the most that a paid call may cost, before it is made; throws the error of the limit it exceeds. */
+  reserve(nanos: bigint): Promise<void>
+  /** Asks a model: a request of the same key, with a record and a charge of its own. */
+  askModel: AskModelFn
+  /** Progress for the client, in the form of the events of the Responses format, without `response.`. */
+  progress(event: JsonObject): void
+}
+
+export interface ToolOutcome {
+  /** For the model. The guardrails filter it. */
+  content: (TextPart | ImagePart | FilePart)[]
+  isError?: boolean
+  /** For the client: the fields of its item in the Responses format that are known now. */
+  item: JsonObject
+  /** For the client: the content of the result block of the Messages format, if it has one of its own. */
+  block?: JsonObject
+  /** Sources, which the reply cites. */
+  citations?: Citation[]
+  /** Parts that the client receives as they are, such as a generated image. */
+  parts?: OutputPart[]
+  fees?: ToolFee[]
+}
+
+/** A fixed price besides tokens, such as that of a search. */
+export interface ToolFee {
+  /** What is paid for: `exa`, `container`. */
+  name: string
+  quantity: number
+  nanos: bigint
+}
+
+export type AskModelFn = (question: ModelQuestion) => Promise<ModelAnswer>
+
+/** A request to a model on behalf of another request. */
+export interface ModelQuestion {
+  model: string
+  call: ModelCall
+  /** Entries of `tools` that the gateway runs in it. */
+  tools?: JsonObject[]
+  maxToolCalls?: number
+  /** Names it in the bill of the other request, such as `advisor`. */
+  purpose: string
+  signal: AbortSignal
+  onText?: (delta: string) => void
+  onReasoning?: (delta: string) => void
+}
+
+export interface ModelAnswer {
+  /** The id of its generation. */
+  id: string
+  model: string
+  provider: string
+  parts: OutputPart[]
+  finishReason: string | null
+  usage: Usage
+  costNanos: bigint
+}
