@@ -47,12 +47,21 @@ export const zeroUsage: Usage = {
 }
 
 export function addUsage(a: Usage, b: Usage): Usage {
+  return combineUsage(a, b, 1)
+}
+
+/** Of a sum, what is left without one of its parts. */
+export function subtractUsage(sum: Usage, part: Usage): Usage {
+  return combineUsage(sum, part, -1)
+}
+
+function combineUsage(a: Usage, b: Usage, sign: 1 | -1): Usage {
   const { reportedCost, ...counts } = a
-  const sum: Usage = { ...zeroUsage }
-  for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] = a[name] + b[name]
-  sum.reportedCost =
-    reportedCost === null && b.reportedCost === null ? null : (reportedCost ?? 0) + (b.reportedCost ?? 0)
-  return sum
+  const combined: Usage = { ...zeroUsage }
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) combined[name] = a[name] + sign * b[name]
+  const isReported = reportedCost !== null || b.reportedCost !== null
+  combined.reportedCost = isReported ? (reportedCost ?? 0) + sign * (b.reportedCost ?? 0) : null
+  return combined
 }
 
 export function countPromptTokens(usage: Usage): number {
@@ -102,4 +111,6 @@ export interface UsageCost {
   upstream: number
   upstreamPrompt: number
   upstreamCompletion: number
+  /** What tools and plugins cost, besides tokens. */
+  serverTools?: number
 }

@@ -45,6 +45,7 @@ export interface Schema {
   corrections: CorrectionTable
   generation_contents: GenerationContentTable
   generation_feedback: GenerationFeedbackTable
+  generation_lines: GenerationLineTable
   usage_segments: UsageSegmentTable
   usage_columns: UsageColumnTable
   unrolled_generations: UnrolledGenerationTable
@@ -371,6 +372,24 @@ export interface GuardrailHitTable {
   kinds: string
   layers: string
   created_at: string
+}
+
+/** A line of the bill of a request with plugins or server tools. */
+export interface GenerationLineTable {
+  generation_id: string
+  position: number
+  kind: 'turn' | 'tool' | 'plugin' | 'request'
+  /** The model, the tool or the plugin. */
+  name: string
+  /** The provider or engine that was paid. */
+  provider: string | null
+  quantity: number
+  tokens_prompt: number | null
+  tokens_completion: number | null
+  cost_nanos: bigint
+  duration_ms: number
+  /** A request with a record of its own, which is charged there. */
+  nested_id: string | null
 }
 
 /** A phrase that is no injection, for all keys of the organization. */

@@ -1,5 +1,6 @@
 import type { Usage } from '../call/usage.ts'
 import { addCharges, type Charge, zeroCharge } from './charge.ts'
+import type { Amounts } from './ledger-state.ts'
 
 /** A line of the bill of a request. */
 export interface BillLine {
@@ -14,14 +15,12 @@ export interface BillLine {
   cost: bigint
   durationMs: number
   /** The request with a record of its own. */
-  generationId: string | null
+  nestedId: string | null
 }
 
 /** What a request costs besides the reply in progress: finished turns, tools, plugins and nested requests. */
 export class Bill {
   readonly lines: BillLine[] = []
-  /** The holds that were added to that of the request, by id. */
-  readonly extensions: string[] = []
   #charge: Charge = zeroCharge
   #fees = 0n
   #nested = 0n
@@ -39,20 +38,76 @@ export class Bill {
     return this.#nested
   }
 
-  addTurn(line: Omit<BillLine, 'kind' | 'cost' | 'usage' | 'generationId'>, charge: Charge): void {
+  addTurn(line: Omit<BillLine, 'kind' | 'cost' | 'usage' | 'nestedId'>, charge: Charge): void {
     this.#charge = addCharges(this.#charge, charge)
-    this.lines.push({ ...line, kind: 'turn', usage: charge.usage, cost: charge.cost, generationId: null })
+    this.lines.push({ ...line, kind: 'turn', usage: charge.usage, cost: charge.cost, nestedId: null })
   }
 
   /** A fixed price. A BYOK key of the model does not pay for it. */
-  addFee(line: Omit<BillLine, 'usage' | 'generationId'>): void {
+  addFee(line: Omit<BillLine, 'usage' | 'nestedId'>): void {
     this.#charge = addCharges(this.#charge, { ...zeroCharge, cost: line.cost })
     this.#fees += line.cost
-    this.lines.push({ ...line, usage: null, generationId: null })
+    this.lines.push({ ...line, usage: null, nestedId: null })
   }
 
   addNested(line: Omit<BillLine, 'kind'>): void {
     this.#nested += line.cost
     this.lines.push({ ...line, kind: 'request' })
+  }
+
+  /** As JSON, for the checkpoint of a request. `remaining`: what is held for the reply in progress. */
+  encode({ amount, byok }: Amounts): EncodedBill {
+    return {
+      lines: this.lines.map(mapAmounts(String)),
+      charge: encodeCharge(this.#charge),
+      remaining: { amount: String(amount), byok: String(byok) },
+    }
+  }
+
+  static decode({ lines, charge }: EncodedBill): Bill {
+    const bill = new Bill()
+    bill.lines.push(...lines.map(mapAmounts(BigInt)))
+    bill.#charge = decodeCharge(charge)
+    for (const { kind, cost } of bill.lines) {
+      if (kind === 'tool' || kind === 'plugin') bill.#fees += cost
+      if (kind === 'request') bill.#nested += cost
+    }
+    return bill
+  }
+}
+
+export interface EncodedBill {
+  lines: (Omit<BillLine, 'cost'> & { cost: string })[]
+  charge: EncodedCharge
+  remaining: Record<keyof Amounts, string>
+}
+
+type Amount = 'cost' | 'byok' | 'upstream'
+type EncodedCharge = Omit<Charge, Amount | 'listPrice'> &
+  Record<Amount, string> & { listPrice: Record<keyof Charge['listPrice'], string> }
+
+function mapAmounts<From, To>(map: (amount: From) => To) {
+  return <Line extends { cost: From }>(line: Line) => ({ ...line, cost: map(line.cost) })
+}
+
+function encodeCharge(charge: Charge): EncodedCharge {
+  const { total, prompt, completion } = charge.listPrice
+  return {
+    ...charge,
+    cost: String(charge.cost),
+    byok: String(charge.byok),
+    upstream: String(charge.upstream),
+    listPrice: { total: String(total), prompt: String(prompt), completion: String(completion) },
+  }
+}
+
+function decodeCharge(charge: EncodedCharge): Charge {
+  const { total, prompt, completion } = charge.listPrice
+  return {
+    ...charge,
+    cost: BigInt(charge.cost),
+    byok: BigInt(charge.byok),
+    upstream: BigInt(charge.upstream),
+    listPrice: { total: BigInt(total), prompt: BigInt(prompt), completion: BigInt(completion) },
   }
 }

@@ -2,6 +2,7 @@ import { zeroUsage } from '../call/usage.ts'
 import type { EndpointPricing } from '../catalogue/price.ts'
 import type { ServedTier } from '../catalogue/vocabulary.ts'
 import { type DraftFormat, draftFormats, emptyGeneration } from '../db/generation-table.ts'
+import type { EncodedBill } from './bill.ts'
 import type { BillableReply } from './charge.ts'
 import type { GenerationParts } from './generation.ts'
 
@@ -25,6 +26,8 @@ export interface Checkpoint {
   firstTokenMs: number | null
   /** JSON array of the attempts that failed. */
   attempts: string
+  /** What it cost before this reply, as `encodeBill` returns it. */
+  bill?: EncodedBill
 }
 
 /** Without column names: it is written for every request, and read only after a crash. */

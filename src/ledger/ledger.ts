@@ -127,6 +127,11 @@ export class Ledger {
     this.#checkpoints.track(id, progress)
   }
 
+  /** Stores what a request has used so far; resolves when it survives the end of this process. */
+  async writeCheckpoint(id: string, checkpoint: string): Promise<void> {
+    await this.#enqueue({ op: 'note', id, checkpoint }, admitTimeoutMs)
+  }
+
   /** Waits a while for requests in progress to be settled; the rest is settled after the next start. */
   async close(): Promise<void> {
     const isBusy = () =>

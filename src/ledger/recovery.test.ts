@@ -1,7 +1,13 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
+import { emptyGeneration } from '../db/generation-table.ts'
+import { Bill } from './bill.ts'
+import { encodeDraft } from './draft.ts'
 import { jobOwner } from './engine.ts'
 import { ClusterNode } from './recovery.ts'
+import type { SettledGeneration } from './settlement.ts'
+
+const target = { model: 'm', provider: 'p', endpoint: 'e', upstream_dialect: 'chat', is_byok: 0 } as const
 
 describeOnEachDatabase('a node of a cluster', (server) => {
   let time = 0
@@ -51,6 +57,46 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     expect(await look(watching, 0)).toBe(0)
     expect(await look(watching, 300_000)).toBe(0)
     expect(await look(watching, 30_000)).toBe(0)
+  })
+
+  test('R2 an extension is released without a record; its request is settled with its bill', async () => {
+    const { db, ledger } = server().gateway
+    const key = await db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
+    const { organization_id, workspace_id, id: key_id } = key
+    const owner = { organization_id, workspace_id, key_id }
+    const draft = encodeDraft({
+      generation: { ...emptyGeneration, id: 'gen-turns', ...owner, created_at: now },
+      initialTarget: { ...target, pricing: null },
+      promptTokens: 10,
+      byokFee: 0,
+    })
+    const bill = new Bill()
+    bill.addFee({ kind: 'tool', name: 'web_search', provider: 'exa', quantity: 1, cost: 7n, durationMs: 1 })
+    const checkpoint = {
+      place: { ...target, pricing: null },
+      reply: { usage: null, complete: false, characters: 0, finished: false, failed: false },
+      tier: null,
+      firstTokenMs: null,
+      attempts: '[]',
+      bill: bill.encode({ amount: 0n, byok: 0n }),
+    }
+    const hold = { owner: 'dead', subjects: 'key:999999', expires_at: '2999-01-01', day: '2026-01-01' }
+    const amounts = { amount_nanos: 1n, byok_nanos: 0n, draft: JSON.stringify(draft) }
+    const rows = [
+      { id: 'gen-turns', ...hold, ...amounts, checkpoint: JSON.stringify(checkpoint) },
+      { id: 'gen-turns+1', ...hold, ...amounts, checkpoint: null },
+    ]
+    await db.insertInto('holds').values(rows).execute()
+    const recovered: SettledGeneration[] = []
+    await new ClusterNode(true).settleOrphans(db, ledger, now, async (settled) => {
+      recovered.push(settled)
+      return []
+    })
+    expect(recovered.map(({ draft: { id }, charge, lines }) => [id, charge.cost, lines])).toEqual([
+      ['gen-turns', 7n, bill.lines],
+    ])
+    const left = await db.selectFrom('holds').select('id').where('id', 'like', 'gen-turns%').execute()
+    expect(left).toEqual([])
   })
 
   test('R39 the hold of a job is no orphan, whichever node ended', async () => {

@@ -2,9 +2,18 @@ import type { Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
-import { type ChargeTerms, priceReply, zeroCharge } from './charge.ts'
-import { type Draft, decodeCheckpoint, decodeDraft, NewerFormatError, type UpstreamTarget } from './draft.ts'
+import { Bill, type BillLine } from './bill.ts'
+import { addCharges, type Charge, type ChargeTerms, priceReply, zeroCharge } from './charge.ts'
+import {
+  type Checkpoint,
+  type Draft,
+  decodeCheckpoint,
+  decodeDraft,
+  NewerFormatError,
+  type UpstreamTarget,
+} from './draft.ts'
 import { jobOwner, type Settlement } from './engine.ts'
+import { isExtension } from './hold-extension.ts'
 import type { Ledger } from './ledger.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from './settlement.ts'
 
@@ -145,6 +154,8 @@ async function tryRecoverSettlement(
 }
 
 function tryRecoverGeneration(hold: HoldTable): SettledGeneration | Settlement | null {
+  // Its request has a hold of its own, which is settled.
+  if (isExtension(hold.id)) return createRelease(hold.id, '')
   try {
     return recoverGeneration(hold)
   } catch (error) {
@@ -165,17 +176,17 @@ export function buildTermsOfHold(hold: HoldTable, draft: Draft, target: Upstream
   }
 }
 
-/** A request without a checkpoint is free: nothing shows that it produced output. */
 function recoverGeneration(hold: HoldTable): SettledGeneration {
   const draft = decodeDraft(hold.draft)
   const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
   const target = checkpoint?.place ?? draft.initialTarget
-  const charge = checkpoint ? priceReply(checkpoint.reply, buildTermsOfHold(hold, draft, target)) : zeroCharge
+  const { charge, lines } = recoverCharge(checkpoint, buildTermsOfHold(hold, draft, target))
   const source = charge.source === 'none' ? 'none' : 'estimated'
   return {
     draft: draft.generation,
     target,
     charge: { ...charge, source, flag: 'interrupted' },
+    lines,
     end: {
       status: 'failed',
       error_code: 'interrupted',
@@ -185,4 +196,18 @@ function recoverGeneration(hold: HoldTable): SettledGeneration {
       service_tier: checkpoint?.tier ?? null,
     },
   }
+}
+
+/** A request without a checkpoint is free: nothing shows that it produced output. */
+function recoverCharge(
+  checkpoint: Checkpoint | null,
+  terms: ChargeTerms,
+): { charge: Charge; lines: readonly BillLine[] } {
+  if (!checkpoint) return { charge: zeroCharge, lines: [] }
+  const { reply, bill: encoded } = checkpoint
+  if (!encoded) return { charge: priceReply(reply, terms), lines: [] }
+  const { amount, byok } = encoded.remaining
+  const charge = priceReply(reply, { ...terms, hold: { amount: BigInt(amount), byok: BigInt(byok) } })
+  const bill = Bill.decode(encoded)
+  return { charge: addCharges(bill.charge, charge), lines: bill.lines }
 }

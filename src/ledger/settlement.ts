@@ -1,4 +1,5 @@
 import type { Statement } from '../db/batch.ts'
+import type { BillLine } from './bill.ts'
 import type { Charge } from './charge.ts'
 import type { Settlement } from './engine.ts'
 import { encodeGeneration, type GenerationParts, toUsageColumns } from './generation.ts'
@@ -6,6 +7,8 @@ import { encodeGeneration, type GenerationParts, toUsageColumns } from './genera
 /** What a generation is recorded from. */
 export interface SettledGeneration extends Omit<GenerationParts, 'usage'> {
   charge: Charge
+  /** Its bill, where only the record of a lost request knows it. */
+  lines?: readonly BillLine[]
 }
 
 interface SettledRequest extends SettledGeneration {

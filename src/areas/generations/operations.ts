@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findParentId, listLines } from '../../account/bill-lines.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { listHitsOf } from '../../account/guardrail-hits.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
@@ -44,11 +45,13 @@ const getGeneration = defineOperation({
   handle: async ({ gateway, caller, query }) => {
     const row = await findGeneration(gateway.db, ownerOf(caller), query.id)
     if (!row) throw generationNotFoundError()
-    const [appId, hits] = await Promise.all([
+    const [appId, hits, lines, parentId] = await Promise.all([
       findAppId(gateway.db, row.organization_id, row.app_url),
       listHitsOf(gateway.db, row.organization_id, row.id),
+      listLines(gateway.db, row.id),
+      findParentId(gateway.db, row.id),
     ])
-    return { data: toGenerationRecord(gateway.catalogue, row, { appId, hits }) }
+    return { data: toGenerationRecord(gateway.catalogue, row, { appId, hits, lines, parentId }) }
   },
 })
 

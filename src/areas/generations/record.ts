@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { z } from 'zod'
+import { type LineRow, lineRecord, toLineRecord } from '../../account/bill-lines.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../account/guardrail-hits.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
@@ -79,6 +80,10 @@ const detailsRecord = z
       .describe('What was billed by another unit than the token: images, seconds, characters, searches.'),
     dropped: z.array(z.string()).describe("Fields of the request that the provider's format cannot carry."),
     guardrail_hits: z.array(hitRecord).describe('What the guardrails found, without the text they found.'),
+    lines: z
+      .array(lineRecord)
+      .describe('The bill of a request with plugins or server tools; their sum is `total_cost`.'),
+    parent_id: text.describe('The generation on whose behalf this request was made.'),
   })
   .meta({ id: 'GenerationDetails' })
   .describe('An extension: details that only this server reports.')
@@ -105,7 +110,7 @@ export const generationRecord = z
     num_search_results: count,
     num_fetches: count,
     web_search_engine: text,
-    usage: usd.describe('The amount charged, in USD.'),
+    usage: usd.describe('The amount charged, in USD, including requests made on its behalf.'),
     total_cost: usd.describe('The same as `usage`.'),
     upstream_inference_cost: usd
       .nullable()
@@ -141,12 +146,20 @@ export const generationRecord = z
 
 type GenerationRecord = z.input<typeof generationRecord>
 
+/** What is stored of a generation in other tables. */
+export interface RelatedRecords {
+  appId: number | null
+  hits: readonly HitRow[]
+  lines: readonly LineRow[]
+  parentId: string | null
+}
+
 export function toGenerationRecord(
   catalogue: Catalogue,
   row: GenerationRow,
-  { appId, hits }: { appId: number | null; hits: readonly HitRow[] },
+  { appId, hits, lines, parentId }: RelatedRecords,
 ): GenerationRecord {
-  const cost = usdFromNanos(row.cost_nanos)
+  const cost = usdFromNanos(row.cost_nanos + sumNested(lines))
   return {
     id: row.id,
     request_id: row.request_id,
@@ -181,8 +194,16 @@ export function toGenerationRecord(
     http_referer: row.app_url,
     origin: originOf(row.app_url) ?? '',
     user_agent: row.user_agent,
-    headgate: toDetails(row, hits),
+    headgate: {
+      ...toDetails(row, hits),
+      lines: lines.map(toLineRecord),
+      parent_id: parentId,
+    },
   }
+}
+
+function sumNested(lines: readonly LineRow[]): bigint {
+  return lines.reduce((sum, { kind, cost_nanos }) => (kind === 'request' ? sum + cost_nanos : sum), 0n)
 }
 
 /** Null for text that is not a URL, or a URL without an origin. */
@@ -266,7 +287,10 @@ function computeCacheDiscount({ bySlug }: Catalogue, row: GenerationRow): number
   return usdFromNanos(cost(uncached).prompt - cost(usage).prompt)
 }
 
-function toDetails(row: GenerationRow, hits: readonly HitRow[]): z.input<typeof detailsRecord> {
+function toDetails(
+  row: GenerationRow,
+  hits: readonly HitRow[],
+): Omit<z.input<typeof detailsRecord>, 'lines' | 'parent_id'> {
   return {
     status: row.status,
     error_code: row.error_code,

@@ -16,9 +16,9 @@ import {
   buildHoldRequest,
   enforceRateLimit,
   estimateHold,
-  limitError,
   worstCaseAt,
 } from '../../pipeline/settlement/admit.ts'
+import { limitError } from '../../pipeline/settlement/limit-error.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import { explainDecision } from '../../routing/explain.ts'
 import { describeModeration, describeRules, type GuardrailRule } from './guardrails.ts'

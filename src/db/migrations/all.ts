@@ -22,6 +22,7 @@ import { videoJobs } from './019-video-jobs.ts'
 import { outbox } from './020-outbox.ts'
 import { contentFilters } from './021-content-filters.ts'
 import { guardrailAdmin } from './022-guardrail-admin.ts'
+import { generationLines } from './026-generation-lines.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -47,4 +48,5 @@ export const migrations: Record<string, Migration> = {
   '021-content-filters': contentFilters,
   '020-outbox': outbox,
   '022-guardrail-admin': guardrailAdmin,
+  '026-generation-lines': generationLines,
 }

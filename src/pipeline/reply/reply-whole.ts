@@ -63,7 +63,7 @@ function encodeBody(
   { translation, context, reply, candidate }: AcceptedAttempt<WholeReply>,
   charge: Charge,
 ) {
-  const cost = buildCost(charge, candidate)
+  const cost = buildCost(charge, candidate, request.work?.bill)
   const { dialect, isPassThrough } = translation
   if (isPassThrough && reply.body)
     return dialect.passthrough.passReply(reply.body, context, cost, charge.usage)

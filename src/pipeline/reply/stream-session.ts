@@ -149,7 +149,7 @@ export class StreamSession {
       const { summary } = attempt.reply.stream
       if (summary.characters === recordedCharacters) return null
       recordedCharacters = summary.characters
-      return buildCheckpoint(this.#gateway, this.#trace, attempt)
+      return buildCheckpoint(this.#gateway, this.#request, this.#admission, this.#trace, summary)
     })
   }
 
@@ -161,7 +161,7 @@ export class StreamSession {
     if (endedWithError(stream.summary))
       throw unexpectedReplyError('The provider ended its reply with an error.')
     const charge = this.#computeCharge()
-    const end = await stream.end(charge.usage, buildCost(charge, this.#attempt?.candidate))
+    const end = await stream.end(charge.usage, this.#buildCost(charge))
     const text = this.#lossComment(stream) + end
     // From here on a disconnect changes nothing: the reply is complete.
     this.#ended = true
@@ -215,7 +215,7 @@ export class StreamSession {
 
   /** The tokens of an interrupted reply are free, because the client was sent an error. */
   #computeCharge(isInterrupted = false): Charge {
-    if (!this.#attempt) return zeroCharge
+    if (!this.#attempt) return this.#request.work?.bill.charge ?? zeroCharge
     const { candidate, reply } = this.#attempt
     return computeCharge(
       this.#gateway,
@@ -225,6 +225,10 @@ export class StreamSession {
       reply.stream.summary,
       isInterrupted,
     )
+  }
+
+  #buildCost(charge: Charge) {
+    return buildCost(charge, this.#attempt?.candidate, this.#request.work?.bill)
   }
 
   #buildOutcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {

@@ -1,3 +1,4 @@
+import { buildLineStatement } from '../../account/bill-lines.ts'
 import { loadExportSettings } from '../../account/destinations.ts'
 import { findKeyById } from '../../account/keys.ts'
 import { buildOutboxStatements, selectTargets } from '../../account/outbox.ts'
@@ -6,6 +7,7 @@ import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
 import type { EventInput, EventOutput } from '../../destinations/event.ts'
 import type { ReplySummary } from '../../dialects/dialect.ts'
+import type { BillLine } from '../../ledger/bill.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
@@ -28,6 +30,8 @@ export interface RecordSource extends ContentSource {
   summary: Pick<ReplySummary, 'toolCalls'> | null
   /** What served it; null for a cached reply. */
   candidate: Candidate | null
+  /** Its bill, if it used more than one reply of its model. */
+  lines?: readonly BillLine[]
 }
 
 /** Everything that is committed with the charge of a request besides its generation. Never throws. */
@@ -38,6 +42,7 @@ export function buildRecordStatements(
   source: RecordSource,
 ): Statement[] {
   return [
+    ...(source.lines?.length ? [buildLineStatement(gateway.db, request.id, source.lines)] : []),
     ...buildContentStatements(gateway, request, source),
     ...buildHitStatements(gateway, request, source.candidate),
     ...buildExportStatements(gateway, request, settled, source),
@@ -109,6 +114,17 @@ export interface DetachedSource {
 
 /** As `buildRecordStatements`, for a job, and for a request whose process has ended. Throws if a query fails. */
 export async function buildDetachedStatements(
+  gateway: Gateway,
+  settled: SettledGeneration,
+  { input, errorMessage }: DetachedSource,
+): Promise<Statement[]> {
+  const { db } = gateway
+  const { draft, lines } = settled
+  const statements = lines?.length ? [buildLineStatement(db, draft.id, lines)] : []
+  return [...statements, ...(await buildDetachedExport(gateway, settled, { input, errorMessage }))]
+}
+
+async function buildDetachedExport(
   gateway: Gateway,
   settled: SettledGeneration,
   { input, errorMessage }: DetachedSource,

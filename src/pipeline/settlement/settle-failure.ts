@@ -20,7 +20,8 @@ export async function settleFailure(
   const status = isGone ? 'cancelled' : 'failed'
   explainError(request, trace.plan, trace, clientError)
   // A failed settlement is logged; the client is sent the first error.
-  await settle({ status, charge: zeroCharge, summary: null, error: clientError, firstTokenMs: null }).catch(
+  const charge = request.work?.bill.charge ?? zeroCharge
+  await settle({ status, charge, summary: null, error: clientError, firstTokenMs: null }).catch(
     () => undefined,
   )
   clientError.headers['x-generation-id'] = request.id

@@ -1,12 +1,13 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { withSpan } from '../../app/tracing/span-recorder.ts'
-import type { UsageCost } from '../../call/usage.ts'
+import { subtractUsage, type UsageCost } from '../../call/usage.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
-import type { ReplySummary } from '../../dialects/dialect.ts'
+import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { type BillableReply, type Charge, minAmount, priceReply } from '../../ledger/charge.ts'
+import type { Bill, BillLine } from '../../ledger/bill.ts'
+import { addCharges, type BillableReply, type Charge, minAmount, priceReply } from '../../ledger/charge.ts'
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
@@ -14,23 +15,37 @@ import { buildSettlement, createRelease, type SettledGeneration } from '../../le
 import type { Candidate } from '../../routing/candidate.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
-import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
+import { releaseExtensions, remainingHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
 import { recordReply } from './reply-span.ts'
-import type { AcceptedAttempt, Outcome, RequestTrace } from './trace.ts'
+import type { Outcome, RequestTrace } from './trace.ts'
 
-/** The usage and cost of a reply, computed before its end is sent to the client. */
+/** The usage and cost of a request, computed before the end of its reply is sent to the client. */
 export function computeCharge(
   gateway: Gateway,
   request: ModelRequest,
-  { hold, draft }: Admission,
+  admission: Admission,
   candidate: Candidate,
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
+  const charge = computeTurnCharge(gateway, request, admission, candidate, summary, isInterrupted)
+  return request.work ? addCharges(request.work.bill.charge, charge) : charge
+}
+
+/** The usage and cost of the reply in progress, without what is on the bill already. */
+export function computeTurnCharge(
+  gateway: Gateway,
+  request: ModelRequest,
+  admission: Admission,
+  candidate: Candidate,
+  summary: ReplySummary,
+  isInterrupted = false,
+): Charge {
+  const { draft } = admission
   const endpoint = resolveServingEndpoint(candidate, summary)
   const reply = buildBillableReply(summary, isInterrupted)
   // The cost reported by the provider is more exact than the price for unknown models.
@@ -40,7 +55,7 @@ export function computeCharge(
     at: request.at,
     isByok: candidate.byokKey !== null,
     byokFee: draft.byokFee,
-    hold,
+    hold: remainingHold(request, admission),
     promptEstimate: () => draft.promptTokens,
     inputImages: draft.generation.input_images,
   })
@@ -75,29 +90,37 @@ export function endedWithError(summary: ReplySummary): boolean {
   return summary.finishReasons.some((finish) => finish?.reason === 'error')
 }
 
-export function buildCost({ cost, listPrice, byok }: Charge, candidate: Candidate | undefined): UsageCost {
+export function buildCost(
+  { cost, listPrice, byok }: Charge,
+  candidate: Candidate | undefined,
+  bill: Bill | null = null,
+): UsageCost {
   const isByok = candidate?.byokKey != null
-  const total = isByok ? byok : cost
+  const fees = bill?.fees ?? 0n
+  const total = isByok ? byok : cost - fees
   // A charge may be capped at its hold; then its parts must not exceed it.
   const isCapped = total < listPrice.total
   const prompt = isCapped ? minAmount(listPrice.prompt, total) : listPrice.prompt
   const completion = isCapped ? minAmount(listPrice.completion, total - prompt) : listPrice.completion
   return {
-    total: usdFromNanos(cost),
+    total: usdFromNanos(cost + (bill?.nested ?? 0n)),
     isByok,
+    ...(bill && { serverTools: usdFromNanos(fees) }),
     upstream: usdFromNanos(total),
     upstreamPrompt: usdFromNanos(prompt),
     upstreamCompletion: usdFromNanos(completion),
   }
 }
 
-/** The progress of a reply, from which it is settled if this process crashes. */
+/** The progress of a request, from which it is settled if this process crashes; null if it was sent to no provider. */
 export function buildCheckpoint(
   gateway: Gateway,
-  { attempts, firstTokenMs }: RequestTrace,
-  { candidate, translation, reply }: AcceptedAttempt<OpenedStream>,
-): string {
-  const { summary } = reply.stream
+  request: ModelRequest,
+  admission: Admission,
+  { attempts, firstTokenMs, candidate, translation }: RequestTrace,
+  summary: ReplySummary,
+): string | null {
+  if (!candidate || !translation) return null
   const checkpoint: Checkpoint = {
     place: {
       ...buildUpstreamTarget(gateway, candidate, translation.dialect.name),
@@ -107,8 +130,20 @@ export function buildCheckpoint(
     tier: tierOf(candidate, summary),
     firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
     attempts: encodeAttempts(attempts),
+    ...(request.work && { bill: request.work.bill.encode(remainingHold(request, admission)) }),
   }
   return JSON.stringify(checkpoint)
+}
+
+/** Stores what the turns of a request have cost so far, before the next one. */
+export async function writeTurnCheckpoint(
+  gateway: Gateway,
+  request: ModelRequest,
+  admission: Admission,
+  trace: RequestTrace,
+): Promise<void> {
+  const checkpoint = buildCheckpoint(gateway, request, admission, trace, newReplySummary())
+  if (checkpoint !== null) await gateway.ledger.writeCheckpoint(request.id, checkpoint)
 }
 
 /** Settles a request. The first call counts; later ones await it and change nothing. */
@@ -123,14 +158,16 @@ export function settleOnce(
   let settling: Promise<void> | undefined
   return (outcome, extraStatements = []) => {
     const startSettling = async () => {
+      admission.isSettled = true
       recordOutcome(gateway, request, trace, outcome)
       recordReply(request, trace, outcome)
       if (request.completeHits) await completeHits(gateway, request)
-      await settle(
-        gateway,
-        createSettlement(gateway, request, admission, trace, outcome, extraStatements),
-        request,
-      )
+      const settlement = createSettlement(gateway, request, admission, trace, outcome, extraStatements)
+      try {
+        await settle(gateway, settlement, request)
+      } finally {
+        if (admission.extensions.length > 0) await releaseExtensions(gateway, admission)
+      }
       const { candidate, translation } = trace
       const upstreamDialect = translation?.dialect.name ?? ''
       const dropped = translation?.upstreamRequest.dropped ?? []
@@ -157,7 +194,7 @@ export async function settle(
   }
 }
 
-/** A request that never reached a provider has nothing to account for: its hold is released. */
+/** A request that reached no provider and used nothing else has nothing to account for: its hold is released. */
 function createSettlement(
   gateway: Gateway,
   request: ModelRequest,
@@ -166,9 +203,10 @@ function createSettlement(
   { status, charge, summary, error, firstTokenMs }: Outcome,
   extraStatements: Statement[],
 ): Settlement {
-  const { candidate, translation, attempts, startedAt } = trace
+  const { translation, attempts, startedAt } = trace
   const { id, organization_id } = draft.generation
-  if (!candidate || !translation)
+  const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
+  if (!candidate)
     return {
       ...createRelease(id, organization_id),
       extraStatements: buildHitStatements(gateway, request, null),
@@ -176,7 +214,7 @@ function createSettlement(
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
   const settled: SettledGeneration = {
     draft: draft.generation,
-    target: buildUpstreamTarget(gateway, candidate, translation.dialect.name),
+    target: buildUpstreamTarget(gateway, candidate, translation?.dialect.name ?? ''),
     charge,
     end: {
       status,
@@ -186,12 +224,36 @@ function createSettlement(
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
       attempts: encodeAttempts(attempts),
-      dropped: encodeDropped([...translation.upstreamRequest.dropped, ...(summary?.losses ?? [])]),
+      dropped: encodeDropped([...(translation?.upstreamRequest.dropped ?? []), ...(summary?.losses ?? [])]),
       service_tier: tierOf(candidate, summary),
     },
   }
-  const records = buildRecordStatements(gateway, request, settled, { ...trace, error, summary })
+  const lines = buildLines(request, settled, trace)
+  const source = { ...trace, candidate, error, summary, lines }
+  const records = buildRecordStatements(gateway, request, settled, source)
   return buildSettlement({ ...settled, meteredIn, extraStatements: [...extraStatements, ...records] })
+}
+
+/** The reply that ended with the request is its last turn. */
+function buildLines(
+  { work }: ModelRequest,
+  { target, charge }: SettledGeneration,
+  { attemptStartedAt }: RequestTrace,
+): BillLine[] {
+  if (!work || work.bill.lines.length === 0) return []
+  const { lines, charge: earlier } = work.bill
+  if (charge === earlier) return lines
+  const last: BillLine = {
+    kind: 'turn',
+    name: target.model,
+    provider: target.provider,
+    quantity: 1,
+    usage: subtractUsage(charge.usage, earlier.usage),
+    cost: charge.cost - earlier.cost,
+    durationMs: performance.now() - attemptStartedAt,
+    nestedId: null,
+  }
+  return [...lines, last]
 }
 
 const maxNativeReasonLength = 100

@@ -1,0 +1,82 @@
+import type { Selectable } from 'kysely'
+import { z } from 'zod'
+import { countCompletionTokens, countPromptTokens } from '../call/usage.ts'
+import type { Statement } from '../db/batch.ts'
+import type { Db } from '../db/db.ts'
+import type { GenerationLineTable } from '../db/schema.ts'
+import type { BillLine } from '../ledger/bill.ts'
+import { usdFromNanos } from '../ledger/money.ts'
+
+export type LineRow = Selectable<GenerationLineTable>
+
+export const lineRecord = z
+  .strictObject({
+    kind: z
+      .enum(['turn', 'tool', 'plugin', 'request'])
+      .describe('A reply of the model, a server tool, a plugin, or a request with a generation of its own.'),
+    name: z.string().describe('The model, the tool or the plugin.'),
+    provider: z.string().nullable().describe('The provider or engine that was paid.'),
+    quantity: z.int(),
+    tokens_prompt: z.int().nullable(),
+    tokens_completion: z.int().nullable(),
+    cost: z.number().describe('In USD.'),
+    duration: z.int().describe('In milliseconds.'),
+    generation_id: z.string().nullable().describe('The generation in which a nested request is charged.'),
+  })
+  .meta({ id: 'BillLine' })
+
+export function toLineRecord(row: LineRow): z.input<typeof lineRecord> {
+  const { kind, name, provider, quantity, tokens_prompt, tokens_completion } = row
+  return {
+    ...{ kind, name, provider, quantity, tokens_prompt, tokens_completion },
+    cost: usdFromNanos(row.cost_nanos),
+    duration: row.duration_ms,
+    generation_id: row.nested_id,
+  }
+}
+
+/** Repeating the statement changes nothing. */
+export function buildLineStatement(db: Db, generationId: string, lines: readonly BillLine[]): Statement {
+  const { sql, parameters } = db
+    .insertInto('generation_lines')
+    .values(lines.map((line, position) => toRow(generationId, position, line)))
+    .onConflict((conflict) => conflict.columns(['generation_id', 'position']).doNothing())
+    .compile()
+  return { sql, values: parameters.map((value) => (typeof value === 'bigint' ? String(value) : value)) }
+}
+
+function toRow(generationId: string, position: number, line: BillLine): LineRow {
+  const { kind, name, provider, quantity, usage, cost, durationMs, nestedId } = line
+  return {
+    generation_id: generationId,
+    position,
+    kind,
+    name,
+    provider,
+    quantity,
+    tokens_prompt: usage && countPromptTokens(usage),
+    tokens_completion: usage && countCompletionTokens(usage),
+    cost_nanos: cost,
+    duration_ms: Math.round(durationMs),
+    nested_id: nestedId,
+  }
+}
+
+export function listLines(db: Db, generationId: string): Promise<LineRow[]> {
+  return db
+    .selectFrom('generation_lines')
+    .selectAll()
+    .where('generation_id', '=', generationId)
+    .orderBy('position')
+    .execute()
+}
+
+/** The generation on whose behalf a nested request was made. */
+export async function findParentId(db: Db, nestedId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('generation_lines')
+    .select('generation_id')
+    .where('nested_id', '=', nestedId)
+    .executeTakeFirst()
+  return row?.generation_id ?? null
+}
