@@ -219,6 +219,8 @@ describeOnEachDatabase(
             billed_units: [{ billable: 'output_image', unit: 'image', quantity: 2, variants: ['1024x1024'] }],
             dropped: ['top_k'],
             guardrail_hits: [],
+            lines: [],
+            parent_id: null,
           },
         })
       })
