@@ -58,6 +58,7 @@ export interface Schema {
   background_responses: BackgroundResponseTable
   video_jobs: VideoJobTable
   catalogue_edits: CatalogueEditTable
+  daily_requests: DailyRequestTable
 }
 
 export type Flag = 0 | 1
@@ -823,4 +824,14 @@ export interface CatalogueEditTable {
   /** The secrets of a provider, with the origin they were entered for. */
   sealed_secrets: string | null
   updated_at: string
+}
+
+/** Requests of an organization to operations that have a daily limit. */
+export interface DailyRequestTable {
+  organization_id: string
+  /** The limit they count in. */
+  name: string
+  /** UTC. */
+  day: string
+  requests: number
 }

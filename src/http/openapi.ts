@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { version } from '../lib/version.ts'
 import { isSchema, type Operation } from './operation.ts'
+import { describeRateLimit } from './rate-limit.ts'
 
 const statusTexts: Record<number, string> = {
   206: 'The requested part',
@@ -64,7 +65,8 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
 
 function describeOperation(operation: Operation): ZodOpenApiOperationObject {
   const aliases = operation.aliases && `Also at ${operation.aliases.map((path) => `\`${path}\``).join(', ')}.`
-  const description = [operation.description, aliases, accessTexts[operation.access]]
+  const limit = operation.rateLimit && describeRateLimit(operation.rateLimit)
+  const description = [operation.description, aliases, accessTexts[operation.access], limit]
     .filter(Boolean)
     .join('\n\n')
   return {
@@ -123,12 +125,13 @@ function errorSchemaOf({ inference, errorSchema }: Operation) {
 
 /** The statuses that follow from the parts of an operation, and those it declares. */
 function listErrorStatuses(operation: Operation): number[] {
-  const { params, query, body, rawBody, access, errors } = operation
+  const { params, query, body, rawBody, access, errors, rateLimit } = operation
   const statuses = new Set([500, ...errors])
   if (params || query || body || rawBody) statuses.add(400)
   if (body || rawBody) statuses.add(413)
   if (access !== 'public') statuses.add(401)
   if (access !== 'public' && access !== 'any') statuses.add(403)
+  if (rateLimit) statuses.add(429)
   return [...statuses].sort((a, b) => a - b)
 }
 

@@ -5,6 +5,7 @@ import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { ClientCodec } from '../dialects/dialect.ts'
 import type { Caller } from '../pipeline/request/authenticate.ts'
 import type { RequestSource } from '../pipeline/request/content.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 /**
  * Who may call: `public` needs no key, `any` accepts every valid key, `inference` and `management` one
@@ -90,6 +91,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   otherStatuses?: readonly number[]
   /** Statuses in addition to those of every operation (400, 401, 403, 500). */
   errors?: number[]
+  /** Counted once the request is valid. Operations of the same limit share it. */
+  rateLimit?: RateLimit
   handle(
     context: OperationContext<A, P, Q, B>,
   ): Promise<R extends Schema ? SchemaInput<R> | Response : Response>
@@ -120,6 +123,7 @@ export interface Operation {
   otherContentTypes?: readonly string[]
   otherStatuses?: readonly number[]
   errors: number[]
+  rateLimit?: RateLimit
   handle(context: OperationContext<Access, Schema, Schema, Schema>): Promise<unknown>
 }
 

@@ -20,6 +20,7 @@ import { validateInput } from '../lib/validate-input.ts'
 import { authenticate, type Caller, hasCredential } from '../pipeline/request/authenticate.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
+import { enforceRateLimit } from './rate-limit.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 
 /** The canonical base path first; the second is what clients of other services use. */
@@ -181,6 +182,7 @@ async function runOperation(
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
   const schema = isRawBody(httpRequest, operation) ? undefined : operation.body
   const source = schema && (await readRequestBody(gateway, httpRequest, operation, schema, deployment))
+  if (operation.rateLimit && caller) await enforceRateLimit(gateway, caller, operation.rateLimit)
   // A model may be silent for longer than the idle timeout; the pipeline has its own timeouts.
   if (operation.inference) connections.timeout(httpRequest, 0)
   const region = resolveRegion(gateway, httpRequest)

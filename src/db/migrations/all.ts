@@ -23,6 +23,7 @@ import { outbox } from './020-outbox.ts'
 import { contentFilters } from './021-content-filters.ts'
 import { guardrailAdmin } from './022-guardrail-admin.ts'
 import { generationLines } from './026-generation-lines.ts'
+import { datasets } from './024-datasets.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -49,4 +50,5 @@ export const migrations: Record<string, Migration> = {
   '020-outbox': outbox,
   '022-guardrail-admin': guardrailAdmin,
   '026-generation-lines': generationLines,
+  '024-datasets': datasets,
 }
