@@ -3,7 +3,7 @@ import { measureAccuracy } from '../src/filters/corpus/accuracy.ts'
 import { type Passage, readCorpus } from '../src/filters/corpus/corpus.ts'
 import { detectorSlugs, detectors } from '../src/filters/detectors.ts'
 import { type BuiltinRule, type CustomRule, FilterSet } from '../src/filters/filter-set.ts'
-import { median } from './load.ts'
+import { measureMillis } from './cpu-time.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
 const customCount = 50
@@ -51,22 +51,6 @@ function measureCpu(corpus: readonly Passage[], rounds: number): Record<string, 
     write(`  all built-in filters: at most ${target} ms, ${total <= target ? 'met' : 'missed'}`)
   }
   return results
-}
-
-/** The CPU time of one run, of several in a row if one is too short for the clock. */
-function measureMillis(run: () => unknown, rounds: number): number {
-  const samples: number[] = []
-  let repeats = 1
-  for (let round = 0; round < rounds; round++) {
-    const started = process.cpuUsage()
-    for (let repeat = 0; repeat < repeats; repeat++) run()
-    const { user, system } = process.cpuUsage(started)
-    const millis = (user + system) / 1000
-    samples.push(millis / repeats)
-    if (millis < 1) repeats = Math.min(1000, repeats * 2)
-  }
-  // The first rounds run before the code is compiled.
-  return median(samples.slice(Math.floor(rounds / 4)))
 }
 
 function buildText(corpus: readonly Passage[], size: number): string {

@@ -23,13 +23,14 @@ const parts: Record<string, () => Promise<void>> = {
   storage: async () => (await import('./storage.ts')).measureStorage(),
   routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
   guard: async () => (await import('./guard.ts')).measureGuard(values.quick),
+  classifier: async () => (await import('./classifier.ts')).measureClassifier(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
 }
 
 const part = parts[positionals[0] ?? '']
 if (!part) {
   process.stderr.write(
-    `Unknown benchmark "${positionals[0]}". Use inference, routing, guard, storage or records.\n`,
+    `Unknown benchmark "${positionals[0]}". Use inference, routing, guard, classifier, storage or records.\n`,
   )
   process.exit(2)
 }

@@ -1,4 +1,4 @@
-// Runs the benchmarks: inference, routing and guard, then storage and records on SQLite and a private PostgreSQL.
+// Runs the benchmarks: inference, routing, guard and classifier, then storage and records on SQLite and a private PostgreSQL.
 import { spawn } from 'node:child_process'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -6,7 +6,7 @@ import { startPostgres } from './postgres.mjs'
 const args = process.argv.slice(2)
 const options = args.filter((argument) => argument.startsWith('--'))
 const named = args.filter((argument) => !argument.startsWith('--'))
-const parts = named.length > 0 ? named : ['inference', 'routing', 'guard', 'storage', 'records']
+const parts = named.length > 0 ? named : ['inference', 'routing', 'guard', 'classifier', 'storage', 'records']
 
 ensureInstalled({ dev: true })
 let child

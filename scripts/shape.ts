@@ -14,6 +14,7 @@ const layers: Record<string, number> = {
   lib: 0,
   db: 1,
   call: 2,
+  classifier: 2,
   filters: 2,
   catalogue: 2,
   ledger: 2,

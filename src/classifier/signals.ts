@@ -1,0 +1,35 @@
+import type common from './words/common.json'
+import type english from './words/en.json'
+
+/** What words stand for, in every language. */
+export type Concept = keyof typeof english | keyof typeof common
+
+/** What the form of a prompt shows. */
+export const formSignals = [
+  'codeText',
+  'stackTrace',
+  'diffText',
+  'sqlText',
+  'jsonText',
+  'mathText',
+  'numbers',
+  'actions',
+  'questionMark',
+  'short',
+  'long',
+  'sys',
+  'toolAny',
+  'toolEdit',
+  'toolShell',
+  'toolBrowse',
+  'toolComputer',
+  'toolSupport',
+] as const
+export type FormSignal = (typeof formSignals)[number]
+
+export type Signal = Concept | FormSignal
+
+/** How strongly each signal is present, 0 to `maxStrength`. An absent one is not in the map. */
+export type SignalStrengths = Map<Signal, number>
+
+export const maxStrength = 1.5
