@@ -20,6 +20,7 @@ const layers: Record<string, number> = {
   ledger: 2,
   'sign-in': 2,
   account: 3,
+  benchmarks: 3,
   destinations: 3,
   policy: 3,
   dialects: 4,

@@ -21,6 +21,7 @@ import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
 import { operations, pages } from './areas/all.ts'
+import { Benchmarks } from './benchmarks/benchmarks.ts'
 import { readOverrides } from './catalogue/store.ts'
 import { type Config, ConfigError } from './config.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './db/db.ts'
@@ -109,6 +110,7 @@ export async function openGateway(
     timeSlicer: new TimeSlicer(),
     rateLimiter: new MinuteRateLimiter(),
     routing: new Routing(),
+    benchmarks: await Benchmarks.open(db),
     origins: new OriginReachability(),
     requestSigner: new RequestSigner(clock),
     drainLimiter: new ConcurrencyLimiter(maxDrains),

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ResponseQuota } from '../account/response-quota.ts'
+import type { Benchmarks } from '../benchmarks/benchmarks.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CatalogueOverrides } from '../catalogue/overrides.ts'
 import type { Config } from '../config.ts'
@@ -56,6 +57,8 @@ export interface Gateway {
   readonly timeSlicer: TimeSlicer
   readonly rateLimiter: MinuteRateLimiter
   readonly routing: Routing
+  /** Scores of models, imported or measured. */
+  readonly benchmarks: Benchmarks
   readonly origins: OriginReachability
   readonly requestSigner: RequestSigner
   /** Bounds the replies that are drained after their client disconnected. */

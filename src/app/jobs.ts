@@ -27,6 +27,8 @@ const rollUpMs = 5000
 const smallRollUpMs = 15 * minuteMs
 /** A catalogue override is in effect on every node within two seconds. */
 const catalogueSyncMs = 1000
+/** Imported benchmarks are in effect on every node within about this time. */
+const benchmarkSyncMs = 2000
 /** A video job is polled within about this time after it is due. */
 const videoSyncMs = 1000
 /** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
@@ -44,6 +46,7 @@ const jobs: Job[] = [
   { name: 'deliveries', everyMs: deliverySyncMs, run: runDeliveries },
   { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues },
   { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
+  { name: 'benchmarks', everyMs: benchmarkSyncMs, run: ({ benchmarks, db }) => benchmarks.poll(db) },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },

@@ -3,7 +3,7 @@ import { invalidFieldError } from '../errors/gateway-error.ts'
 import { queryInteger } from '../lib/query-params.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import type { Model } from './model.ts'
-import { modelRecord, toModelRecord } from './model-record.ts'
+import { type ModelBenchmarks, modelRecord, toModelRecord } from './model-record.ts'
 import { outputModalities } from './vocabulary.ts'
 
 const defaultLimit = 500
@@ -37,6 +37,7 @@ export function toModelList(
   models: readonly Model[],
   page: Page,
   httpRequest: Request,
+  findBenchmarks: (model: Model) => ModelBenchmarks | undefined,
 ): z.input<typeof modelList> {
   const { offset = 0, limit = defaultLimit, after_id } = page
   const isUnpaged = page.offset === undefined && page.limit === undefined
@@ -44,7 +45,7 @@ export function toModelList(
   const end = isUnpaged ? models.length : Math.min(start + limit, models.length)
   const listed = models.slice(start, end)
   return {
-    data: listed.map((model) => toModelRecord(model)),
+    data: listed.map((model) => toModelRecord(model, null, findBenchmarks(model))),
     total_count: models.length,
     links: { next: end < models.length ? buildNextLink(httpRequest, end, limit) : null },
     object: 'list',

@@ -31,6 +31,27 @@ export const architectureFields = {
   tokenizer: z.enum(tokenizerGroups),
 }
 
+const index = z.number().nullable()
+
+const modelBenchmarks = z
+  .strictObject({
+    artificial_analysis: z
+      .strictObject({ agentic_index: index, coding_index: index, intelligence_index: index })
+      .optional(),
+    design_arena: z.array(
+      z.strictObject({
+        arena: z.string(),
+        category: z.string(),
+        elo: z.number(),
+        rank: z.int().describe('Among the models of this installation in the category'),
+        win_rate: z.number().describe('In percent'),
+      }),
+    ),
+  })
+  .meta({ id: 'ModelBenchmarks' })
+
+export type ModelBenchmarks = z.output<typeof modelBenchmarks>
+
 /** The model of the API, plus the field names that other vendors' clients read. */
 export const modelRecord = z
   .strictObject({
@@ -61,6 +82,7 @@ export const modelRecord = z
     knowledge_cutoff: z.iso.date().nullable(),
     model_hub_id: z.string().nullable(),
     reasoning: reasoning.optional(),
+    benchmarks: modelBenchmarks.optional().describe('Imported rankings; absent if there are none'),
     object: z.literal('model'),
     type: z.literal('model'),
     created_at: z.string(),
@@ -71,7 +93,11 @@ export const modelRecord = z
 
 type ModelRecord = z.input<typeof modelRecord>
 
-export function toModelRecord(model: Model, latest: ResolvedModel['latest'] = null): ModelRecord {
+export function toModelRecord(
+  model: Model,
+  latest: ResolvedModel['latest'] = null,
+  benchmarks?: ModelBenchmarks,
+): ModelRecord {
   const id = latest ?? model.id
   return {
     id,
@@ -97,6 +123,7 @@ export function toModelRecord(model: Model, latest: ResolvedModel['latest'] = nu
     knowledge_cutoff: model.knowledge_cutoff,
     model_hub_id: model.model_hub_id,
     ...(model.reasoning && { reasoning: model.reasoning }),
+    ...(benchmarks && { benchmarks }),
     ...toVendorAliases(model),
   }
 }

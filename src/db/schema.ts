@@ -59,6 +59,7 @@ export interface Schema {
   video_jobs: VideoJobTable
   catalogue_edits: CatalogueEditTable
   daily_requests: DailyRequestTable
+  benchmark_results: BenchmarkResultTable
 }
 
 export type Flag = 0 | 1
@@ -834,4 +835,31 @@ export interface DailyRequestTable {
   /** UTC. */
   day: string
   requests: number
+}
+
+/** The scores of models in benchmarks, imported or measured here. */
+export interface BenchmarkResultTable {
+  source: 'artificial-analysis' | 'design-arena' | 'service'
+  /** The name of an index, `arena/category`, or the name of a benchmark. */
+  benchmark: string
+  /** The canonical slug. */
+  model: string
+  /** The tag of the endpoint that was measured; empty: the model as it is routed by default. */
+  endpoint: string
+  /** Distinguishes configurations of the same benchmark; empty: there is only one. */
+  variant: string
+  /** Empty for a published score, which a newer one replaces. */
+  run_id: string
+  display_name: string
+  score: number
+  deviation: number | null
+  /** The average per task. */
+  cost_nanos: bigint | null
+  latency_ms: number | null
+  tasks: number | null
+  measured_at: string
+  /** JSON: what only some sources publish. */
+  details: string
+  source_url: string | null
+  imported_at: string
 }

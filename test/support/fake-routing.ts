@@ -1,5 +1,6 @@
 import type { ByokKey } from '../../src/account/byok-keys.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
+import { Benchmarks } from '../../src/benchmarks/benchmarks.ts'
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts'
 import { declaredProvider } from '../../src/catalogue/declared.ts'
 import { declaredModel, type ModelDeclaration } from '../../src/catalogue/declared-model.ts'
@@ -66,7 +67,9 @@ export function buildFakeGateway(catalogue: Catalogue, clock: Clock, random: () 
   const routing = Object.assign(new Routing(), { random })
   const log = { warn: () => undefined }
   const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
-  return { catalogue, clock, log, routing, settings, exchanges: new Set() } as unknown as FakeGateway
+  const benchmarks = new Benchmarks()
+  const gateway = { catalogue, clock, log, routing, benchmarks, settings, exchanges: new Set() }
+  return gateway as unknown as FakeGateway
 }
 
 const policy = computeEffectivePolicy({})

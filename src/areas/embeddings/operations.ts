@@ -59,7 +59,12 @@ const listEmbeddingModels = defineOperation({
   handle: async (context) => {
     const listed = await listReachableModels(context, context.query)
     const models = listed.filter((model) => model.output_modalities.includes('embeddings'))
-    return toModelList(models, context.query, context.httpRequest)
+    return toModelList(
+      models,
+      context.query,
+      context.httpRequest,
+      context.gateway.benchmarks.current.findModelBenchmarks,
+    )
   },
 })
 

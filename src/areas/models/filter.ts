@@ -58,9 +58,6 @@ type FilterRules = {
   [Name in keyof FilterValues]: (model: Model, value: FilterValues[Name], metrics: LiveMetrics) => boolean
 }
 
-/** There is no data for this filter, so it matches no model. */
-const matchesNothing = () => false
-
 /** A model with an unknown value does not match. */
 const filterRules: FilterRules = {
   // All of them: also models that list none of their own, such as those for moderation.
@@ -84,18 +81,37 @@ const filterRules: FilterRules = {
   region: (model, value) => model.endpoints.some(({ regions }) => regions.includes(dataRegion[value])),
   min_age_days: (model, value, { now }) => (computeAgeDays(model, now) ?? -1) >= value,
   max_age_days: (model, value, { now }) => (computeAgeDays(model, now) ?? Number.POSITIVE_INFINITY) <= value,
-  min_intelligence_index: matchesNothing,
-  max_intelligence_index: matchesNothing,
-  min_coding_index: matchesNothing,
-  max_coding_index: matchesNothing,
-  min_agentic_index: matchesNothing,
-  max_agentic_index: matchesNothing,
+  min_intelligence_index: hasMinIndex('intelligence_index'),
+  max_intelligence_index: hasMaxIndex('intelligence_index'),
+  min_coding_index: hasMinIndex('coding_index'),
+  max_coding_index: hasMaxIndex('coding_index'),
+  min_agentic_index: hasMinIndex('agentic_index'),
+  max_agentic_index: hasMaxIndex('agentic_index'),
   min_tool_success_rate: (model, value, metrics) => (metrics.getToolSuccess(model) ?? -1) >= value,
   max_tool_success_rate: (model, value, metrics) =>
     (metrics.getToolSuccess(model) ?? Number.POSITIVE_INFINITY) <= value,
 }
 
 const dataRegion = { eu: 'europe', us: 'us' } as const
+
+type IndexField = 'intelligence_index' | 'coding_index' | 'agentic_index'
+type IndexRule = (model: Model, value: number, metrics: LiveMetrics) => boolean
+
+function hasMinIndex(field: IndexField): IndexRule {
+  return (model, value, metrics) => (findIndex(model, field, metrics) ?? -1) >= value
+}
+
+function hasMaxIndex(field: IndexField): IndexRule {
+  return (model, value, metrics) => (findIndex(model, field, metrics) ?? Number.POSITIVE_INFINITY) <= value
+}
+
+export function findIndex(
+  model: Model,
+  field: IndexField,
+  { findBenchmarks }: LiveMetrics,
+): number | undefined {
+  return findBenchmarks(model)?.artificial_analysis?.[field] ?? undefined
+}
 
 export function matchesFilter(model: Model, filter: Filter, metrics: LiveMetrics): boolean {
   return ruleNames.every((name) => passesRule(name, model, filter[name], metrics))

@@ -1,8 +1,9 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { Model } from '../../catalogue/model.ts'
+import type { ModelBenchmarks } from '../../catalogue/model-record.ts'
 import type { EndpointHealth } from '../../routing/health.ts'
 
-/** Metrics of a model's best endpoint from this process's live traffic; undefined without traffic. */
+/** Metrics of a model's best endpoint from this process's live traffic, and its benchmarks; undefined if unknown. */
 export interface LiveMetrics {
   now: number
   /** Median tokens per second. */
@@ -11,9 +12,10 @@ export interface LiveMetrics {
   getLatency(model: Model): number | undefined
   /** Share of the replies with tool calls in which every call was valid. */
   getToolSuccess(model: Model): number | undefined
+  findBenchmarks(model: Model): ModelBenchmarks | undefined
 }
 
-export function readLiveMetrics({ routing, clock }: Gateway): LiveMetrics {
+export function readLiveMetrics({ routing, clock, benchmarks }: Gateway): LiveMetrics {
   const now = clock.now()
   const collectValues = (model: Model, value: (health: EndpointHealth) => number | null | undefined) =>
     model.endpoints.flatMap(({ id, service_tier }) => {
@@ -27,6 +29,7 @@ export function readLiveMetrics({ routing, clock }: Gateway): LiveMetrics {
       maxOrUndefined(collectValues(model, (health) => health.getStats(now).throughput?.p50)),
     getLatency: (model) =>
       minOrUndefined(collectValues(model, (health) => health.getStats(now).latency?.p50)),
+    findBenchmarks: benchmarks.current.findModelBenchmarks,
     getToolSuccess: (model) => maxOrUndefined(collectValues(model, (health) => health.getToolSuccess(now))),
   }
 }

@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { buildResult } from '../../../test/support/benchmarks.ts'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { Benchmarks } from '../../benchmarks/benchmarks.ts'
+import { saveResults } from '../../benchmarks/store.ts'
 
 const settings = `
 public_url: https://gateway.example
@@ -184,6 +187,60 @@ describeOnEachDatabase(
         ['latency-low-to-high', ['acme/cheap-1', 'acme/dear-2', 'acme/unpriced-1', 'acme/painter-1']],
       ])('sort=%s puts what is not known last', async (sort, expected) => {
         expect(await ours(`sort=${sort}`)).toEqual(expected)
+      })
+
+      describe('with benchmarks', () => {
+        const arena = { source: 'design-arena', details: { win_rate: 55 } } as const
+        beforeAll(async () => {
+          const { db, benchmarks } = server().gateway
+          await saveResults(db, [
+            buildResult({ model: 'acme/cheap-1', benchmark: 'intelligence', score: 20 }),
+            buildResult({ model: 'acme/dear-2', benchmark: 'intelligence', score: 60 }),
+            buildResult({ model: 'acme/dear-2', benchmark: 'coding', score: 50.5 }),
+            buildResult({ model: 'acme/unpriced-1', benchmark: 'agentic', score: 0 }),
+            buildResult({ ...arena, model: 'acme/unpriced-1', benchmark: 'models/website', score: 1300 }),
+            buildResult({ ...arena, model: 'acme/cheap-1', benchmark: 'models/website', score: 1200 }),
+            buildResult({ ...arena, model: 'acme/cheap-1', benchmark: 'agents/webapps', score: 1900 }),
+          ])
+          await benchmarks.poll(db)
+        })
+        afterAll(() => {
+          Object.assign(server().gateway.benchmarks, { current: new Benchmarks().current })
+        })
+
+        test.each([
+          ['min_intelligence_index=20', ['acme/cheap-1', 'acme/dear-2']],
+          ['min_intelligence_index=20.5', ['acme/dear-2']],
+          ['max_intelligence_index=20', ['acme/cheap-1']],
+          ['min_coding_index=50&max_coding_index=51', ['acme/dear-2']],
+          ['min_agentic_index=0', ['acme/unpriced-1']],
+          ['max_agentic_index=1', ['acme/unpriced-1']],
+        ])('filter %s', async (query, expected) => {
+          expect(await ours(query)).toEqual(expected)
+        })
+
+        test.each([
+          ['intelligence-high-to-low', ['acme/dear-2', 'acme/cheap-1', 'acme/unpriced-1']],
+          ['coding-high-to-low', ['acme/dear-2', 'acme/cheap-1', 'acme/unpriced-1']],
+          ['agentic-high-to-low', ['acme/unpriced-1', 'acme/cheap-1', 'acme/dear-2']],
+          ['design-arena-elo-high-to-low', ['acme/unpriced-1', 'acme/cheap-1', 'acme/dear-2']],
+        ])('sort=%s', async (sort, expected) => {
+          expect((await ours(`sort=${sort}`)).slice(0, 3)).toEqual(expected)
+        })
+
+        test('listings and single models show them; a model without has no such field', async () => {
+          const expected = {
+            artificial_analysis: { agentic_index: 0, coding_index: null, intelligence_index: null },
+            design_arena: [{ arena: 'models', category: 'website', elo: 1300, rank: 1, win_rate: 55 }],
+          }
+          const { data } = await get('/models?q=unpriced')
+          expect(data[0].benchmarks).toEqual(expected)
+          expect((await get('/model/acme/unpriced-1')).data.benchmarks).toEqual(expected)
+          expect((await get('/models/acme%2Funpriced-1')).benchmarks).toEqual(expected)
+          expect((await get('/models?q=painter&output_modalities=all')).data[0]).not.toHaveProperty(
+            'benchmarks',
+          )
+        })
       })
 
       test.each([

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
 import type { ResolvedModel } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
 import {
@@ -60,7 +61,7 @@ const listModels = defineOperation({
     const listed = await listReachableModels(context, query)
     const models = sortModels(filterModels(listed, query, metrics), query.sort, metrics)
     if (query.use_rss) return renderRssFeed(models, resolvePublicOrigin(gateway, httpRequest))
-    const list = toModelList(models, query, httpRequest)
+    const list = toModelList(models, query, httpRequest, metrics.findBenchmarks)
     if (query.client_version === undefined) return list
     return { ...list, models: models.map(toCodexModel) }
   },
@@ -94,8 +95,9 @@ const listUserModels = defineOperation({
   response: modelList,
   handle: async (context) => {
     const { gateway, query, httpRequest } = context
-    const models = filterModels(gateway.catalogue.models, query, readLiveMetrics(gateway))
-    return toModelList(await listUsableModels(context, models), query, httpRequest)
+    const metrics = readLiveMetrics(gateway)
+    const models = filterModels(gateway.catalogue.models, query, metrics)
+    return toModelList(await listUsableModels(context, models), query, httpRequest, metrics.findBenchmarks)
   },
 })
 
@@ -111,7 +113,7 @@ const getModel = defineOperation({
   response: z.strictObject({ data: modelRecord }),
   handle: async ({ gateway, params }) => {
     const { model, latest } = requireModel(gateway.catalogue, params)
-    return { data: toModelRecord(model, latest) }
+    return { data: toModelRecord(model, latest, findBenchmarks(gateway, model)) }
   },
 })
 
@@ -129,7 +131,8 @@ const retrieveModel = defineOperation({
   response: modelRecord,
   handle: async ({ gateway, params, httpRequest }) => {
     const [author = '', ...rest] = params.model.split('/')
-    return toModelResponse(httpRequest, requireModel(gateway.catalogue, { author, slug: rest.join('/') }))
+    const resolved = requireModel(gateway.catalogue, { author, slug: rest.join('/') })
+    return toModelResponse(gateway, httpRequest, resolved)
   },
 })
 
@@ -145,7 +148,7 @@ const retrieveModelOfAuthor = defineOperation({
   errors: [404],
   response: modelRecord,
   handle: async ({ gateway, params, httpRequest }) =>
-    toModelResponse(httpRequest, requireModel(gateway.catalogue, params)),
+    toModelResponse(gateway, httpRequest, requireModel(gateway.catalogue, params)),
 })
 
 export const modelOperations = [
@@ -159,8 +162,13 @@ export const modelOperations = [
 ]
 
 /** Both formats read a model at `/v1/models/{id}`. */
-function toModelResponse(request: Request, { model, latest }: ResolvedModel) {
-  return isGeminiClient(request) ? Response.json(toGeminiModel(model)) : toModelRecord(model, latest)
+function toModelResponse(gateway: Gateway, request: Request, { model, latest }: ResolvedModel) {
+  if (isGeminiClient(request)) return Response.json(toGeminiModel(model))
+  return toModelRecord(model, latest, findBenchmarks(gateway, model))
+}
+
+function findBenchmarks({ benchmarks }: Gateway, model: Model) {
+  return benchmarks.current.findModelBenchmarks(model)
 }
 
 /** The parameter names of this vendor, which mean nothing to other clients of the same path. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Model } from '../../catalogue/model.ts'
-import { computePricePerMillion } from './filter.ts'
+import { computePricePerMillion, findIndex } from './filter.ts'
 import type { LiveMetrics } from './live-metrics.ts'
 
 const orderNames = [
@@ -30,6 +30,12 @@ const totalPrice: SortKey = (model) => {
   return prompt === undefined || completion === undefined ? undefined : prompt + completion
 }
 
+/** The best rating in the arena of models. */
+const findElo: SortKey = (model, { findBenchmarks }) => {
+  const ratings = findBenchmarks(model)?.design_arena.filter(({ arena }) => arena === 'models') ?? []
+  return ratings.length > 0 ? Math.max(...ratings.map(({ elo }) => elo)) : undefined
+}
+
 /** Sorted in ascending order. */
 const sortKeys: Record<OrderName, SortKey> = {
   'most-popular': negateKey(noSortKey),
@@ -40,10 +46,10 @@ const sortKeys: Record<OrderName, SortKey> = {
   'context-high-to-low': negateKey((model) => model.context_length ?? undefined),
   'throughput-high-to-low': negateKey((model, metrics) => metrics.getThroughput(model)),
   'latency-low-to-high': (model, metrics) => metrics.getLatency(model),
-  'intelligence-high-to-low': negateKey(noSortKey),
-  'coding-high-to-low': negateKey(noSortKey),
-  'agentic-high-to-low': negateKey(noSortKey),
-  'design-arena-elo-high-to-low': negateKey(noSortKey),
+  'intelligence-high-to-low': negateKey((model, metrics) => findIndex(model, 'intelligence_index', metrics)),
+  'coding-high-to-low': negateKey((model, metrics) => findIndex(model, 'coding_index', metrics)),
+  'agentic-high-to-low': negateKey((model, metrics) => findIndex(model, 'agentic_index', metrics)),
+  'design-arena-elo-high-to-low': negateKey(findElo),
 }
 
 export const orderQuery = z.enum(orderNames).optional()

@@ -24,6 +24,7 @@ import { contentFilters } from './021-content-filters.ts'
 import { guardrailAdmin } from './022-guardrail-admin.ts'
 import { generationLines } from './026-generation-lines.ts'
 import { datasets } from './024-datasets.ts'
+import { benchmarks } from './025-benchmarks.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -51,4 +52,5 @@ export const migrations: Record<string, Migration> = {
   '022-guardrail-admin': guardrailAdmin,
   '026-generation-lines': generationLines,
   '024-datasets': datasets,
+  '025-benchmarks': benchmarks,
 }

@@ -1,0 +1,21 @@
+import type { Db } from '../db/db.ts'
+import { BenchmarkSnapshot } from './snapshot.ts'
+import { readBenchmarksVersion, readResults } from './store.ts'
+
+/** The results of benchmarks for requests, which never read the database. */
+export class Benchmarks {
+  current = new BenchmarkSnapshot({ version: 0, results: [] })
+
+  static async open(db: Db): Promise<Benchmarks> {
+    const benchmarks = new Benchmarks()
+    await benchmarks.poll(db)
+    return benchmarks
+  }
+
+  /** Loads what any node or command has stored. While the database is unavailable, the last known results remain. */
+  async poll(db: Db): Promise<void> {
+    if ((await readBenchmarksVersion(db)) === this.current.version) return
+    const latest = await readResults(db)
+    if (latest.version > this.current.version) this.current = new BenchmarkSnapshot(latest)
+  }
+}
