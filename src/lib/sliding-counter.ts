@@ -26,6 +26,13 @@ export class SlidingCounter {
     this.#counts[at] = (this.#counts[at] ?? 0) + 1
   }
 
+  /** The count of one slot: 0 is the current one. */
+  countSlot(now: number, slotsAgo: number, field: number): number {
+    const slot = Math.floor(now / this.#slotMs) - slotsAgo
+    const index = slot % this.#slotCount
+    return this.#stamps[index] === slot ? (this.#counts[index * this.#fieldCount + field] ?? 0) : 0
+  }
+
   /** Includes slots that are partly in the window. After the clock is set back, slots in the future are skipped. */
   sum(now: number, windowMs: number, field: number): number {
     const oldest = (now - windowMs) / this.#slotMs - 1

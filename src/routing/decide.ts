@@ -20,7 +20,7 @@ import {
 } from './filter.ts'
 import { healthIdOf } from './health.ts'
 import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers, type TierAccess } from './query.ts'
-import { type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
+import { computeMinToolSuccess, type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
 import { findSelectorIndex, resolveSelectors } from './selectors.ts'
 
 /** An endpoint that is not a candidate, and why. */
@@ -55,6 +55,22 @@ export function decideRoute(
       )
   const distinct = query.models.length < 2 ? candidates : dedupeCandidates(candidates)
   return { candidates: applyAllowFallbacks(distinct, rules, state, exclusions), exclusions }
+}
+
+/** The success rate of tool calls below which endpoints of the first model were ranked lower; null: none was. */
+export function findQualityFloor(
+  query: RoutingQuery,
+  { candidates }: RoutingDecision,
+  state: Pick<RoutingState, 'now'>,
+): number | null {
+  const [first] = query.models
+  if (!first || !hasTools(query) || query.preferences.order?.length || resolveSort(query, first)) return null
+  const ofFirst = candidates.filter(({ model, byokKey }) => model === first.model && !byokKey)
+  return computeMinToolSuccess(ofFirst, state)
+}
+
+function hasTools({ call }: RoutingQuery): boolean {
+  return (call.tools?.length ?? 0) > 0
 }
 
 /** Several names may resolve to one model, whose endpoints are tried once. */
@@ -269,7 +285,7 @@ function orderCandidates(
       const stickyKey = query.stickyKeyFor(resolved.model.id)
       return stickyKey === null ? null : findSticky(stickyKey)
     },
-    hasTools: (query.call.tools?.length ?? 0) > 0,
+    hasTools: hasTools(query),
     preferences: query.preferences,
   }
   if (query.byokKeys.length === 0) return rankCandidates(candidates, options, state)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { Benchmarks } from '../benchmarks/benchmarks.ts'
 import type { ModelCall } from '../call/call.ts'
 import { buildCatalogue } from '../catalogue/catalogue.ts'
 import type { DeclaredProvider } from '../catalogue/declared.ts'
@@ -65,7 +66,7 @@ function decide(
   preferences: ProviderPreferences = {},
 ): ExplainedDecision {
   const resolved = slugs.map((slug) => findModel(catalogue, slug) as ResolvedModel)
-  const state = { health, random: () => 0, now }
+  const state = { health, benchmarks: new Benchmarks().current, random: () => 0, now }
   const query = {
     models: resolved,
     preferences,

@@ -3,6 +3,7 @@ import type { Endpoint } from '../catalogue/model.ts'
 import { SlidingCounter } from '../lib/sliding-counter.ts'
 import type { Quantiles } from '../lib/sliding-histogram.ts'
 import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-windows.ts'
+import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from './tool-call-history.ts'
 
 const secondMs = 1000
 const minuteMs = 60 * secondMs
@@ -25,8 +26,6 @@ const trialMs = 30 * secondMs
 /** Retries per request, on average. */
 const retryBudgetShare = 0.2
 const maxRetryBudget = 20
-/** With fewer tool calls the success rate is not significant. */
-const minToolCalls = 50
 
 /** Failures caused by the endpoint, not by the request or a quota. */
 const endpointFailures: ReadonlySet<FailureKind> = new Set([
@@ -58,7 +57,7 @@ export interface Speed {
 
 interface RoutingMetrics extends Speed {
   at: number
-  toolSuccess: number | null
+  toolCalls: ToolCallQuality
 }
 
 /** What the API reports about an endpoint. */
@@ -100,7 +99,8 @@ export class EndpointHealth {
   readonly #day = new SlidingCounter(5 * minuteMs, 289, 2)
   readonly #latency = new QuantileWindows()
   readonly #throughput = new QuantileWindows()
-  readonly #toolCalls = new SlidingCounter(60 * minuteMs, 25, 2)
+  /** Most endpoints never get tools. */
+  #toolCalls: ToolCallHistory | null = null
   #consecutiveFailures = 0
   #ejections = 0
   #ejectedAt = 0
@@ -198,12 +198,17 @@ export class EndpointHealth {
   }
 
   recordToolCalls(now: number, areValid: boolean): void {
-    this.#toolCalls.add(now, areValid ? ok : failed)
+    this.#toolCalls ??= new ToolCallHistory()
+    this.#toolCalls.add(now, areValid)
+  }
+
+  getToolCallQuality(now: number): ToolCallQuality {
+    return this.#computeMetrics(now).toolCalls
   }
 
   /** The share of replies with tool calls in which every call was valid; null when there were too few. */
   getToolSuccess(now: number): number | null {
-    return this.#computeMetrics(now).toolSuccess
+    return this.getToolCallQuality(now).success
   }
 
   /** Over the last five minutes. */
@@ -214,12 +219,10 @@ export class EndpointHealth {
   /** Computed at most once a second. */
   #computeMetrics(now: number): RoutingMetrics {
     if (this.#metrics && Math.abs(now - this.#metrics.at) < secondMs) return this.#metrics
-    const valid = this.#toolCalls.sum(now, dayMs, ok)
-    const all = valid + this.#toolCalls.sum(now, dayMs, failed)
-    const toolSuccess = all < minToolCalls ? null : valid / all
+    const toolCalls = this.#toolCalls?.assess(now) ?? unknownToolCallQuality
     const latency = this.#latency.getRoutingQuantiles(now)
     const throughput = this.#throughput.getRoutingQuantiles(now)
-    this.#metrics = { at: now, toolSuccess, latency, throughput }
+    this.#metrics = { at: now, toolCalls, latency, throughput }
     return this.#metrics
   }
 

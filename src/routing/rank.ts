@@ -1,11 +1,13 @@
+import type { BenchmarkSnapshot } from '../benchmarks/snapshot.ts'
 import type { Candidate, RankingReason } from './candidate.ts'
-import type { EndpointHealth, HealthRegistry, Speed } from './health.ts'
+import type { HealthRegistry, Speed } from './health.ts'
 import type { RoutingQuery, Sort, TierAccess } from './query.ts'
 import { findSelectorIndex, type SelectorList } from './selectors.ts'
 
 /** The state of this process that a decision depends on. */
 export interface RoutingState {
   health: HealthRegistry
+  benchmarks: Pick<BenchmarkSnapshot, 'scoresOf' | 'endpointQualities'>
   /** From 0 up to but not including 1; null: no candidate is drawn, and they stay in order of price. */
   random: (() => number) | null
   now: number
@@ -22,7 +24,7 @@ export interface RankingOptions {
   preferences: RoutingQuery['preferences']
 }
 
-type Measure = (health: EndpointHealth | null) => number | null
+type Measure = (candidate: Candidate) => number | null
 
 /** Best first. Candidates slower than the preferred speed come last. */
 export function rankCandidates(
@@ -74,8 +76,8 @@ function sortByOrder(candidates: Candidate[], order: SelectorList, tiers: TierAc
 function sortByMetric(candidates: Candidate[], sort: Sort, state: RoutingState): Candidate[] {
   let result = sortByPrice(candidates).map((candidate) => setRankingReason(candidate, sort))
   if (sort === 'price') return result
-  for (const measure of measuresBySort[sort](state.now))
-    result = sortHighestFirst(scoreCandidates(result, measure))
+  for (const measures of measuresBySort[sort](state))
+    result = sortHighestFirst(scoreCandidates(result, measures))
   return result
 }
 
@@ -89,13 +91,17 @@ function sortHighestFirst(candidates: ScoredCandidate[]): Candidate[] {
   return candidates.sort((a, b) => b.value - a.value).map(({ candidate }) => candidate)
 }
 
-/** What is compared, the decisive measure last; more is better. */
-const measuresBySort: Record<Exclude<Sort, 'price'>, (now: number) => Measure[]> = {
-  throughput: (now) => [(health) => health?.getSpeed(now).throughput?.p50 ?? null],
-  latency: (now) => [(health) => negate(health?.getSpeed(now).latency?.p50)],
-  exacto: (now) => [
-    (health) => health?.getSpeed(now).throughput?.p50 ?? null,
-    (health) => health?.getToolSuccess(now) ?? null,
+/** What is compared, the decisive measures last; more is better. Measures of a group are added. */
+const measuresBySort: Record<Exclude<Sort, 'price'>, (state: RoutingState) => Measure[][]> = {
+  throughput: ({ now }) => [[({ health }) => health?.getSpeed(now).throughput?.p50 ?? null]],
+  latency: ({ now }) => [[({ health }) => negate(health?.getSpeed(now).latency?.p50)]],
+  exacto: ({ now, benchmarks }) => [
+    [({ health }) => health?.getSpeed(now).throughput?.p50 ?? null],
+    [
+      ({ health }) => health?.getToolSuccess(now) ?? null,
+      ({ model, endpoint }) => benchmarks.endpointQualities.find(model, endpoint, now)?.relative ?? null,
+      ({ model }) => benchmarks.scoresOf(model).toolCalling,
+    ],
   ],
 }
 
@@ -103,9 +109,19 @@ function negate(value: number | undefined): number | null {
   return value === undefined ? null : -value
 }
 
+function scoreCandidates(candidates: readonly Candidate[], measures: readonly Measure[]): ScoredCandidate[] {
+  const scored = candidates.map((candidate) => ({ candidate, value: 0 }))
+  for (const measure of measures)
+    measureCandidates(candidates, measure).forEach((value, index) => {
+      const one = scored[index]
+      if (one) one.value += value
+    })
+  return scored
+}
+
 /** An endpoint without measurements counts as average: otherwise it would never be tried. */
-function scoreCandidates(candidates: readonly Candidate[], measure: Measure): ScoredCandidate[] {
-  const known = candidates.map(({ health }) => measure(health))
+function measureCandidates(candidates: readonly Candidate[], measure: Measure): number[] {
+  const known = candidates.map(measure)
   let sum = 0
   let count = 0
   for (const value of known) {
@@ -114,7 +130,7 @@ function scoreCandidates(candidates: readonly Candidate[], measure: Measure): Sc
     count += 1
   }
   const average = count > 0 ? sum / count : 0
-  return candidates.map((candidate, index) => ({ candidate, value: known[index] ?? average }))
+  return known.map((value) => value ?? average)
 }
 
 /** The difference of two unknown prices is NaN: they count as equal. Endpoints are usually in this order already. */
@@ -144,7 +160,7 @@ function balanceCandidates(
   for (const candidate of sortByPrice(candidates)) {
     const { health } = candidate
     if (health?.isUnstable(state.now)) unstable.push(setRankingReason(candidate, 'unstable'))
-    else if (minToolSuccess !== null && (health?.getToolSuccess(state.now) ?? 1) < minToolSuccess) {
+    else if (ranking.hasTools && isPoorWithTools(candidate, minToolSuccess, state)) {
       poor.push(setRankingReason(candidate, 'poor_tool_calls'))
     } else good.push(candidate)
   }
@@ -188,7 +204,23 @@ function drawByPrice(
 /** An endpoint further below the best success rate is ranked lower. */
 const toolSuccessTolerance = 0.05
 
-function computeMinToolSuccess(candidates: Candidate[], { now }: RoutingState): number | null {
+/** Its calls are invalid more often than at the best endpoint or than before, or it does worse in benchmarks. */
+function isPoorWithTools(
+  { model, endpoint, health }: Candidate,
+  minToolSuccess: number | null,
+  { now, benchmarks }: RoutingState,
+): boolean {
+  const quality = health?.getToolCallQuality(now)
+  if (quality?.isDegraded) return true
+  if (minToolSuccess !== null && (quality?.success ?? 1) < minToolSuccess) return true
+  return benchmarks.endpointQualities.find(model, endpoint, now)?.isDegraded ?? false
+}
+
+/** The success rate below which an endpoint is ranked lower; null if none is known. */
+export function computeMinToolSuccess(
+  candidates: readonly Candidate[],
+  { now }: Pick<RoutingState, 'now'>,
+): number | null {
   let best: number | null = null
   for (const { health } of candidates) {
     const success = health?.getToolSuccess(now) ?? null

@@ -13,8 +13,9 @@ export const rankingReasonTexts: Record<RankingReason, string> = {
   price: 'Endpoints are sorted by price, the cheapest first.',
   throughput: 'Endpoints are sorted by throughput, the highest first.',
   latency: 'Endpoints are sorted by latency, the lowest first.',
-  exacto: 'Endpoints are sorted by the success rate of their tool calls, the highest first.',
-  poor_tool_calls: 'It ranks below the others: its tool calls were invalid more often than theirs.',
+  exacto: 'Endpoints are sorted by the success rate of their tool calls and by benchmarks, the best first.',
+  poor_tool_calls:
+    'It ranks below the others: its tool calls were invalid more often than theirs or than before, or it has become worse in benchmarks.',
   unstable: 'It ranks below the others: requests to it failed within the last 30 seconds.',
   too_slow: 'It ranks below the others: it is slower than the request prefers.',
   ejected: 'It failed repeatedly, but no other endpoint is available.',

@@ -21,6 +21,8 @@ interface SimulatedReply {
   tokens: number
   tokensPerSecond: number
   cacheRead?: number
+  /** Of a reply that ends with tool calls. */
+  areToolCallsValid?: boolean
 }
 
 interface SimulatedFailure {
@@ -143,6 +145,9 @@ export class Simulation {
     const charge = { ...zeroCharge, usage }
     const completed = { status: 'completed', charge, summary: null, error: null, firstTokenMs } as const
     recordOutcome(this.gateway, request, trace, completed)
+    if (reply.areToolCallsValid === undefined || !trace.candidate) return
+    const health = this.gateway.routing.health.getOrCreate(trace.candidate.id)
+    health.recordToolCalls(this.timeline.now(), reply.areToolCallsValid)
   }
 
   #recordAttempt({ id, why }: Candidate, { attempts }: SimulatedResult): SimulatedAttempt {

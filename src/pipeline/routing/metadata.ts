@@ -39,13 +39,14 @@ const maxNameLength = 256
 /** The routing parameters of the request, under their API names. */
 function collectRoutingParams(
   { options, content }: ModelRequest,
-  { resolvedModels }: RoutingPlan,
+  { resolvedModels, qualityFloor }: RoutingPlan,
 ): JsonObject {
   const preferences = Object.entries(options.preferences).filter(([, value]) => value !== null)
   const variants = [...new Set(resolvedModels[0]?.variants)]
   return {
     ...Object.fromEntries(preferences),
     ...(variants.length > 0 && { variants }),
+    ...(qualityFloor !== null && { quality_floor: Math.round(qualityFloor * 1e4) / 1e4 }),
     ...(content.call.serviceTier !== undefined && { service_tier: content.call.serviceTier }),
   }
 }

@@ -5,7 +5,7 @@ import type { Model } from '../../catalogue/model.ts'
 import { tasks } from '../../catalogue/vocabulary.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { decideRoute, type Exclusion, type RoutingDecision } from '../../routing/decide.ts'
+import { decideRoute, type Exclusion, findQualityFloor, type RoutingDecision } from '../../routing/decide.ts'
 import { type HealthSnapshot, takeHealthSnapshot } from '../../routing/explain.ts'
 import { healthIdOf } from '../../routing/health.ts'
 import type { RoutingQuery } from '../../routing/query.ts'
@@ -19,6 +19,8 @@ export interface RoutingPlan extends RoutingDecision {
   resolvedModels: ResolvedModel[]
   /** The health of the endpoints at decision time, if metadata was requested. */
   healthSnapshot: HealthSnapshot | null
+  /** See `findQualityFloor`; null also if metadata was not requested. */
+  qualityFloor: number | null
 }
 
 export function planRoute(gateway: Gateway, request: ModelRequest): RoutingPlan {
@@ -44,14 +46,15 @@ export function buildPlan(
   )
   const { health, sticky } = gateway.routing
   const now = gateway.clock.now()
-  const state = { health, random, now }
-  const decision = decideRoute(buildRoutingQuery(gateway, request, resolvedModels), state, (conversation) =>
-    sticky.find(conversation, now),
-  )
+  const state = { health, benchmarks: gateway.benchmarks.current, random, now }
+  const query = buildRoutingQuery(gateway, request, resolvedModels)
+  const decision = decideRoute(query, state, (conversation) => sticky.find(conversation, now))
+  const { wantsMetadata } = request.options
   return {
     ...decision,
     resolvedModels,
-    healthSnapshot: request.options.wantsMetadata ? takeHealthSnapshot(decision, state) : null,
+    healthSnapshot: wantsMetadata ? takeHealthSnapshot(decision, state) : null,
+    qualityFloor: wantsMetadata ? findQualityFloor(query, decision, state) : null,
   }
 }
 
