@@ -1,6 +1,7 @@
 import type { Operation, RawRoute } from '../http/operation.ts'
 import { analyticsOperations } from './analytics/operations.ts'
 import { batchOperations } from './batches/operations.ts'
+import { benchmarkOperations } from './benchmarks/operations.ts'
 import { byokOperations } from './byok/operations.ts'
 import { catalogueOperations } from './catalogue/operations.ts'
 import { chatOperations } from './chat/operations.ts'
@@ -63,6 +64,7 @@ export const operations: Operation[] = [
   ...modelOperations,
   ...endpointOperations,
   ...providerOperations,
+  ...benchmarkOperations,
   ...catalogueOperations,
   ...imageOperations,
   ...embeddingOperations,

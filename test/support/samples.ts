@@ -332,6 +332,8 @@ export const samples: Record<string, SampleFactory> = {
   getAnalyticsMeta: fixedSample('/analytics/meta'),
   queryAnalytics: fixedSample('/analytics/query', { metrics: ['request_count'], dimensions: ['model'] }),
 
+  getBenchmarks: fixedSample('/benchmarks'),
+
   listOrganizationMembers: fixedSample('/organization/members'),
   createOrganizationMember: async () => ({
     path: '/organization/members',
