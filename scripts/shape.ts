@@ -23,6 +23,7 @@ const layers: Record<string, number> = {
   benchmarks: 3,
   destinations: 3,
   policy: 3,
+  web: 4,
   dialects: 4,
   providers: 4,
   routing: 5,
@@ -45,7 +46,7 @@ const maxFunctionLines = 60
 const bannedNames = /(^|\/)(index|utils|helpers|types)\.ts$/
 /** Data: these files may be long and may name providers. */
 const dataFiles =
-  /^src\/(providers|db\/migrations)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers)\.ts$/
+  /^src\/(providers|db\/migrations|web\/engines)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers)\.ts$/
 /** The HTTP clients: to providers, to addresses that users choose, and to the store of files. */
 const egressModules = new Set([
   'src/pipeline/upstream/send.ts',

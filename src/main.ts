@@ -54,6 +54,7 @@ import { TimeSlicer } from './lib/time-slicer.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
+import { HtmlReader } from './web/html-reader.ts'
 
 /** Time for aborted replies to be settled and sent. */
 const abortGraceMs = 5000
@@ -104,6 +105,7 @@ export async function openGateway(
     statementWriter: new StatementWriter(db),
     scanner: new ContentScanner(),
     pdfReader: new PdfReader(),
+    htmlReader: new HtmlReader(),
     node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
     rollUps: new RollupThread(config.databaseUrl),
     timer: new CoarseTimer(),
@@ -290,6 +292,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   clearTimeout(deadline)
   gateway.scanner.stop()
   gateway.pdfReader.stop()
+  gateway.htmlReader.stop()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)

@@ -24,6 +24,7 @@ import type { TimeSlicer } from '../lib/time-slicer.ts'
 import type { WakeSignal } from '../lib/wake-signal.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { RequestSigner } from '../sign-in/request-signer.ts'
+import type { HtmlReader } from '../web/html-reader.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
@@ -49,6 +50,8 @@ export interface Gateway {
   /** Content filters. */
   readonly scanner: ContentScanner
   readonly pdfReader: PdfReader
+  /** Pages of the web. */
+  readonly htmlReader: HtmlReader
   /** This process among those that share the database. */
   readonly node: ClusterNode
   readonly rollUps: RollupThread

@@ -10,6 +10,7 @@ import { type Config, ConfigError, findSettingsPath } from '../config.ts'
 import { usdAmount } from '../ledger/money.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
+import { webSettings } from '../web/settings.ts'
 
 /** In the form of the Origin header: no path, no trailing slash. */
 const webOrigin = z
@@ -219,6 +220,7 @@ export const settingsFields = z.strictObject({
       timeout: secondsField(10),
     })
     .prefault({}),
+  web: webSettings,
   /** Records of finished requests. */
   records: z
     .strictObject({

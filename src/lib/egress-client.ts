@@ -15,6 +15,8 @@ export interface EgressOptions {
   /** `host:port` that may be private and plain http. */
   allowPrivate: readonly string[]
   resolve?: DnsResolver
+  /** For requests without secrets: plain http to public addresses too. */
+  allowPlainHttp?: boolean
   /** Certificates to trust instead of the system's, in PEM. */
   ca?: string
 }
@@ -24,6 +26,8 @@ export interface BufferedOptions extends EgressOptions {
   timeoutMs: number
   /** Of the response body as received: nothing is decompressed. */
   maxBytes: number
+  /** Ends the request before its timeout. */
+  signal?: AbortSignal
 }
 
 /** Resolves a host name to its addresses. */
@@ -70,7 +74,8 @@ export async function sendBuffered(
   request: EgressRequest,
   options: BufferedOptions,
 ): Promise<BufferedResponse> {
-  const signal = AbortSignal.timeout(options.timeoutMs)
+  const timeout = AbortSignal.timeout(options.timeoutMs)
+  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout
   try {
     const incoming = await openResponse(request, options, signal)
     const bytes = await readBody(incoming, options.maxBytes)
@@ -134,7 +139,7 @@ async function openResponse(
   onConnect: () => void = () => undefined,
 ): Promise<IncomingMessage> {
   const url = URL.parse(request.url)
-  const problem = findUrlProblem(url, options.allowPrivate)
+  const problem = findUrlProblem(url, options.allowPrivate, options.allowPlainHttp)
   if (url === null || problem !== null) throw new EgressError('url', `The URL ${problem}.`)
   const addresses = await resolveAllowedAddresses(url, options, signal)
   return send(url, addresses, { request, options, signal, onConnect })

@@ -54,17 +54,23 @@ export function isAllowedPrivate(url: URL, allowPrivate: readonly string[]): boo
   })
 }
 
-function formatHostAndPort(url: URL): string {
+/** As in `egress.allow_private`. */
+export function formatHostAndPort(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`
 }
 
 /** Why requests to this URL are not allowed, or null. The resolved addresses are checked when connecting. */
-export function findUrlProblem(url: URL | null, allowPrivate: readonly string[]): string | null {
+export function findUrlProblem(
+  url: URL | null,
+  allowPrivate: readonly string[],
+  allowPlainHttp = false,
+): string | null {
   if (url === null) return 'must be an absolute URL'
   if (url.username || url.password) return 'must not contain a user name or password'
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
   if (isWeb && isAllowedPrivate(url, allowPrivate)) return null
-  if (url.protocol === 'https:' && !isLocalHostname(url.hostname)) return null
+  const isAllowedScheme = url.protocol === 'https:' || (isWeb && allowPlainHttp)
+  if (isAllowedScheme && !isLocalHostname(url.hostname)) return null
   return 'must be an https URL with a public address; http and private addresses are allowed only for a host and port that the operator lists in egress.allow_private'
 }
 

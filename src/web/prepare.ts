@@ -1,0 +1,122 @@
+import { invalidFieldError } from '../errors/gateway-error.ts'
+import { type DomainRule, domainForms, parseDomainRule } from './domains.ts'
+import {
+  type ContextSize,
+  type SearchEngine,
+  type SearchMode,
+  type SearchQuery,
+  searchModes,
+  type UserLocation,
+} from './engine.ts'
+
+/** As the client sent them. */
+export interface SearchOptions {
+  maxResults?: number | undefined
+  includeDomains?: readonly string[] | null | undefined
+  excludeDomains?: readonly string[] | null | undefined
+  mode?: string | undefined
+  contextSize?: ContextSize | undefined
+  maxCharacters?: number | undefined
+  userLocation?: UserLocation | null | undefined
+}
+
+/** The names that the client knows the options by, for errors. */
+export type OptionNames = Record<Exclude<keyof SearchOptions, 'contextSize'>, string>
+
+/** A search without its query, ready to be sent to the engine. */
+export interface PreparedSearch {
+  engine: SearchEngine
+  /** What the engine is asked. */
+  query: Omit<SearchQuery, 'query'>
+  /** What its results must fulfil: not every engine understands every rule. */
+  includeDomains: readonly DomainRule[]
+  excludeDomains: readonly DomainRule[]
+  /** Options that the engine does not have, by the client's name. */
+  ignored: string[]
+}
+
+const defaultMaxResults = 5
+const maxCharactersLimit = 100_000
+/** Of one result. */
+const contextCharacters: Record<ContextSize, number> = { low: 5_000, medium: 15_000, high: 30_000 }
+
+/** Errors are 400 and name the field. */
+export function prepareSearch(
+  engine: SearchEngine,
+  options: SearchOptions,
+  names: OptionNames,
+): PreparedSearch {
+  const include = parseDomainRules(options.includeDomains, names.includeDomains)
+  const exclude = parseDomainRules(options.excludeDomains, names.excludeDomains)
+  const mode = resolveMode(engine, options.mode, names.mode)
+  const isIncludeOnly = engine.domainLists === 'include_wins' && include.length > 0
+  if (engine.domainLists === 'exclusive' && include.length > 0 && exclude.length > 0)
+    throw invalidFieldError(
+      names.excludeDomains,
+      `cannot be combined with ${names.includeDomains} for the engine ${engine.id}`,
+    )
+  const excludeDomains = isIncludeOnly ? [] : exclude
+  if (include.length + excludeDomains.length > engine.maxDomains)
+    throw invalidFieldError(
+      include.length > 0 ? names.includeDomains : names.excludeDomains,
+      `the engine ${engine.id} accepts at most ${engine.maxDomains} domains`,
+    )
+  const hasLocation = Boolean(options.userLocation)
+  return {
+    engine,
+    query: {
+      maxResults: checkRange(options.maxResults ?? defaultMaxResults, engine.maxResults, names.maxResults),
+      mode,
+      maxCharacters: checkRange(
+        options.maxCharacters ?? contextCharacters[options.contextSize ?? 'medium'],
+        maxCharactersLimit,
+        names.maxCharacters,
+      ),
+      userLocation: engine.hasLocation ? (options.userLocation ?? null) : null,
+      ...selectSentDomains(engine, include, excludeDomains),
+    },
+    includeDomains: include,
+    excludeDomains,
+    ignored: [
+      ...(options.mode !== undefined && mode !== options.mode ? [names.mode] : []),
+      ...(isIncludeOnly && exclude.length > 0 ? [names.excludeDomains] : []),
+      ...(hasLocation && !engine.hasLocation ? [names.userLocation] : []),
+    ],
+  }
+}
+
+export function parseDomainRules(
+  texts: readonly string[] | null | undefined,
+  name: string,
+): readonly DomainRule[] {
+  return (texts ?? []).map((text, index) => {
+    const rule = parseDomainRule(text)
+    if (rule === null) throw invalidFieldError(`${name}.${index}`, domainForms)
+    return rule
+  })
+}
+
+/** A mode of another engine is ignored: requests may be sent to any. */
+function resolveMode(engine: SearchEngine, mode: string | undefined, name: string): SearchMode | null {
+  if (mode !== undefined && !searchModes.some((known) => known === mode))
+    throw invalidFieldError(name, `must be one of ${searchModes.join(', ')}`)
+  return engine.modes.find((known) => known === mode) ?? engine.defaultMode
+}
+
+function checkRange(value: number, max: number, name: string): number {
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value
+  throw invalidFieldError(name, `must be an integer from 1 to ${max}`)
+}
+
+/** An engine without patterns is asked for more than the rules allow, never for less. */
+function selectSentDomains(
+  { hasDomainPatterns }: SearchEngine,
+  include: readonly DomainRule[],
+  exclude: readonly DomainRule[],
+): Pick<SearchQuery, 'includeDomains' | 'excludeDomains'> {
+  if (hasDomainPatterns) return { includeDomains: include, excludeDomains: exclude }
+  return {
+    includeDomains: include.map(({ host }) => ({ host, isWildcard: false, path: '' })),
+    excludeDomains: exclude.filter(({ isWildcard, path }) => !isWildcard && path === ''),
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { usdAmount } from '../ledger/money.ts'
+import { printableMessage, printablePattern } from '../sign-in/credential-field.ts'
+import { searchModes } from './engine.ts'
+import { searchEngines } from './engines/all.ts'
+
+const engineIds = searchEngines.map(({ id }) => id)
+
+/** USD. What is absent costs what the engine charges. */
+const prices = z
+  .strictObject({
+    /** Of a search, in every mode that `modes` does not name. */
+    search: usdAmount.optional(),
+    modes: z.partialRecord(z.enum(searchModes), usdAmount).optional(),
+    /** Of each result after the tenth. */
+    additional_result: usdAmount.optional(),
+    /** Of reading a page. */
+    page: usdAmount.optional(),
+  })
+  .prefault({})
+
+const engine = z
+  .strictObject({
+    api_key: z.string().min(1).regex(printablePattern, printableMessage).nullable().default(null),
+    /** Instead of the vendor's address. It may be private. */
+    base_url: z
+      .url({ protocol: /^https?$/ })
+      .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+      .nullable()
+      .default(null),
+    prices,
+  })
+  .prefault({})
+
+export type EngineSettings = z.output<typeof engine>
+
+function secondsField(fallback: number) {
+  return z
+    .number()
+    .positive()
+    .max(600)
+    .default(fallback)
+    .transform((value) => value * 1000)
+}
+
+/** Web search and reading of web pages. */
+export const webSettings = z
+  .strictObject({
+    /** For requests that name none; null: the first one with a key or an address. */
+    engine: z.enum(engineIds).nullable().default(null),
+    engines: z
+      .strictObject(Object.fromEntries(engineIds.map((id) => [id, engine])))
+      .transform((engines): Readonly<Record<string, EngineSettings>> => engines)
+      .prefault({}),
+    /** For the reply of a search engine. In seconds. */
+    timeout: secondsField(30),
+    fetch: z
+      .strictObject({
+        /** Whether the gateway itself reads pages. */
+        enabled: z.boolean().default(true),
+        /** For one page, redirects included. In seconds. */
+        timeout: secondsField(20),
+        max_bytes: z
+          .int()
+          .min(1024)
+          .max(32 * 1024 * 1024)
+          .default(10 * 1024 * 1024),
+        /** Of the text of one page, unless the request sets fewer. */
+        max_content_tokens: z.int().min(1).max(1_000_000).default(25_000),
+      })
+      .prefault({}),
+  })
+  .prefault({})
+
+export type WebSettings = z.output<typeof webSettings>
