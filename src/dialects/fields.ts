@@ -38,32 +38,27 @@ export const fieldNames = {
 export type CallField = keyof typeof fieldNames
 
 /** Fields of the API that this gateway accepts and does not implement. */
-const unimplementedFields = ['plugins', 'transforms', 'stop_server_tools_when', 'max_tool_calls', 'debug']
-
-/** Plugins with an effect. */
-const implementedPlugins: readonly unknown[] = ['moderation']
+const unimplementedFields = ['stop_server_tools_when', 'max_tool_calls', 'debug']
 
 /** Unimplemented fields that the request uses and that were not sent to the upstream. */
 export function listUnimplementedFields(body: JsonObject, sent: JsonObject): string[] {
   return unimplementedFields.filter((name) => isRequested(body[name]) && sent[name] === undefined)
 }
 
-/** The fields of a body outside a format, without those that are reported as unimplemented. */
+/** Fields for the gateway in every format. */
+const gatewayFields = ['plugins', 'transforms']
+
+/** The fields of a body outside a format, without those of the gateway and those that are reported as unimplemented. */
 export function pickUnknown(body: JsonObject, known: ReadonlySet<string>): JsonObject {
   const unknown: JsonObject = {}
   for (const name in body)
-    if (!known.has(name) && !unimplementedFields.includes(name)) unknown[name] = body[name]
+    if (!known.has(name) && !unimplementedFields.includes(name) && !gatewayFields.includes(name))
+      unknown[name] = body[name]
   return unknown
 }
 
 function isRequested(value: unknown): boolean {
-  if (value === undefined || value === null) return false
-  return !Array.isArray(value) || value.map(asObject).some((entry) => isUnimplementedEntry(entry ?? {}))
-}
-
-/** Of a list: a plugin that is not implemented, unless it is switched off. */
-function isUnimplementedEntry({ id, enabled }: JsonObject): boolean {
-  return enabled !== false && !implementedPlugins.includes(id)
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 
 /** The unknown fields of an object, prefixed with the name of the object. */

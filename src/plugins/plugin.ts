@@ -1,22 +1,28 @@
-import type { z } from 'zod'
 import type { Gateway } from '../app/gateway.ts'
+import type { PluginId, PluginSettings } from '../dialects/schema/plugins.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { RequestWork } from '../pipeline/request/work.ts'
 import type { RoutingPlan } from '../pipeline/routing/plan.ts'
 import type { AskModelFn } from '../tools/tool.ts'
 
 /** A feature of the gateway that changes a request or its reply; `plugins` of the body switches it on. */
-export interface Plugin<Settings = unknown> {
-  id: string
-  settings: z.ZodType<Settings>
+export interface Plugin<Id extends PluginId = PluginId> {
+  /** Its settings are declared in `dialects/schema/plugins.ts`. */
+  id: Id
+  /** It acts on requests for images, speech and other media too. */
+  actsOnMedia?: true
   /** Before routing: another request, with other models, another prompt, or stages for the reply. */
-  prepare?(context: PluginContext, settings: Settings): InferenceRequest | Promise<InferenceRequest>
+  prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
   /** After admission, so that what it costs can be held: another prompt. The guardrails filter what it adds. */
-  augment?(context: AugmentContext, settings: Settings): Promise<InferenceRequest>
+  augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<InferenceRequest>
 }
 
 export interface PluginContext {
   gateway: Gateway
   request: InferenceRequest
+  work: RequestWork
+  /** The request is only quoted, or its tokens counted: nothing may be paid for. */
+  isDryRun: boolean
   askModel: AskModelFn
 }
 

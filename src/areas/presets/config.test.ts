@@ -13,7 +13,7 @@ const keptEverywhere = {
     sort: { by: 'price', partition: 'none' },
     max_price: { prompt: '1' },
   },
-  plugins: [{ id: 'web', max_results: 3, later_field: { deep: [1] } }],
+  plugins: [{ id: 'web', max_results: 3, search_prompt: 'Sources:' }],
   route: 'fallback',
   cache_control: { type: 'ephemeral', ttl: '1h' },
   stop_server_tools_when: [{ type: 'max_cost', max_cost_in_dollars: 0.5 }],

@@ -19,11 +19,10 @@ export const schema = { type: 'object', properties: { q: { type: 'string' } }, r
 /** Fields for routing, sessions, presets, the response cache and the form of the reply, read by the pipeline. */
 export const pipelineFields = [
   ...['model', 'models', 'provider', 'route', 'session_id', 'trace', 'stream', 'preset', 'fallbacks'],
-  ...['cache_enabled', 'cache_ttl_seconds'],
+  ...['cache_enabled', 'cache_ttl_seconds', 'plugins', 'transforms'],
 ]
 
 export const unimplementedSamples = {
-  plugins: { used: { plugins: [{ id: 'web' }] } },
   stop_server_tools_when: {
     used: { stop_server_tools_when: [{ type: 'step_count_is', step_count: 2 }] },
   },

@@ -34,7 +34,6 @@ const chatFields: FieldTable = {
     ...cacheSamples,
     ...reasoningSamples,
     store: { used: { store: true } },
-    transforms: { used: { transforms: ['middle-out'] } },
     ...createSample('temperature', 0.5),
     ...createSample('top_p', 0.5),
     ...createSample('top_k', 5),

@@ -7,6 +7,7 @@ import { messagesRequest } from '../../dialects/messages/schema.ts'
 import { responsesRequest } from '../../dialects/responses/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
+import { dryRun, preparePlugins } from '../../plugins/apply.ts'
 import { formats } from '../formats.ts'
 import { inspectRequest } from '../guard/inspect.ts'
 import { ownerOf } from '../request/authenticate.ts'
@@ -52,7 +53,8 @@ export async function resolveRequest(
   if (isMediaFormat(name)) return mediaFormats[name](gateway, input)
   const { keyContext, ...incoming } = input
   const parsed = await parseRequest(gateway, await resolveText(gateway, incoming, name))
-  const request = await inspectRequest(gateway, keyContext ? { ...parsed, keyContext } : parsed)
+  const inspected = await inspectRequest(gateway, keyContext ? { ...parsed, keyContext } : parsed)
+  const request = await preparePlugins(gateway, inspected, dryRun)
   return {
     request,
     original: parsed.content.call,

@@ -36,8 +36,9 @@ async function inspectText(
   request: InferenceRequest,
   rules: ContentRules,
 ): Promise<InferenceRequest> {
-  const { content, format } = request
-  const { call, hits } = await inspectCall(gateway, request, rules)
+  const { content, format, caller } = request
+  const unknown = collectUnknown(content)
+  const { call, hits } = await inspectCall(gateway, content.call, caller.organizationId, rules, unknown)
   const inspected = { ...request, hits: [...(request.hits ?? []), ...hits] }
   if (!rules.labels) return inspected
   // A value of the prompt that is a label too is counted once.
@@ -97,22 +98,21 @@ async function redactMediaLabels<Call>(
   return { ...request, options, content, hits: [...(request.hits ?? []), ...hits] }
 }
 
-async function inspectCall(
+/** What the rules find in a call, and the call as they redact it. `owner`: the organization that sent it. */
+export async function inspectCall(
   gateway: Gateway,
-  { content, caller }: InferenceRequest,
+  call: ModelCall,
+  owner: string,
   rules: ContentRules,
+  otherTexts: readonly PlacedText[] = [],
 ): Promise<{ call: ModelCall; hits: GuardrailHit[] }> {
-  const { call } = content
   if (!rules.input && !rules.unscannable) return { call, hits: [] }
-  const documents = await readDocuments(gateway, call, caller.organizationId)
+  const documents = await readDocuments(gateway, call, owner)
   const readable = documents?.call ?? call
   const opaque = [...listOpaqueContent(readable), ...(documents?.incomplete ?? [])]
   const hits = listUnscannable(opaque, rules)
   if (!rules.input) return { call, hits }
-  const scanned = await scanTexts(gateway, rules.input, [
-    ...collectTexts(readable),
-    ...collectUnknown(content),
-  ])
+  const scanned = await scanTexts(gateway, rules.input, [...collectTexts(readable), ...otherTexts])
   const edited = applyEdits(readable, scanned.edits)
   return {
     call: edited === readable ? call : (documents?.restore(edited) ?? edited),

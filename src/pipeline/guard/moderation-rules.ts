@@ -1,6 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { asObjects } from '../../lib/json-values.ts'
 import type { Layer } from '../../policy/effective.ts'
 import type { ModerationRule } from '../../policy/guardrail.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
@@ -14,7 +13,7 @@ export interface AppliedModeration extends ModerationRule {
 
 /** The rules about what a moderation model flags. A request to such a model is to be classified, not refused. */
 export function listModerationRules(gateway: Gateway, request: ModelRequest): AppliedModeration[] {
-  const { keyContext, content, format } = request
+  const { keyContext, work, format } = request
   if (format.task === 'moderations') return []
   const { model: defaultModel } = gateway.settings.moderation
   const ofGuardrails = (keyContext.contentRules?.moderation ?? []).map(({ layer, ...rule }) => ({
@@ -22,16 +21,12 @@ export function listModerationRules(gateway: Gateway, request: ModelRequest): Ap
     model: rule.model ?? defaultModel,
     layers: [layer],
   }))
-  return hasPlugin(content.body.plugins) ? [...ofGuardrails, buildPluginRule(defaultModel)] : ofGuardrails
+  return work?.findPlugin('moderation') ? [...ofGuardrails, buildPluginRule(defaultModel)] : ofGuardrails
 }
 
 /** Whether a request can have such rules: the common case has none. */
-export function mayBeModerated({ keyContext, content }: ModelRequest): boolean {
-  return content.body.plugins !== undefined || (keyContext.contentRules?.moderation.length ?? 0) > 0
-}
-
-function hasPlugin(plugins: unknown): boolean {
-  return asObjects(plugins).some(({ id, enabled }) => id === 'moderation' && enabled !== false)
+export function mayBeModerated({ keyContext, work }: ModelRequest): boolean {
+  return work !== null || (keyContext.contentRules?.moderation.length ?? 0) > 0
 }
 
 function buildPluginRule(model: string | null): AppliedModeration {

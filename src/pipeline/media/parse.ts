@@ -18,8 +18,10 @@ export async function parseMediaRequest<Call>(
   const startedAt = performance.now()
   const keyContext = await gateway.accounts.findContext(caller.key)
   const decoded = decode(body)
+  const description = describeRequest(gateway, incoming, decoded.body, keyContext, startedAt)
+  description.work?.dropPluginsExcept('moderation')
   return {
-    ...describeRequest(gateway, incoming, decoded.body, keyContext, startedAt),
+    ...description,
     caller,
     region,
     httpRequest,

@@ -29,7 +29,8 @@ export function translateMedia<Call, D extends MediaDialect<Call>>(
   const standard = dialect.encodeRequest(request.media, { model, options: allowed, image, speech })
   const encoded = adaptToProvider(standard, access, dialect)
   const unimplemented = listUnimplementedFields(request.content.body, {})
-  const dropped = [...new Set([...encoded.dropped, ...refused, ...unimplemented])].sort()
+  const ignored = request.work?.dropped ?? []
+  const dropped = [...new Set([...encoded.dropped, ...refused, ...unimplemented, ...ignored])].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',

@@ -8,6 +8,7 @@ import { RequestContent } from './content.ts'
 import type { IncomingRequest, InferenceRequest, ModelRequest, Unguarded } from './inference-request.ts'
 import { inlineFiles } from './inline-files.ts'
 import { parseOptions } from './options.ts'
+import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { recordSpans } from './spans.ts'
 
@@ -68,6 +69,6 @@ export function describeRequest(
     spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
     onSettled: [],
     replyHeaders: {},
-    work: null,
+    work: resolvePlugins(body),
   }
 }

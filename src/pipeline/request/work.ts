@@ -1,11 +1,12 @@
+import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
 import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {
-  id: string
+  id: PluginId
   /** Validated, without `id` and `enabled`. */
-  settings: JsonObject
+  settings: PluginSettings<PluginId>
 }
 
 /** A step besides the model, in `service_metadata.pipeline`. */
@@ -22,13 +23,31 @@ export interface PipelineStage {
 /** What a request does besides asking its model once. */
 export class RequestWork {
   readonly plugins: readonly AppliedPlugin[]
+  /** The plugins that the client switched off. */
+  readonly disabled: ReadonlySet<PluginId>
+  /** What the client requested and cannot get, such as `plugins.web`. */
+  readonly dropped: string[] = []
   readonly stages: PipelineStage[] = []
   /** What it costs besides the turn in progress. */
   readonly bill = new Bill()
   /** Calls of server tools: as the model requested them, and those that were run. */
   readonly toolCalls = { requested: 0, executed: 0, webSearches: 0 }
 
-  constructor(plugins: readonly AppliedPlugin[]) {
+  constructor(plugins: readonly AppliedPlugin[], disabled: ReadonlySet<PluginId> = new Set()) {
     this.plugins = plugins
+    this.disabled = disabled
+  }
+
+  findPlugin(id: PluginId): AppliedPlugin | undefined {
+    return this.plugins.find((plugin) => plugin.id === id)
+  }
+
+  dropPlugin(id: PluginId): void {
+    this.dropped.push(`plugins.${id}`)
+  }
+
+  /** For a task other than text, which the others do not act on. */
+  dropPluginsExcept(remaining: PluginId): void {
+    for (const { id } of this.plugins) if (id !== remaining) this.dropPlugin(id)
   }
 }

@@ -8,14 +8,19 @@ import {
   type RoutingOutcome,
   type UpstreamAttempt,
 } from '../../routing/explain.ts'
+import { describeGuardrailStages } from '../guard/stages.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import type { PipelineStage } from '../request/work.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
 import { type FailedAttempt, statusFor } from '../upstream/failure.ts'
 import type { RoutingPlan } from './plan.ts'
 
 /** The `service_metadata` of a request, up to its current attempt. */
 export function buildMetadata(request: ModelRequest, trace: RequestTrace): JsonObject {
-  return { ...explainDecision(describeDecision(request, trace.plan), describePath(trace, null)) }
+  return {
+    ...explainDecision(describeDecision(request, trace.plan), describePath(trace, null)),
+    ...describePipeline(request),
+  }
 }
 
 const noSnapshot: HealthSnapshot = new Map()
@@ -61,7 +66,14 @@ export function explainError(
   if (!request.options.wantsMetadata || !(error instanceof GatewayError) || error.serviceMetadata) return
   error.serviceMetadata = {
     ...explainDecision(describeDecision(request, plan), trace && describePath(trace, error)),
+    ...describePipeline(request),
   }
+}
+
+/** The steps besides the model: only those that acted. */
+function describePipeline({ hits, work }: ModelRequest): { pipeline?: PipelineStage[] } {
+  const pipeline = [...describeGuardrailStages(hits ?? []), ...(work?.stages ?? [])]
+  return pipeline.length === 0 ? {} : { pipeline }
 }
 
 function describePath(trace: RequestTrace, error: GatewayError | null): RoutingOutcome {

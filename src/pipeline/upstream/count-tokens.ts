@@ -5,6 +5,7 @@ import type { Dialect, TokenCounting } from '../../dialects/dialect.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { createRelease } from '../../ledger/settlement.ts'
 import { asCount, asObject } from '../../lib/json-values.ts'
+import { dryRun, preparePlugins } from '../../plugins/apply.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { guardTokenCount } from '../guard/guard.ts'
 import { recordHits } from '../guard/hits.ts'
@@ -22,7 +23,8 @@ import { translate } from './translate.ts'
 
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
-  const request = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
+  const guarded = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
+  const request = await preparePlugins(gateway, guarded, dryRun)
   await recordHits(gateway, request)
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {

@@ -32,7 +32,8 @@ export function encodeFor(request: InferenceRequest, model: Model, endpoint: End
   const encoded = passOrEncode(request, model, endpoint)
   const upstreamRequest = dropUnsupported(encoded, endpoint)
   const unimplemented = listUnimplementedFields(request.content.body, upstreamRequest.body)
-  const dropped = [...new Set([...upstreamRequest.dropped, ...unimplemented])].sort()
+  const ignored = request.work?.dropped ?? []
+  const dropped = [...new Set([...upstreamRequest.dropped, ...unimplemented, ...ignored])].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',

@@ -1,0 +1,46 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { Message } from '../../call/call.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import { inspectCall } from './inspect.ts'
+import { findBlock } from './refuse.ts'
+
+/**
+ * Applies the content filters to messages that the gateway adds to a guarded request: returns them redacted, or throws
+ * if a filter blocks them. What was found is added to the hits of the request.
+ */
+export async function guardAddedMessages(
+  gateway: Gateway,
+  { keyContext, caller, hits }: Pick<InferenceRequest, 'keyContext' | 'caller' | 'hits'>,
+  messages: Message[],
+): Promise<Message[]> {
+  const rules = keyContext.contentRules
+  if (!rules || !hits || messages.length === 0) return messages
+  const added = { messages, stream: false, unknown: [] }
+  const inspected = await inspectCall(gateway, added, caller.organizationId, rules)
+  hits.push(...inspected.hits)
+  const error = findBlock(inspected.hits)
+  if (error) throw error
+  return inspected.call.messages
+}
+
+/** As `guardAddedMessages`, for a request that a stage has changed: only the parts that are new are read. */
+export async function guardChangedRequest(
+  gateway: Gateway,
+  before: InferenceRequest,
+  after: InferenceRequest,
+): Promise<InferenceRequest> {
+  const { call } = after.content
+  if (call === before.content.call || !after.keyContext.contentRules) return after
+  const known = new Set(before.content.call.messages.flatMap(({ parts }) => parts))
+  const added = call.messages
+    .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !known.has(part)) }))
+    .filter(({ parts }) => parts.length > 0)
+  const guarded = await guardAddedMessages(gateway, after, added)
+  if (guarded === added) return after
+  const redacted = guarded.flatMap(({ parts }) => parts).values()
+  const messages = call.messages.map((message) => ({
+    ...message,
+    parts: message.parts.map((part) => (known.has(part) ? part : (redacted.next().value ?? part))),
+  }))
+  return { ...after, content: after.content.rewrite(after.format, { ...call, messages }) }
+}
