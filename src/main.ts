@@ -5,6 +5,7 @@ import { releaseDeliveryLeases } from './account/destination-states.ts'
 import { ResponseQuota } from './account/response-quota.ts'
 import { releaseLeases } from './account/video-jobs.ts'
 import { AccountCache } from './app/account-cache.ts'
+import { createContainers } from './app/containers.ts'
 import {
   findExposedSecretFile,
   loadMasterSecret,
@@ -92,7 +93,7 @@ export async function openGateway(
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
-  return {
+  const gateway: Gateway = {
     config,
     db,
     clock,
@@ -123,9 +124,11 @@ export async function openGateway(
     deliveryTasks: new TaskPool(maxDeliveryTasks),
     deliverySignal: new WakeSignal(deliveryDelayMs),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
+    containers: null,
     settings,
     ...catalogueState,
   }
+  return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
 /** Only a warning: an unusable credential in the environment may belong to another program. */
@@ -201,6 +204,7 @@ export async function serve(config: Config): Promise<void> {
   const unlockDatabase = isPostgresUrl(config.databaseUrl) ? null : lockDatabase(config.databaseUrl)
   await withPortErrors(config, () => assertPortFree(config))
   const gateway = await openGateway(config)
+  await gateway.containers?.check()
   await openLedger(gateway)
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
   const start = await bootstrapOrganization(gateway.db, gateway.clock, { ...config, initialCredits })
@@ -293,6 +297,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.scanner.stop()
   gateway.pdfReader.stop()
   gateway.htmlReader.stop()
+  await gateway.containers?.close()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)

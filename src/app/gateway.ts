@@ -4,6 +4,7 @@ import type { Benchmarks } from '../benchmarks/benchmarks.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CatalogueOverrides } from '../catalogue/overrides.ts'
 import type { Config } from '../config.ts'
+import type { ContainerService } from '../containers/service.ts'
 import type { Db } from '../db/db.ts'
 import type { StatementWriter } from '../db/statement-writer.ts'
 import type { PdfReader } from '../filters/pdf-reader.ts'
@@ -79,6 +80,8 @@ export interface Gateway {
   readonly deliverySignal: WakeSignal
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
+  /** Where models run shell commands; null while the operator has not enabled it. */
+  containers: ContainerService | null
   settings: Settings
   overrides: CatalogueOverrides
   catalogue: Catalogue

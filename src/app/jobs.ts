@@ -11,6 +11,7 @@ import { maintainBackgroundResponses } from '../pipeline/reply/background.ts'
 import { buildDetachedStatements } from '../pipeline/settlement/records.ts'
 import { sweepVideos } from '../pipeline/video/content.ts'
 import { runVideoJobs } from '../pipeline/video/worker.ts'
+import { deleteExpiredContainers } from './containers.ts'
 import type { Gateway } from './gateway.ts'
 import { pollOverrides } from './reload.ts'
 
@@ -53,6 +54,7 @@ const jobs: Job[] = [
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'videos', everyMs: hourMs, run: sweepVideos },
+  { name: 'containers', everyMs: hourMs, run: deleteExpiredContainers },
   { name: 'outbox', everyMs: hourMs, run: sweepOutbox },
   { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },

@@ -7,6 +7,7 @@ import { declaredModel } from '../catalogue/declared-model.ts'
 import { pricing } from '../catalogue/price.ts'
 import { dataRegions } from '../catalogue/vocabulary.ts'
 import { type Config, ConfigError, findSettingsPath } from '../config.ts'
+import { containerSettings } from '../containers/settings.ts'
 import { usdAmount } from '../ledger/money.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
@@ -148,6 +149,7 @@ export const settingsFields = z.strictObject({
       s3: bucket.nullable().default(null),
     })
     .prefault({}),
+  containers: containerSettings.prefault({}),
   /** Stored responses of the Responses API. */
   responses: z
     .strictObject({

@@ -23,6 +23,7 @@ export interface Schema {
   signin_links: SigninLinkTable
   sessions: SessionTable
   files: FileTable
+  containers: ContainerTable
   allowed_phrases: AllowedPhraseTable
   guardrails: GuardrailTable
   guardrail_hits: GuardrailHitTable
@@ -313,6 +314,26 @@ export interface FileTable {
   created_at: string
   /** Where the bytes are: see `app/file-storage.ts`. Null: on the disk. */
   storage: string | null
+}
+
+/** A home in which models run shell commands, see `src/containers`. */
+export interface ContainerTable {
+  workspace_id: string
+  /** Without the suffix of a restart. */
+  id: string
+  organization_id: string
+  /** The folder that has the home: that of one node, or one that nodes share. */
+  folder_id: string
+  /** The name of the home in that folder. */
+  home: string
+  /** JSON. */
+  network_policy: string
+  /** Of the last start with another network policy. */
+  nonce: string | null
+  /** Of the home after the last command. */
+  size_bytes: number
+  created_at: string
+  last_used_at: string
 }
 
 /** Lists are JSON arrays, null when not set; switches are 0, 1 or null. */

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { findUrlProblem, isAllowedPrivate, isPublicAddress } from './egress-policy.ts'
 
 export interface EgressRequest {
@@ -109,6 +109,41 @@ export async function sendStreaming(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** A connection to a host that users choose, for a protocol that they speak themselves. Its addresses are checked as above. */
+export async function openConnection(
+  { host, port }: { host: string; port: number },
+  { signal: abortSignal, connectMs, ...options }: StreamingOptions,
+): Promise<Socket> {
+  const url = URL.parse(`https://${host}:${port}`)
+  const problem = findUrlProblem(url, options.allowPrivate)
+  if (url === null || problem !== null) throw new EgressError('url', `The host ${problem}.`)
+  const signal = AbortSignal.any([abortSignal, AbortSignal.timeout(connectMs)])
+  const addresses = await resolveAllowedAddresses(url, options, signal)
+  for (const address of addresses) {
+    const socket = await tryConnect(address, port, signal)
+    if (socket) return socket
+  }
+  throw new EgressError(signal.aborted ? 'timeout' : 'unreachable')
+}
+
+function tryConnect(address: string, port: number, signal: AbortSignal): Promise<Socket | null> {
+  const { promise, resolve } = Promise.withResolvers<Socket | null>()
+  if (signal.aborted) return Promise.resolve(null)
+  const socket = connect({ host: address, port, allowHalfOpen: true })
+  const fail = () => {
+    socket.destroy()
+    resolve(null)
+  }
+  signal.addEventListener('abort', fail, { once: true })
+  socket.once('error', fail)
+  socket.once('connect', () => {
+    signal.removeEventListener('abort', fail)
+    socket.off('error', fail)
+    resolve(socket)
+  })
+  return promise
 }
 
 function readHeaders({ headersDistinct }: IncomingMessage): Headers {

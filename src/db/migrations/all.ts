@@ -25,6 +25,7 @@ import { guardrailAdmin } from './022-guardrail-admin.ts'
 import { generationLines } from './026-generation-lines.ts'
 import { datasets } from './024-datasets.ts'
 import { benchmarks } from './025-benchmarks.ts'
+import { containers } from './023-containers.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -53,4 +54,5 @@ export const migrations: Record<string, Migration> = {
   '026-generation-lines': generationLines,
   '024-datasets': datasets,
   '025-benchmarks': benchmarks,
+  '023-containers': containers,
 }

@@ -1,0 +1,58 @@
+import { findFile, type StoredFile } from '../account/stored-files.ts'
+import type { Db } from '../db/db.ts'
+import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { createHomeFile } from './home-file.ts'
+
+/** Reads the bytes of a file of the workspace; null if they are missing. */
+export type FileOpener = (file: StoredFile) => Promise<Blob | ReadableStream<Uint8Array> | null>
+
+const suffixLength = 8
+
+/** The files of the workspace that a request gives to its container. */
+export async function findGivenFiles(
+  db: Db,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<StoredFile[]> {
+  const files: StoredFile[] = []
+  for (const [index, id] of [...new Set(ids)].entries()) {
+    const file = await findFile(db, workspaceId, id)
+    if (!file) throw invalidFieldError(`file_ids.${index}`, 'is not a file of this workspace')
+    files.push(file)
+  }
+  return files
+}
+
+/** Unique in a home, whatever the files are called. */
+export function toGivenName({ id, filename }: Pick<StoredFile, 'id' | 'filename'>): string {
+  return `${id.slice(-suffixLength)}-${filename.slice(filename.lastIndexOf('/') + 1)}`
+}
+
+/** Copies files into a home. One that was given before stays as the commands have left it. */
+export async function giveFiles(
+  home: string,
+  files: readonly StoredFile[],
+  { openFile, owner, maxBytes }: { openFile: FileOpener; owner: number | null; maxBytes: number },
+): Promise<void> {
+  const total = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
+  if (total > maxBytes)
+    throw gatewayError('body_too_large', `file_ids: the files have more than ${maxBytes} bytes.`)
+  for (const file of files) await giveFile(home, file, openFile, owner)
+}
+
+async function giveFile(
+  home: string,
+  file: StoredFile,
+  openFile: FileOpener,
+  owner: number | null,
+): Promise<void> {
+  const target = await createHomeFile(home, toGivenName(file), owner)
+  if (target === null) return
+  try {
+    const bytes = await openFile(file)
+    if (bytes === null) throw new Error(`the bytes of ${file.id} are missing`)
+    for await (const chunk of bytes instanceof Blob ? bytes.stream() : bytes) await target.writeFile(chunk)
+  } finally {
+    await target.close()
+  }
+}

@@ -1,0 +1,45 @@
+import { WorkerThread } from '../lib/worker-thread.ts'
+import type { HomeFile, HomeSize } from './home-tree.ts'
+import type { HomeRequest } from './home-worker.ts'
+
+export interface HomePage {
+  files: HomeFile[]
+  hasMore: boolean
+}
+
+/** Reads homes on threads: one for what watches running commands, one for what may take longer. */
+export class HomeReader {
+  readonly #watchThread = newThread()
+  readonly #listThread = newThread()
+
+  measure(home: string, maxEntries: number): Promise<HomeSize> {
+    return this.#call(this.#watchThread, { kind: 'measure', home, maxEntries }) as Promise<HomeSize>
+  }
+
+  measureMemory(pid: number): Promise<number> {
+    return this.#call(this.#watchThread, { kind: 'memory', pid }) as Promise<number>
+  }
+
+  /** The files that changed last, except hidden ones. */
+  listChanged(home: string, options: { maxEntries: number; since: number; limit: number }) {
+    return this.#call(this.#listThread, { kind: 'changed', home, ...options }) as Promise<HomeFile[]>
+  }
+
+  /** In the order of their paths, those after `after`. */
+  listPage(home: string, options: { maxEntries: number; after: string | null; limit: number }) {
+    return this.#call(this.#listThread, { kind: 'page', home, ...options }) as Promise<HomePage>
+  }
+
+  close(): void {
+    this.#watchThread.terminate()
+    this.#listThread.terminate()
+  }
+
+  #call(thread: WorkerThread, request: HomeRequest): Promise<unknown> {
+    return thread.call(request)
+  }
+}
+
+function newThread(): WorkerThread {
+  return new WorkerThread(new URL('./home-worker.ts', import.meta.url), null)
+}

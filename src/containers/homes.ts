@@ -1,0 +1,74 @@
+import { chown, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newId, newUuid } from '../lib/ids.ts'
+
+const homePattern = /^home_[0-9a-f]{24}$/
+
+/** The folder with the homes of containers, on this machine or on a disk that nodes share. */
+export class HomeFolder {
+  readonly #folder: string
+  /** The user that owns the homes; null: that of the gateway. */
+  readonly #owner: number | null
+  #id: Promise<string> | null = null
+
+  constructor(folder: string, owner: number | null) {
+    this.#folder = folder
+    this.#owner = owner
+  }
+
+  /** The same for all nodes that share the folder. */
+  id(): Promise<string> {
+    this.#id ??= this.#readId()
+    return this.#id
+  }
+
+  resolve(home: string): string {
+    return join(this.#folder, 'homes', home)
+  }
+
+  async create(): Promise<string> {
+    const home = newId('home')
+    await mkdir(this.resolve(home), { mode: 0o700 })
+    if (this.#owner !== null) await chown(this.resolve(home), this.#owner, this.#owner)
+    return home
+  }
+
+  /** An empty home, or what is left of one. */
+  async remove(home: string): Promise<void> {
+    await rm(this.resolve(home), { recursive: true, force: true })
+  }
+
+  /** The time by the clock of the file system, which is coarser than that of the process. */
+  async readTime(): Promise<number> {
+    const path = join(this.#folder, `${newUuid()}.time`)
+    await writeFile(path, '')
+    const { ctimeMs } = await stat(path)
+    await rm(path)
+    return ctimeMs
+  }
+
+  /** Homes that were made before `time`. */
+  async list(time: number): Promise<string[]> {
+    const names = (await readdir(join(this.#folder, 'homes'))).filter((name) => homePattern.test(name))
+    const old = await Promise.all(
+      names.map(async (name) => {
+        const stats = await stat(this.resolve(name)).catch(() => null)
+        return stats && stats.ctimeMs < time ? [name] : []
+      }),
+    )
+    return old.flat()
+  }
+
+  async #readId(): Promise<string> {
+    await mkdir(join(this.#folder, 'homes'), { recursive: true, mode: 0o700 })
+    const path = join(this.#folder, 'id')
+    const draft = `${path}.${newUuid()}`
+    await writeFile(draft, newUuid(), { mode: 0o600 })
+    // Of two nodes that start at the same time, the first decides.
+    await link(draft, path).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    })
+    await rm(draft)
+    return (await readFile(path, 'utf8')).trim()
+  }
+}

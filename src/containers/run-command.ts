@@ -1,0 +1,148 @@
+import { basename } from 'node:path'
+import type { Db } from '../db/db.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import type { EgressOptions } from '../lib/egress-client.ts'
+import type { SandboxEngine, SandboxLimits } from './engine.ts'
+import type { NetworkPolicy } from './environment.ts'
+import type { HomeReader } from './home-reader.ts'
+import type { HomeSize } from './home-tree.ts'
+import type { HomeFolder } from './homes.ts'
+import { formatContainerId, toContainerFileId } from './ids.ts'
+import { withNetwork } from './network.ts'
+import { containerNotFoundError } from './session.ts'
+import type { ContainerSettings } from './settings.ts'
+import { type Container, updateContainer } from './store.ts'
+import { type CommandEnd, superviseCommand } from './supervise.ts'
+
+/** What runs commands. */
+export interface ContainerHost {
+  db: Db
+  clock: Clock
+  engine: SandboxEngine
+  homes: HomeFolder
+  reader: HomeReader
+  settings: ContainerSettings
+  egress: EgressOptions
+}
+
+export interface ContainerCommand {
+  /** A script for bash. */
+  command: string
+  /** At most `containers.timeout`, which is also the default. */
+  timeoutMs?: number | undefined
+  /** Characters of stdout and of stderr. */
+  maxOutputLength?: number | undefined
+  signal: AbortSignal
+}
+
+/** A file that a command has changed, as clients know it. */
+export interface ContainerFileCitation {
+  type: 'container_file_citation'
+  container_id: string
+  file_id: string
+  filename: string
+  start_index: number
+  end_index: number
+}
+
+export interface CommandResult extends CommandEnd {
+  containerId: string
+  timedOut: boolean
+  files: ContainerFileCitation[]
+  costNanos: bigint
+}
+
+const maxCitations = 10
+/** A home may have become this many times too large before its command was ended; it can still be cleaned up. */
+const countedShare = 4
+
+/** Of the files and folders of a home that are looked at. */
+export function countedEntriesOf({ home_files }: ContainerSettings): number {
+  return home_files * countedShare
+}
+
+/** Runs a command in the home of a container, which is kept as the command leaves it. */
+export async function runCommand(
+  host: ContainerHost,
+  container: Container,
+  { command, timeoutMs, maxOutputLength, signal }: ContainerCommand,
+): Promise<CommandResult> {
+  const { db, clock, engine, homes, reader, settings } = host
+  await touch(host, container)
+  const home = homes.resolve(container.home)
+  const maxHome = await computeMaxHome(host, home)
+  const since = await homes.readTime()
+  const end = await withNetwork(readPolicy(container), host.egress, (proxySocket) =>
+    superviseCommand(engine, reader, {
+      home,
+      command,
+      limits: toSandboxLimits(settings, timeoutMs),
+      proxySocket,
+      maxHome,
+      countedEntries: countedEntriesOf(settings),
+      outputBytes: settings.output_bytes,
+      maxOutputLength: maxOutputLength ?? settings.output_bytes,
+      signal,
+    }),
+  )
+  const { bytes } = await reader.measure(home, countedEntriesOf(settings))
+  await updateContainer(db, container, { size_bytes: bytes, last_used_at: isoNow(clock) })
+  return {
+    ...end,
+    containerId: formatContainerId(container.id, container.nonce),
+    timedOut: end.stopReason === 'timeout',
+    files: await citeChanges(host, container, since),
+    costNanos: (settings.price_per_second * BigInt(end.elapsedMs) + 999n) / 1000n,
+  }
+}
+
+async function touch({ db, clock }: ContainerHost, container: Container): Promise<void> {
+  const touched = await updateContainer(db, container, { last_used_at: isoNow(clock) })
+  if (!touched) throw containerNotFoundError()
+}
+
+export function toSandboxLimits(settings: ContainerSettings, timeoutMs = settings.timeout): SandboxLimits {
+  return {
+    timeoutMs: Math.min(timeoutMs, settings.timeout),
+    memoryBytes: settings.memory_bytes,
+    processes: settings.processes,
+    fileBytes: settings.home_bytes,
+    tmpBytes: settings.tmp_bytes,
+  }
+}
+
+/** A home that is too large already may not grow, so that commands can clean it up. */
+async function computeMaxHome({ reader, settings }: ContainerHost, home: string): Promise<HomeSize> {
+  const { bytes, entries } = await reader.measure(home, countedEntriesOf(settings))
+  if (entries > countedEntriesOf(settings))
+    throw gatewayError(
+      'storage_full',
+      'The home of the container has far too many files or folders, or one that cannot be read. Use another container.',
+    )
+  return { bytes: Math.max(bytes, settings.home_bytes), entries: Math.max(entries, settings.home_files) }
+}
+
+function readPolicy({ network_policy }: Container): NetworkPolicy {
+  return JSON.parse(network_policy)
+}
+
+async function citeChanges(
+  { reader, homes, settings }: ContainerHost,
+  { id, nonce, home }: Container,
+  since: number,
+): Promise<ContainerFileCitation[]> {
+  const files = await reader.listChanged(homes.resolve(home), {
+    maxEntries: countedEntriesOf(settings),
+    since,
+    limit: maxCitations,
+  })
+  return files.map(({ path }) => ({
+    type: 'container_file_citation',
+    container_id: formatContainerId(id, nonce),
+    file_id: toContainerFileId(path),
+    filename: basename(path),
+    start_index: 0,
+    end_index: 0,
+  }))
+}

@@ -1,0 +1,115 @@
+import type { FileHandle } from 'node:fs/promises'
+import { invalidFieldError } from '../errors/gateway-error.ts'
+import type { ContainerEnvironment } from './environment.ts'
+import { type FileOpener, findGivenFiles, giveFiles } from './given-files.ts'
+import { openHomeFile } from './home-file.ts'
+import { type HomePage, HomeReader } from './home-reader.ts'
+import { HomeFolder } from './homes.ts'
+import { type ContainerOrigin, formatContainerId } from './ids.ts'
+import { deleteExpiredContainers, evictContainers } from './retention.ts'
+import {
+  type CommandResult,
+  type ContainerCommand,
+  type ContainerHost,
+  countedEntriesOf,
+  runCommand,
+  toSandboxLimits,
+} from './run-command.ts'
+import { assertHere, type ContainerOwner, containerNotFoundError, openContainer } from './session.ts'
+import { CommandSlots } from './slots.ts'
+import { type Container, findContainer } from './store.ts'
+
+export interface ContainerParts extends Pick<ContainerHost, 'db' | 'clock' | 'engine'> {
+  folder: string
+  /** Those in effect: headgate.yaml may be reloaded. */
+  readSettings: () => Pick<ContainerHost, 'settings' | 'egress'>
+  openFile: FileOpener
+}
+
+/** A container that a request has started. */
+export interface ContainerSession {
+  /** As clients see it. */
+  containerId: string
+  container: Container
+}
+
+const maxCommandLength = 256 * 1024
+
+/** The containers in which models run shell commands. Each command has a sandbox of its own; what lasts is the home. */
+export class ContainerService {
+  readonly #parts: ContainerParts
+  readonly #homes: HomeFolder
+  readonly #reader = new HomeReader()
+  readonly #slots = new CommandSlots()
+
+  constructor(parts: ContainerParts) {
+    this.#parts = parts
+    this.#homes = new HomeFolder(parts.folder, parts.engine.owner)
+  }
+
+  /** Throws a ConfigError if commands cannot be run on this machine. */
+  async check(): Promise<void> {
+    await this.#homes.id()
+    await this.#parts.engine.check(toSandboxLimits(this.#host.settings))
+  }
+
+  /** Starts the container that `environment` names, or that of the session, with the files that it is given. */
+  async resolve(
+    owner: ContainerOwner,
+    environment: ContainerEnvironment,
+    origin: ContainerOrigin,
+  ): Promise<ContainerSession> {
+    const host = this.#host
+    const { db, engine, settings } = host
+    const files = await findGivenFiles(db, owner.workspaceId, environment.file_ids ?? [])
+    const parts = { ...host, idleMs: settings.idle }
+    const container = await openContainer(parts, owner, environment, origin)
+    await evictContainers(host, owner.workspaceId, (home) => this.#slots.isBusy(home))
+    const rules = { openFile: this.#parts.openFile, owner: engine.owner, maxBytes: settings.home_bytes }
+    await giveFiles(this.#homes.resolve(container.home), files, rules)
+    return { containerId: formatContainerId(container.id, container.nonce), container }
+  }
+
+  /** Runs a command. Those of one container run one after the other. */
+  async run({ container }: ContainerSession, command: ContainerCommand): Promise<CommandResult> {
+    if (command.command.length > maxCommandLength)
+      throw invalidFieldError('command', `must have at most ${maxCommandLength} characters`)
+    const host = this.#host
+    return this.#slots.run(
+      { workspaceId: container.workspace_id, home: container.home, limits: host.settings },
+      () => runCommand(host, container, command),
+    )
+  }
+
+  /** A container of the workspace whose files can be read here. */
+  async find(workspaceId: string, id: string): Promise<Container> {
+    const container = await findContainer(this.#parts.db, workspaceId, id)
+    if (!container) throw containerNotFoundError()
+    await assertHere(this.#homes, container)
+    return container
+  }
+
+  async listFiles({ home }: Container, page: { after: string | null; limit: number }): Promise<HomePage> {
+    const maxEntries = countedEntriesOf(this.#host.settings)
+    return this.#reader.listPage(this.#homes.resolve(home), { maxEntries, ...page })
+  }
+
+  /** The caller closes it. Null if the home has no such file. */
+  async openFile({ home }: Container, path: string): Promise<FileHandle | null> {
+    return openHomeFile(this.#homes.resolve(home), path)
+  }
+
+  async deleteExpired(): Promise<void> {
+    await deleteExpiredContainers(this.#host)
+  }
+
+  async close(): Promise<void> {
+    this.#reader.close()
+    await this.#parts.engine.close()
+  }
+
+  get #host(): ContainerHost {
+    const { db, clock, engine, readSettings } = this.#parts
+    return { db, clock, engine, homes: this.#homes, reader: this.#reader, ...readSettings() }
+  }
+}

@@ -1,0 +1,99 @@
+import type { Db } from '../db/db.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
+import { type Clock, isoNow } from '../lib/clock.ts'
+import { type ContainerEnvironment, formatPolicy } from './environment.ts'
+import type { HomeFolder } from './homes.ts'
+import { type ContainerOrigin, deriveContainerId, newRestartNonce } from './ids.ts'
+import { type Container, findContainer, insertContainer, updateContainer } from './store.ts'
+
+/** Whose container it is. */
+export interface ContainerOwner {
+  organizationId: string
+  workspaceId: string
+}
+
+interface SessionParts {
+  db: Db
+  clock: Clock
+  homes: HomeFolder
+  idleMs: number
+}
+
+/** The container of a request: an existing one, or a new one with an empty home. */
+export async function openContainer(
+  parts: SessionParts,
+  owner: ContainerOwner,
+  environment: ContainerEnvironment,
+  origin: ContainerOrigin,
+): Promise<Container> {
+  const id = deriveContainerId(environment, origin)
+  const existing = await findContainer(parts.db, owner.workspaceId, id)
+  const container =
+    existing ?? (await createContainer(parts, owner, { id, policy: environment.network_policy }))
+  await assertHere(parts.homes, container)
+  return startWithPolicy(parts, container, environment)
+}
+
+async function createContainer(
+  { db, clock, homes }: SessionParts,
+  { organizationId, workspaceId }: ContainerOwner,
+  { id, policy }: { id: string; policy: ContainerEnvironment['network_policy'] },
+): Promise<Container> {
+  const now = isoNow(clock)
+  const home = await homes.create()
+  const inserted = await insertContainer(db, {
+    workspace_id: workspaceId,
+    id,
+    organization_id: organizationId,
+    folder_id: await homes.id(),
+    home,
+    network_policy: formatPolicy(policy),
+    nonce: null,
+    size_bytes: 0,
+    created_at: now,
+    last_used_at: now,
+  })
+  // Another request was first.
+  if (inserted.home !== home) await homes.remove(home)
+  return inserted
+}
+
+/** The policy is fixed while the container is awake. Without one, a request takes that of the container. */
+async function startWithPolicy(
+  { db, clock, idleMs }: SessionParts,
+  container: Container,
+  { network_policy }: ContainerEnvironment,
+): Promise<Container> {
+  const policy = network_policy ? formatPolicy(network_policy) : container.network_policy
+  const last_used_at = isoNow(clock)
+  const isChanged = policy !== container.network_policy
+  if (isChanged && isAwake(container, clock, idleMs)) throw policyConflictError(idleMs)
+  const changes = isChanged ? { network_policy: policy, nonce: newRestartNonce() } : {}
+  const started = await updateContainer(db, container, { ...changes, last_used_at })
+  if (!started) throw containerNotFoundError()
+  return started
+}
+
+export function isAwake({ last_used_at }: Container, clock: Clock, idleMs: number): boolean {
+  return clock.now() - Date.parse(last_used_at) < idleMs
+}
+
+/** A home is on the disk of one node, unless nodes share the folder. */
+export async function assertHere(homes: HomeFolder, { folder_id }: Container): Promise<void> {
+  if (folder_id === (await homes.id())) return
+  throw gatewayError(
+    'unavailable',
+    'This container is on another node. The operator can let nodes share their containers with containers.folder in headgate.yaml.',
+  )
+}
+
+export function containerNotFoundError() {
+  return gatewayError('not_found', 'The container does not exist.')
+}
+
+function policyConflictError(idleMs: number) {
+  return gatewayError(
+    'conflict',
+    `network_policy: the container runs with another policy, which is fixed until it sleeps. Send the same policy, use another container, or wait until it was unused for ${idleMs / 1000} seconds.`,
+  )
+}
