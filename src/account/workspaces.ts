@@ -177,14 +177,20 @@ export async function findFirstWorkspaceId(db: Db, organizationId: string): Prom
   return id
 }
 
-/** The default model of requests that do not name one. */
-export async function findDefaultTextModel(db: Db, workspaceId: string): Promise<string | null> {
+/** The default model of requests that do not name one, and the tools that requests must not name. */
+export async function findWorkspaceDefaults(
+  db: Db,
+  workspaceId: string,
+): Promise<{ defaultModel: string | null; disabledServerTools: string[] }> {
   const row = await db
     .selectFrom('workspaces')
-    .select('default_text_model')
+    .select(['default_text_model', 'disabled_server_tools'])
     .where('id', '=', workspaceId)
     .executeTakeFirst()
-  return row?.default_text_model ?? null
+  return {
+    defaultModel: row?.default_text_model ?? null,
+    disabledServerTools: decodeList(row?.disabled_server_tools ?? null) ?? [],
+  }
 }
 
 /** The requests of a workspace whose prompts and replies are stored. */

@@ -4,7 +4,7 @@ import { loadExportSettings } from '../account/destinations.ts'
 import { type ApiKey, findKeyByHash } from '../account/keys.ts'
 import { type ActivePreset, findActivePreset } from '../account/presets.ts'
 import {
-  findDefaultTextModel,
+  findWorkspaceDefaults,
   type IoLoggingSettings,
   loadIoLogging,
   loadWorkspaceBudgets,
@@ -47,6 +47,8 @@ export interface KeyContext {
   /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
   purchasedCredits: bigint
   defaultModel: string | null
+  /** Types of server tools that the workspace does not allow, such as `service:web_search`. */
+  disabledServerTools: readonly string[]
   logging: IoLoggingSettings | null
   /** Where its finished requests are sent to. */
   destinations: readonly ExportSettings[]
@@ -94,11 +96,11 @@ export class AccountCache {
 }
 
 async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  const [layers, credits, workspace, defaultModel, logging, destinations, byokKeys] = await Promise.all([
+  const [layers, credits, workspace, defaults, logging, destinations, byokKeys] = await Promise.all([
     loadLayers(db, key),
     loadCreditTotals(db, key.organization_id),
     loadWorkspaceBudgets(db, key.workspace_id),
-    findDefaultTextModel(db, key.workspace_id),
+    findWorkspaceDefaults(db, key.workspace_id),
     loadIoLogging(db, key.workspace_id),
     loadExportSettings(db, key.workspace_id),
     listByokKeys(db, key),
@@ -110,7 +112,7 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     meterScopes: listMeterScopes(key),
     limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),
     purchasedCredits: credits.purchased,
-    defaultModel,
+    ...defaults,
     logging,
     destinations,
     byokKeys,

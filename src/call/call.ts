@@ -118,3 +118,10 @@ export interface ReasoningOptions {
 export function flattenToolName({ name, namespace }: FunctionTool | CustomTool): string {
   return namespace && namespace !== name ? `${namespace}__${name}` : name
 }
+
+/** Of the types of tools that the gateway runs. No upstream is sent one. */
+export const serverToolPrefix = 'service:'
+
+export function isServerToolType(type: string): boolean {
+  return type.startsWith(serverToolPrefix)
+}

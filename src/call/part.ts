@@ -128,7 +128,7 @@ export interface ServerToolPart {
   /** The text the model was given, once it has ended. */
   result?: string
   isError?: boolean
-  /** The content of its result block in the Messages format, if that format has one for it. */
+  /** Its result block in the Messages format, without `tool_use_id`, if that format has one for it. */
   block?: JsonObject
 }
 

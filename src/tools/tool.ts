@@ -22,9 +22,16 @@ export interface ServerTool<Parameters = unknown> {
   name: string
   /** Requests in other formats that name it are rejected. */
   formats: readonly ToolFormat[]
+  /** It reaches outside the region of a request: regional hosts reject it. */
+  isGlobal?: true
   parameters: z.ZodType<Parameters>
   /** Prepares an entry of `tools`. Errors are 400 and name the field. */
   create(parameters: Parameters, setup: ToolSetup): ToolInstance | Promise<ToolInstance>
+}
+
+/** Hides the type of its parameters, which only the tool itself reads. */
+export function defineServerTool<Parameters>(tool: ServerTool<Parameters>): ServerTool {
+  return tool
 }
 
 export type ToolFormat = 'chat' | 'messages' | 'responses'
@@ -56,8 +63,10 @@ export interface ToolSetup extends ToolRequest {
 export interface ToolInstance {
   /** What the model is offered. */
   functions: FunctionTool[]
-  /** The running call, as the client sees it. */
+  /** The running call, as the client sees it. A status of the item is added where it has none. */
   describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress'>
+  /** How long a call may take, in milliseconds; two minutes if absent. */
+  timeoutMs?: number
   /** Absent if the client runs it: then the call is handed over as `toClientCall` returns it. */
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
   toClientCall?(call: ToolCallPart): OutputPart
@@ -85,13 +94,15 @@ export interface ToolOutcome {
   isError?: boolean
   /** For the client: the fields of its item in the Responses format that are known now. */
   item: JsonObject
-  /** For the client: the content of the result block of the Messages format, if it has one of its own. */
+  /** For the client: the result block of the Messages format, without `tool_use_id`, if it has one of its own. */
   block?: JsonObject
   /** Sources, which the reply cites. */
   citations?: Citation[]
   /** Parts that the client receives as they are, such as a generated image. */
   parts?: OutputPart[]
   fees?: ToolFee[]
+  /** Searches it made, for the usage of the reply. */
+  webSearches?: number
 }
 
 /** A fixed price besides tokens, such as that of a search. */

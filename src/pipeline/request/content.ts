@@ -35,17 +35,21 @@ export class RequestContent {
   readonly verbatim: RequestSource | null
   /** What remains known of that text afterwards. */
   readonly received: ReceivedFacts
+  /** The call has content that the body does not have. */
+  readonly #isExtended: boolean
 
   private constructor(
     call: ModelCall,
     body: JsonObject,
     verbatim: RequestSource | null,
     received: ReceivedFacts,
+    isExtended = false,
   ) {
     this.call = call
     this.body = body
     this.verbatim = verbatim
     this.received = received
+    this.#isExtended = isExtended
   }
 
   static parse({ requestCodec }: ClientFormat, body: JsonObject, source: RequestSource): RequestContent {
@@ -60,13 +64,19 @@ export class RequestContent {
   /** Of the whole body, including what a preset or a stored conversation added. */
   measure(): RequestSize {
     const { call, body, verbatim } = this
+    if (this.#isExtended) return computeRequestSize(call, body, Buffer.byteLength(JSON.stringify(call)))
     const text = verbatim && body === verbatim.body ? verbatim.text : JSON.stringify(body)
     return computeRequestSize(call, body, Buffer.byteLength(text))
   }
 
   /** The same request, to be encoded from its call, with other fields in its body. These are not part of the prompt. */
   replaceFields(fields: JsonObject): RequestContent {
-    return new RequestContent(this.call, { ...this.body, ...fields }, null, this.received)
+    return new RequestContent(this.call, { ...this.body, ...fields }, null, this.received, this.#isExtended)
+  }
+
+  /** The same request with another call, such as that of a later turn. The body stays as the client sent it. */
+  replaceCall(call: ModelCall): RequestContent {
+    return new RequestContent(call, this.body, null, this.received, true)
   }
 
   /** The same request with another call. The body is encoded from it too, for logs and for replies that echo the request. */

@@ -1,6 +1,7 @@
 import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
 import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
+import type { PreparedTools } from '../../tools/prepared-tools.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {
@@ -33,6 +34,9 @@ export class RequestWork {
   /** Calls of server tools: as the model requested them, and those that were run. */
   readonly toolCalls = { requested: 0, executed: 0, webSearches: 0 }
 
+  /** Its server tools, ready to run; null if it has none. */
+  tools: PreparedTools | null = null
+
   constructor(plugins: readonly AppliedPlugin[], disabled: ReadonlySet<PluginId> = new Set()) {
     this.plugins = plugins
     this.disabled = disabled
@@ -50,4 +54,9 @@ export class RequestWork {
   dropPluginsExcept(remaining: PluginId): void {
     for (const { id } of this.plugins) if (id !== remaining) this.dropPlugin(id)
   }
+}
+
+/** The work of a request, which is created when it is first needed. */
+export function withWork<R extends { work: RequestWork | null }>(request: R): R & { work: RequestWork } {
+  return { ...request, work: request.work ?? new RequestWork([]) }
 }

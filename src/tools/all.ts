@@ -1,0 +1,15 @@
+import { serverToolPrefix } from '../call/call.ts'
+import { datetime } from './datetime.ts'
+import type { ServerTool } from './tool.ts'
+
+/** The tools that the gateway can run. */
+export const serverTools: readonly ServerTool[] = [datetime]
+
+const byType = new Map(serverTools.map((tool) => [`${serverToolPrefix}${tool.name}`, tool]))
+
+/** By the `type` of its entries in `tools`. */
+export function findServerTool(type: string): ServerTool | undefined {
+  return byType.get(type)
+}
+
+export const serverToolTypes: readonly string[] = [...byType.keys()].sort()

@@ -1,0 +1,28 @@
+import type { AskModelFn, ServerTool, ToolInstance, ToolRequest } from './tool.ts'
+
+/** A function that the model is offered, and the tool that runs it. */
+export interface PreparedFunction {
+  tool: Pick<ServerTool, 'name'>
+  instance: ToolInstance
+  /** Its name in the instance. The model may be offered another one, if the client has a tool of that name. */
+  name: string
+}
+
+/** A condition of `stop_server_tools_when`. */
+export type StopCondition =
+  | { type: 'step_count_is'; step_count: number }
+  | { type: 'has_tool_call'; tool_name: string }
+  | { type: 'max_tokens_used'; max_tokens: number }
+  | { type: 'max_cost'; max_cost_in_dollars: number }
+  | { type: 'finish_reason_is'; reason: string }
+
+/** The server tools of a request. */
+export interface PreparedTools {
+  /** By the name the model is offered. */
+  functions: ReadonlyMap<string, PreparedFunction>
+  maxCalls: number
+  stopWhen: readonly StopCondition[]
+  /** What each call is told of the request. */
+  request: ToolRequest
+  askModel: AskModelFn
+}
