@@ -111,7 +111,8 @@ const promptFields: ReadonlySet<string> = new Set([
   'tools',
 ])
 
-function encodePrompt(dialect: Dialect, call: ModelCall): JsonObject {
+/** The prompt as the body of a request in this format. */
+export function encodePrompt(dialect: Dialect, call: ModelCall): JsonObject {
   const { body } = dialect.upstream.encodeRequest(call, buildPermissiveTarget(dialect, call))
   return Object.fromEntries(Object.entries(body).filter(([name]) => promptFields.has(name)))
 }

@@ -31,6 +31,9 @@ export interface IncomingRequest {
   onAdmitted?: () => void
   /** Statements committed with the charge; `reply` is in the client's format. */
   store?: (reply: JsonObject) => Promise<Statement[]>
+  /** A plugin or a tool of another request has made it. */
+  isNested?: true
+  onSettled?: ModelRequest['onSettled']
 }
 
 /** How a request ended, for those who act on its settlement. */
@@ -42,6 +45,8 @@ export interface SettledReply {
   upstreamDialect: string
   /** Fields of the request that the translation dropped. */
   dropped: string[]
+  /** Its charge, and those of the requests it has made. */
+  cost: bigint
 }
 
 /** What routing, admission and records need to know of the format of a request. */
@@ -101,7 +106,9 @@ export interface ModelRequest {
 export type Unguarded<R extends ModelRequest> = Omit<R, 'hits'>
 
 /** A request for text. */
-export interface InferenceRequest extends ModelRequest, Pick<IncomingRequest, 'onAdmitted' | 'store'> {
+export interface InferenceRequest
+  extends ModelRequest,
+    Pick<IncomingRequest, 'onAdmitted' | 'store' | 'isNested'> {
   format: ClientFormat
   content: RequestContent
   /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */

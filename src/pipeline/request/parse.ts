@@ -35,6 +35,7 @@ export async function parseRequest(
     ...describeRequest(gateway, incoming, body, keyContext, startedAt),
     presetId,
     content,
+    onSettled: incoming.onSettled ?? [],
     replyTransforms: [],
     replyObservers: [],
   }

@@ -171,8 +171,10 @@ export function settleOnce(
       const { candidate, translation } = trace
       const upstreamDialect = translation?.dialect.name ?? ''
       const dropped = translation?.upstreamRequest.dropped ?? []
-      const { status, summary } = outcome
-      for (const notify of request.onSettled) notify({ status, summary, candidate, upstreamDialect, dropped })
+      const { status, summary, charge } = outcome
+      const cost = charge.cost + (request.work?.bill.nested ?? 0n)
+      const settled = { status, summary, candidate, upstreamDialect, dropped, cost }
+      for (const notify of request.onSettled) notify(settled)
     }
     settling ??= withSpan(request, 'settle', startSettling)
     return settling

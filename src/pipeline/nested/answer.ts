@@ -1,0 +1,100 @@
+import type { ModelCall } from '../../call/call.ts'
+import { ReplyCollector, type ReplyEvent } from '../../call/event.ts'
+import type { OutputPart } from '../../call/part.ts'
+import { type Usage, zeroUsage } from '../../call/usage.ts'
+import type { ReplyContext, ReplyWriter } from '../../dialects/dialect.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import type { ModelQuestion } from '../../tools/tool.ts'
+import { formats } from '../formats.ts'
+import type { ClientFormat } from '../request/client-format.ts'
+import type { SettledReply } from '../request/inference-request.ts'
+
+/** Receives the reply of a nested request: its events instead of a text in some format. */
+export class AnswerReader {
+  readonly #question: Pick<ModelQuestion, 'onText' | 'onReasoning'>
+  #context: ReplyContext | null = null
+  #collector = new ReplyCollector()
+  #usage: Usage = zeroUsage
+  /** The whole reply has arrived, and its charge is durable. */
+  isComplete = false
+  error: GatewayError | null = null
+  /** It has reached a provider, so that it has a record. */
+  isCharged = false
+  cost = 0n
+
+  constructor(question: Pick<ModelQuestion, 'onText' | 'onReasoning'>) {
+    this.#question = question
+  }
+
+  get model(): string {
+    return this.#context?.model ?? ''
+  }
+  get provider(): string {
+    return this.#context?.provider ?? ''
+  }
+  get usage(): Usage {
+    return this.#usage
+  }
+  get parts(): OutputPart[] {
+    return (this.#collector.reply.choices[0]?.parts ?? []).filter((part) => part !== undefined)
+  }
+  get finishReason(): string | null {
+    return this.#collector.reply.choices[0]?.end?.reason ?? null
+  }
+
+  /** Of each attempt: what an earlier one has sent does not count. */
+  createWriter(context: ReplyContext): ReplyWriter {
+    this.#context = context
+    this.#collector = new ReplyCollector()
+    return {
+      write: (event) => {
+        this.#collector.add(event)
+        this.#report(event)
+        return ''
+      },
+      end: (usage) => {
+        this.#usage = usage
+        this.isComplete = true
+        return ''
+      },
+      fail: (error) => {
+        this.error = error
+        return ''
+      },
+      finalBody: null,
+    }
+  }
+
+  settle({ candidate, cost }: SettledReply): void {
+    this.isCharged = candidate !== null
+    this.cost = cost
+  }
+
+  #report(event: ReplyEvent): void {
+    if (event.type !== 'part-start' && event.type !== 'part-delta') return
+    const part = this.parts[event.part]
+    const text = event.type === 'part-start' ? textOf(event.content) : event.delta.text
+    if (!text) return
+    if (part?.kind === 'text') this.#question.onText?.(text)
+    else if (part?.kind === 'reasoning') this.#question.onReasoning?.(text)
+  }
+}
+
+function textOf(part: OutputPart): string {
+  return part.kind === 'text' || part.kind === 'reasoning' ? part.text : ''
+}
+
+/** A format of its own, so that neither the call nor the reply is translated on its way. */
+export function createNestedFormat(call: ModelCall, answer: AnswerReader): ClientFormat {
+  const { responses } = formats
+  return {
+    ...responses,
+    requestCodec: { ...responses.requestCodec, decodeRequest: () => call },
+    replyCodec: {
+      ...responses.replyCodec,
+      createWriter: (context) => answer.createWriter(context),
+      heartbeat: '',
+    },
+    dialect: null,
+  }
+}

@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test'
+import type { ModelCall } from '../../src/call/call.ts'
+import { formats } from '../../src/pipeline/formats.ts'
+import { guardRequest } from '../../src/pipeline/guard/guard.ts'
+import { handleInference } from '../../src/pipeline/inference.ts'
+import { createAskModel } from '../../src/pipeline/nested/ask-model.ts'
+import { authenticate } from '../../src/pipeline/request/authenticate.ts'
+import type { InferenceRequest } from '../../src/pipeline/request/inference-request.ts'
+import { parseRequest } from '../../src/pipeline/request/parse.ts'
+import { RequestWork } from '../../src/pipeline/request/work.ts'
+import type { ModelQuestion } from '../../src/tools/tool.ts'
+import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+
+const settings = `
+providers:
+  - { slug: retaining, name: Retaining, base_url: "http://127.0.0.1:1", dialects: [chat], api_key: secret }
+models:
+  - { id: test/retained, name: Retained, endpoints: [{ provider: retaining, upstream_model: any }] }
+  - id: test/priced
+    name: Priced
+    endpoints: [{ provider: sandbox, upstream_model: echo, pricing: { prompt: "0.000001", completion: "0.000002" } }]
+`
+
+describeOnEachDatabase(
+  'nested requests',
+  (server) => {
+    test('a question is a request of the same key, with a record and a charge of its own', async () => {
+      const { gateway, own } = server()
+      const outer = await parseOuter(server(), { session_id: 's-1', user: 'u-1' })
+      const deltas: string[] = []
+      const answer = await ask(server(), outer, { onText: (text) => deltas.push(text) })
+      expect(answer.parts).toMatchObject([{ kind: 'text', text: 'one two three' }])
+      expect(deltas.join('')).toBe('one two three')
+      expect(deltas.length).toBeGreaterThan(1)
+      expect(answer).toMatchObject({
+        model: 'test/priced',
+        provider: 'Sandbox (simulated)',
+        finishReason: 'stop',
+      })
+      expect(answer.costNanos).toBeGreaterThan(0n)
+      const record = await gateway.db
+        .selectFrom('generations')
+        .selectAll()
+        .where('id', '=', answer.id)
+        .executeTakeFirstOrThrow()
+      expect(record).toMatchObject({
+        organization_id: own.organization.id,
+        cost_nanos: answer.costNanos,
+        session_id: 's-1',
+        status: 'completed',
+      })
+      expect(outer.work?.bill.lines).toMatchObject([
+        { kind: 'request', name: 'advisor', generationId: answer.id, cost: answer.costNanos },
+      ])
+      expect(outer.work?.bill.nested).toBe(answer.costNanos)
+    })
+
+    test('a failure is the error of the question, before and during its reply', async () => {
+      const outer = await parseOuter(server())
+      for (const text of ['sandbox:error=429', 'one two three sandbox:fail=2'])
+        await expect(ask(server(), outer, { call: callOf(text) })).rejects.toThrow()
+      await expect(ask(server(), outer, { model: 'test/none' })).rejects.toThrow('not in the catalogue')
+    })
+
+    test('ends with the other request', async () => {
+      const outer = await parseOuter(server())
+      const abort = new AbortController()
+      const asking = ask(server(), outer, {
+        call: callOf('sandbox:length=5000 sandbox:slow=1000'),
+        signal: abort.signal,
+        onText: () => abort.abort(),
+      })
+      await expect(asking).rejects.toThrow('cancelled')
+      expect(outer.work?.bill.lines).toHaveLength(1)
+    })
+
+    test('a nested request asks no other model', async () => {
+      const outer = await parseOuter(server())
+      await expect(ask(server(), { ...outer, isNested: true })).rejects.toThrow('cannot ask another model')
+      await expect(ask(server(), outer, { model: '@preset/any' })).rejects.toThrow('not a preset')
+    })
+
+    test('data policies of the other request apply', async () => {
+      const outer = await parseOuter(server(), { provider: { zdr: true } })
+      await expect(ask(server(), outer, { model: 'test/retained' })).rejects.toThrow('meets the requirements')
+    })
+  },
+  { settings },
+)
+
+function callOf(text: string): ModelCall {
+  return { messages: [{ role: 'user', parts: [{ kind: 'text', text }] }], stream: false, unknown: [] }
+}
+
+function ask({ gateway }: TestServer, outer: InferenceRequest, question: Partial<ModelQuestion> = {}) {
+  return createAskModel(
+    gateway,
+    outer,
+    handleInference,
+  )({
+    model: 'test/priced',
+    call: callOf('one two three'),
+    purpose: 'advisor',
+    signal: new AbortController().signal,
+    ...question,
+  })
+}
+
+async function parseOuter(
+  server: TestServer,
+  fields: Record<string, unknown> = {},
+): Promise<InferenceRequest> {
+  const { gateway, own, url } = server
+  const httpRequest = new Request(`${url}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${own.inferenceKey}` },
+  })
+  const body = { model: 'test/priced', messages: [{ role: 'user', content: 'Hello' }], ...fields }
+  const parsed = await parseRequest(gateway, {
+    caller: await authenticate(gateway, httpRequest),
+    region: 'global',
+    httpRequest,
+    body,
+    source: { text: JSON.stringify(body), body, values: 10 },
+    format: formats.chat,
+  })
+  return { ...(await guardRequest(gateway, parsed)), work: new RequestWork([]) }
+}
