@@ -22,10 +22,10 @@ import { videoJobs } from './019-video-jobs.ts'
 import { outbox } from './020-outbox.ts'
 import { contentFilters } from './021-content-filters.ts'
 import { guardrailAdmin } from './022-guardrail-admin.ts'
-import { generationLines } from './026-generation-lines.ts'
+import { containers } from './023-containers.ts'
 import { datasets } from './024-datasets.ts'
 import { benchmarks } from './025-benchmarks.ts'
-import { containers } from './023-containers.ts'
+import { generationLines } from './026-generation-lines.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,

@@ -110,6 +110,6 @@ function addToBill(
     usage,
     cost,
     durationMs: Math.round(performance.now() - startedAt),
-    generationId: id,
+    nestedId: id,
   })
 }
