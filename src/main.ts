@@ -76,10 +76,7 @@ export async function openGateway(
   assertModerationModel({ config, settings })
   prepareDataDir(config.dataDir)
   const vault = new Vault(loadMasterSecret(config.dataDir, config.secretKey))
-  const log = pino(
-    { level: config.logLevel, base: null, serializers: { err: serializeError } },
-    pino.destination(2),
-  )
+  const log = createLogger(config)
   const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
   if (exposedPath) log.warn(`${exposedPath} is readable by other users; run: chmod 600 ${exposedPath}`)
   const db = await openDatabase(config.databaseUrl, { vault, log, queryTimeoutMs })
@@ -129,6 +126,11 @@ export async function openGateway(
     ...catalogueState,
   }
   return Object.assign(gateway, { containers: createContainers(gateway) })
+}
+
+function createLogger({ logLevel }: Config): Logger {
+  const options = { level: logLevel, base: null, serializers: { err: serializeError } }
+  return pino(options, pino.destination(2))
 }
 
 /** Only a warning: an unusable credential in the environment may belong to another program. */

@@ -22,7 +22,7 @@ export interface PreparedTools {
   functions: ReadonlyMap<string, PreparedFunction>
   maxCalls: number
   stopWhen: readonly StopCondition[]
-  /** What each call is told of the request. */
+  /** The request, as each call sees it. */
   request: ToolRequest
   askModel: AskModelFn
 }

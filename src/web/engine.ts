@@ -25,7 +25,7 @@ export interface UserLocation {
   timezone?: string | null | undefined
 }
 
-/** A search in the form that every engine is asked with. */
+/** A search in the form that every engine encodes. */
 export interface SearchQuery {
   query: string
   maxResults: number
@@ -76,7 +76,7 @@ export interface SearchPrices {
   additionalResult: bigint
 }
 
-/** What an engine costs that bills nobody. */
+/** The price of an engine that is free. */
 export const free: SearchPrices = { search: 0n, modes: {}, additionalResult: 0n }
 
 /** A web search API as data. */

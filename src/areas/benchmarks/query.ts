@@ -50,7 +50,7 @@ export const benchmarksQuery = z.object({
 
 export type BenchmarksQuery = z.output<typeof benchmarksQuery>
 
-/** Whether only search results are asked for. */
+/** Whether the query is for search results alone. */
 export function isSearchQuery(query: BenchmarksQuery): boolean {
   const { task_type, benchmark_type = '', search_engine, search_surface } = query
   return (

@@ -32,8 +32,7 @@ export function prepareTools(
 }
 
 /** For requests that are not sent: none of their tools is called. */
-const askNoModel: AskModelFn = () =>
-  Promise.reject(gatewayError('unavailable', 'No model can be asked here.'))
+const askNoModel: AskModelFn = () => Promise.reject(gatewayError('unavailable', 'Tools cannot run here.'))
 
 function isServerTool(tool: Tool): tool is NativeTool {
   return tool.kind === 'native' && isServerToolType(tool.type)
