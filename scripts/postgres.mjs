@@ -9,7 +9,7 @@ const isRoot = process.getuid?.() === 0
 
 /** Its URL and how to stop it; null if PostgreSQL is not available. */
 export async function startPostgres() {
-  const bin = findBinaries() ?? (installPackage() ? findBinaries() : null)
+  const bin = findBinaries() ?? (installPackage('postgresql', 'PostgreSQL') ? findBinaries() : null)
   if (!bin) return null
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
   const user = isRoot ? findPostgresUser() : {}
@@ -42,12 +42,13 @@ function findBinaries() {
   )
 }
 
-function installPackage() {
+/** From the distribution, where this process may do so. */
+export function installPackage(name, title) {
   if (!isRoot || spawnSync('apt-get', ['--version']).status !== 0) return false
-  process.stderr.write('Installing PostgreSQL from the distribution...\n')
+  process.stderr.write(`Installing ${title} from the distribution...\n`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const apt = (...args) => spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 2] }).status === 0
-  return apt('update', '-q') && apt('install', '-q', '-y', '--no-install-recommends', 'postgresql')
+  return apt('update', '-q') && apt('install', '-q', '-y', '--no-install-recommends', name)
 }
 
 /** PostgreSQL does not run as root. */

@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { prepareBubblewrap } from './bubblewrap.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
@@ -51,6 +52,17 @@ if (!s3) {
   process.stderr.write('Not in CI: the tests of S3 storage are skipped.\n')
 }
 
+const bwrap = prepareBubblewrap()
+if (!bwrap) {
+  process.stderr.write('bubblewrap is missing, or this machine does not permit user namespaces.\n')
+  if (process.env.CI) {
+    postgres?.stop()
+    s3?.stop()
+    finish(0, 1, 0)
+  }
+  process.stderr.write('Not in CI: the tests of containers are skipped.\n')
+}
+
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
     postgres?.stop()
@@ -85,6 +97,7 @@ function runTests(files, index) {
     ...process.env,
     ...(postgres && { TEST_DATABASE_URL: postgres.url }),
     ...(s3 && { TEST_S3_URL: s3.url }),
+    ...(bwrap && { TEST_BWRAP: bwrap }),
     ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),
   }
   const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...files], {

@@ -6,6 +6,7 @@ import { byokOperations } from './byok/operations.ts'
 import { catalogueOperations } from './catalogue/operations.ts'
 import { chatOperations } from './chat/operations.ts'
 import { completionOperations } from './completions/operations.ts'
+import { containerOperations } from './containers/operations.ts'
 import { conversationOperations } from './conversations/operations.ts'
 import { creditOperations } from './credits/operations.ts'
 import { embeddingOperations } from './embeddings/operations.ts'
@@ -60,6 +61,7 @@ export const operations: Operation[] = [
   ...byokOperations,
   ...scimOperations,
   ...fileOperations,
+  ...containerOperations,
   ...presetOperations,
   ...modelOperations,
   ...endpointOperations,

@@ -99,7 +99,11 @@ export function stageMounts(mounts: readonly Mount[]): { staged: Mount[]; stageA
   const binds = mounts.flatMap(({ source }, index) => ['--bind', source, `${stageFolder}/${index}`])
   return {
     staged,
-    stageArguments: ['--dev-bind', '/', '/', '--tmpfs', stageFolder, ...binds, '--die-with-parent', '--'],
+    stageArguments: [
+      ...['--dev-bind', '/', '/', '--tmpfs', stageFolder, ...binds],
+      // A namespace of processes of its own: whoever becomes another user no longer ends with its parent.
+      ...['--unshare-pid', '--die-with-parent', '--'],
+    ],
   }
 }
 

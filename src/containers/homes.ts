@@ -27,6 +27,7 @@ export class HomeFolder {
   }
 
   async create(): Promise<string> {
+    await this.id()
     const home = newId('home')
     await mkdir(this.resolve(home), { mode: 0o700 })
     if (this.#owner !== null) await chown(this.resolve(home), this.#owner, this.#owner)

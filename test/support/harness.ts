@@ -109,6 +109,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     stop: async () => {
       await server.stop(true)
       await gateway.backgroundRuns.drain(0)
+      await gateway.containers?.close()
       await gateway.tracer?.exporter.close()
       await gateway.ledger.close()
       await gateway.db.destroy()

@@ -2,9 +2,9 @@ import type { StoredFile } from '../../account/stored-files.ts'
 import { storeOf } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
+import { attachmentHeaders } from '../../lib/attachment-headers.ts'
 import type { ByteRange } from '../../lib/blob-store.ts'
 import { parseRange } from '../../lib/http-range.ts'
-import { formatContentDisposition } from './filename.ts'
 
 /** The bytes of a file, or the part that the request asks for; null if its bytes are missing. */
 export async function sendContent(
@@ -19,22 +19,13 @@ export async function sendContent(
   return new Response(body, {
     status: range ? 206 : 200,
     headers: {
-      ...contentHeaders(file.filename),
+      ...attachmentHeaders(file.filename),
       'accept-ranges': 'bytes',
       'content-length': String(end - start),
       etag: etagOf(file),
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.size_bytes}` }),
     },
   })
-}
-
-/** No browser interprets them, whatever they are. */
-export function contentHeaders(filename: string): Record<string, string> {
-  return {
-    'content-type': 'application/octet-stream',
-    'content-disposition': formatContentDisposition(filename),
-    'x-content-type-options': 'nosniff',
-  }
 }
 
 /** The bytes of an id never change. */

@@ -30,9 +30,8 @@ function findFilenameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** The last segment only, in the one encoding that preserves every name (RFC 6266). */
-export function formatContentDisposition(filename: string): string {
-  const name = filename.slice(filename.lastIndexOf('/') + 1)
-  const encoded = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)
-  return `attachment; filename*=UTF-8''${encoded}`
+/** The nearest valid name to that of a file which a program has made. */
+export function toValidFilename(name: string): string {
+  const valid = name.replace(/[<>:"|?*\\\p{Cc}\uFFFD]/gu, '_')
+  return [...valid].slice(0, maxFilenameLength).join('')
 }

@@ -21,6 +21,7 @@ import {
   toVendorOptions,
 } from './list-query.ts'
 import { readPage } from './page.ts'
+import { promoteContainerFile } from './promote.ts'
 import {
   detectShape,
   fileDeleteResponse,
@@ -189,6 +190,7 @@ export const fileOperations = [
   getFile,
   downloadFile,
   deleteFile,
+  promoteContainerFile,
   ...geminiFileOperations,
 ]
 

@@ -108,13 +108,14 @@ export async function openContent(
   { settings }: Gateway,
   path: string,
   filename: string,
+  acceptsAnyType = false,
 ): Promise<FileContent> {
   const file = await open(path, 'r+')
   try {
     const { size } = await file.stat()
     const { max_bytes } = settings.files
     if (size > max_bytes) throw fileTooLargeError(max_bytes)
-    return await describeContent(file, { size, filename, acceptsAnyType: false })
+    return await describeContent(file, { size, filename, acceptsAnyType })
   } finally {
     await file.close()
   }

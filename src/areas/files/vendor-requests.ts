@@ -1,4 +1,5 @@
 import type { FileListOptions } from '../../dialects/files/file-format.ts'
+import { attachmentHeaders } from '../../lib/attachment-headers.ts'
 import { encodeStreamedForm } from '../../lib/form-encode.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
 import type { GuardedFile } from '../../pipeline/guard/file.ts'
@@ -6,7 +7,6 @@ import { readJsonBody } from '../../pipeline/upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../../pipeline/upstream/errors.ts'
 import { UpstreamExchange } from '../../pipeline/upstream/exchange.ts'
 import { send, type UpstreamCall, type UpstreamResponse } from '../../pipeline/upstream/send.ts'
-import { contentHeaders } from './content.ts'
 import type { FileRecord, RecordPage } from './shapes.ts'
 import { toVendorError } from './vendor-errors.ts'
 import type { VendorStore } from './vendor-store.ts'
@@ -119,7 +119,7 @@ export async function downloadVendorFile(
       ...(range && { headers: { range } }),
     }
     const { response } = await sendRequest(store, exchange, request)
-    const headers = new Headers(contentHeaders(id))
+    const headers = new Headers(attachmentHeaders(id))
     for (const name of ['content-length', 'content-range', 'accept-ranges', 'etag']) {
       const value = response.headers.get(name)
       if (value !== null) headers.set(name, value)

@@ -10,11 +10,12 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { isoNow } from '../../lib/clock.ts'
 import type { Caller } from '../../pipeline/request/authenticate.ts'
 import { newGenerationId } from '../../pipeline/request/parse.ts'
+import { authorizeStorage } from '../../pipeline/request/workspace-access.ts'
 import { type ProviderAccess, resolveByokAccess } from '../../pipeline/upstream/access.ts'
 import { buildContentRules, type ContentRules } from '../../policy/content-rules.ts'
 import type { EffectivePolicy } from '../../policy/effective.ts'
 import { findProviderBlock } from '../../policy/guard.ts'
-import { authorize, type FileContext } from './context.ts'
+import type { FileContext } from './context.ts'
 
 /** The file storage of a vendor, with the caller's key for it. */
 export interface VendorStore {
@@ -34,7 +35,7 @@ export async function openVendorStore(
 ): Promise<VendorStore | null> {
   const { gateway, caller, region, query, httpRequest } = context
   if (query.provider === undefined) return null
-  const { workspace, policy } = await authorize(context)
+  const { workspace, policy } = await authorizeStorage(context)
   const found = findKey(gateway, query.provider, await loadKeys(gateway, caller, workspace))
   if (!found) throw invalidFieldError('provider', 'no BYOK key is configured for this vendor')
   const { provider, format, byokKey } = found
