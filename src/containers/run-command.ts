@@ -72,12 +72,13 @@ export async function runCommand(
   await touch(host, container)
   const home = homes.resolve(container.home)
   const maxHome = await computeMaxHome(host, home)
+  const limits = toSandboxLimits(settings, timeoutMs)
   const since = await homes.readTime()
   const end = await withNetwork(readPolicy(container), host.egress, (proxySocket) =>
     superviseCommand(engine, reader, {
       home,
       command,
-      limits: toSandboxLimits(settings, timeoutMs),
+      limits,
       proxySocket,
       maxHome,
       countedEntries: countedEntriesOf(settings),
@@ -93,13 +94,18 @@ export async function runCommand(
     containerId: formatContainerId(container.id, container.nonce),
     timedOut: end.stopReason === 'timeout',
     files: await citeChanges(host, container, since),
-    costNanos: (settings.price_per_second * BigInt(end.elapsedMs) + 999n) / 1000n,
+    costNanos: computeCost(settings, Math.min(end.elapsedMs, limits.timeoutMs)),
   }
 }
 
 async function touch({ db, clock }: ContainerHost, container: Container): Promise<void> {
   const touched = await updateContainer(db, container, { last_used_at: isoNow(clock) })
   if (!touched) throw containerNotFoundError()
+}
+
+/** Rounded up. */
+export function computeCost({ price_per_second }: ContainerSettings, ms: number): bigint {
+  return (price_per_second * BigInt(Math.ceil(ms)) + 999n) / 1000n
 }
 
 export function toSandboxLimits(settings: ContainerSettings, timeoutMs = settings.timeout): SandboxLimits {

@@ -11,6 +11,7 @@ import {
   type CommandResult,
   type ContainerCommand,
   type ContainerHost,
+  computeCost,
   countedEntriesOf,
   runCommand,
   toSandboxLimits,
@@ -79,6 +80,12 @@ export class ContainerService {
       { workspaceId: container.workspace_id, home: container.home, limits: host.settings },
       () => runCommand(host, container, command),
     )
+  }
+
+  /** The most that a command can cost: the price of its whole time. */
+  maxCostNanos(timeoutMs?: number): bigint {
+    const { settings } = this.#host
+    return computeCost(settings, toSandboxLimits(settings, timeoutMs).timeoutMs)
   }
 
   /** A container of the workspace whose files can be read here. */

@@ -17,7 +17,7 @@ import { describeOnEachDatabase, startTestServer, type TestServer } from '../sup
 const dayMs = 86_400_000
 const idleMs = 300_000
 const mib = 1024 * 1024
-const settings = `${formatContainerSettings({ running_per_workspace: 2, per_workspace: 3 })}files: { max_bytes: ${2 * mib}, workspace_bytes: ${3 * mib} }\n`
+const settings = `${formatContainerSettings({ running_per_workspace: 2, per_workspace: 3, price_per_second: 0.5 })}files: { max_bytes: ${2 * mib}, workspace_bytes: ${3 * mib} }\n`
 
 const allowList = (...allowed_domains: string[]): ContainerEnvironment => ({
   type: 'container_auto',
@@ -135,6 +135,14 @@ function containerTests(server: () => TestServer): void {
       const parallel = ['p1', 'p2', 'p3'].map((session) => problemOf(run(session, 'sleep 1')))
       const codes = (await Promise.all(parallel)).map(({ code }) => code)
       expect(codes.sort()).toEqual(['none', 'none', 'rate_limited'])
+    })
+
+    test('the time of a command has a price, within what was announced', async () => {
+      const { costNanos, elapsedMs } = await run('priced', 'sleep 0.1')
+      expect(costNanos).toBe(BigInt(elapsedMs) * 500_000n)
+      expect(containersOf(server()).maxCostNanos(2000)).toBe(1_000_000_000n)
+      expect(containersOf(server()).maxCostNanos(10_000_000)).toBe(60_000_000_000n)
+      expect((await run('priced', 'sleep 5', { timeoutMs: 100 })).costNanos).toBe(50_000_000n)
     })
 
     test('at most ten changed files are cited, the latest, without hidden ones', async () => {

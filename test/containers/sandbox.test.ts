@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fr
 import { join } from 'node:path'
 import { bwrapPath, formatContainerSettings, runIn, withFolder } from '../support/containers.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
+import { LoopDelay } from '../support/loop-delay.ts'
 
 const mib = 1024 * 1024
 const canary = 'canary-7f3a91c2'
@@ -203,6 +204,14 @@ describe.skipIf(bwrapPath === null)('a command in the sandbox', () => {
     const flood = await run('yes')
     expect(flood).toMatchObject({ stopReason: 'output', exitCode: 137 })
     expect(flood.stdout.length).toBeLessThan(5000)
+  })
+
+  test('a flood of output, files and processes does not hold the event loop', async () => {
+    const delay = new LoopDelay()
+    await run('yes')
+    await run('for i in {1..150}; do echo x > loop$i; done; f() { f | f & }; f; sleep 1', { timeoutMs: 4000 })
+    expect(delay.stop()).toBeLessThan(250)
+    await run('rm -f loop*')
   })
 
   test('a timeout ends processes that ignore signals or left their session', async () => {

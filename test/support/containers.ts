@@ -37,6 +37,15 @@ export async function runIn(
   return containersOf(server).run(started, { signal: new AbortController().signal, command, ...rest })
 }
 
+let containerCount = 0
+
+/** The path of a file in a new container. */
+export async function createContainerFilePath(server: TestServer, tenant: Tenant): Promise<string> {
+  const session = `sample-${++containerCount}`
+  const { containerId, files } = await runIn(server, session, 'echo hello > note.txt', { tenant })
+  return `/containers/${containerId}/files/${files[0]?.file_id}`
+}
+
 /** A folder that is removed after the work. */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-outside-'))

@@ -2,6 +2,7 @@ import { postFunding } from '../../src/ledger/entries.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { createContainerFilePath } from './containers.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
 import { inputAudio, silentWav } from './recordings.ts'
@@ -437,6 +438,13 @@ export const samples: Record<string, SampleFactory> = {
   getFile: async (_, call) => ownedSample(`/files/${await createFileId(call)}`),
   downloadFile: async (_, call) => ownedSample(`/files/${await createFileId(call)}/content`),
   deleteFile: async (_, call) => ownedSample(`/files/${await createFileId(call)}`),
+  listContainerFiles: async (tenant, _, server) =>
+    ownedSample((await createContainerFilePath(server, tenant)).replace(/\/[^/]*$/, '')),
+  getContainerFile: async (tenant, _, server) => ownedSample(await createContainerFilePath(server, tenant)),
+  downloadContainerFile: async (tenant, _, server) =>
+    ownedSample(`${await createContainerFilePath(server, tenant)}/content`),
+  promoteContainerFile: async (tenant, _, server) =>
+    ownedSample(`${await createContainerFilePath(server, tenant)}/promote`),
   startGeminiUpload: fixedSample('/upload/v1beta/files', { file: { displayName: 'note.txt' } }),
   sendGeminiUpload: async (_, call) => {
     const { headers } = await call('POST', '/upload/v1beta/files', { body: {} })
