@@ -81,7 +81,7 @@ for _ in {1..250}; do (: <>/dev/tcp/127.0.0.1/${proxyPort}) 2>/dev/null && break
 export function buildShellArguments({ limits, proxySocket }: SandboxCommand, shell: string): string[] {
   const kib = (bytes: number) => Math.ceil(bytes / 1024)
   const processes = limits.processes + ownProcesses + (proxySocket === null ? 0 : forwarderThreads)
-  const script = `${proxySocket === null ? '' : startForwarder}ulimit -c 0 -n 1024 -l 0 -q 0 \
+  const script = `${proxySocket === null ? '' : startForwarder}ulimit -c 0 -n 256 -l 0 -q 0 \
 -f ${kib(limits.fileBytes)} -u ${processes} -v ${kib(limits.memoryBytes)} -t ${Math.ceil(limits.timeoutMs / 1000)} || exit 125
 exec "${shell}" "${given.command}"`
   return [shell, '--noprofile', '--norc', '-c', script]

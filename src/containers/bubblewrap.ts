@@ -94,6 +94,8 @@ export class Bubblewrap implements SandboxEngine {
 
   async #findTools(): Promise<Tools> {
     if (process.platform !== 'linux') throw unusableError('it needs Linux')
+    if (!existsSync(`/proc/self/task/${process.pid}/children`))
+      throw unusableError('the kernel does not list child processes (CONFIG_PROC_CHILDREN)')
     const filter = buildSeccompFilter()
     if (!filter) throw unusableError(`it has no system call filter for the architecture ${process.arch}`)
     const { bwrap: name, system } = this.#settings
@@ -181,7 +183,6 @@ function toSandboxProcess(
     pid: child.pid,
     exited: child.exited.finally(release),
     kill: () => child.kill('SIGKILL'),
-    cpuMs: () => Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000,
   }
 }
 

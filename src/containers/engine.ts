@@ -28,8 +28,6 @@ export interface SandboxProcess {
   readonly pid: number
   /** Ends every process of the command at once. */
   kill(): void
-  /** Processor time of the command, once it has ended. */
-  cpuMs(): number
 }
 
 /** Runs untrusted commands. Each has a sandbox of its own, which ends with it. */

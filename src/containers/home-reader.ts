@@ -20,6 +20,10 @@ export class HomeReader {
     return this.#call(this.#watchThread, { kind: 'memory', pid }) as Promise<number>
   }
 
+  measureUnlinked(home: string, pid: number): Promise<number> {
+    return this.#call(this.#watchThread, { kind: 'unlinked', home, pid }) as Promise<number>
+  }
+
   /** The files that changed last, except hidden ones. */
   listChanged(home: string, options: { maxEntries: number; since: number; limit: number }) {
     return this.#call(this.#listThread, { kind: 'changed', home, ...options }) as Promise<HomeFile[]>

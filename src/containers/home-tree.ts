@@ -1,4 +1,13 @@
-import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 
 /** A file of a home. */
 export interface HomeFile {
@@ -108,15 +117,38 @@ export function listHomeFiles(home: string, maxEntries: number): HomeFile[] {
 /** Bytes of memory of a process and all processes below it. File contents in memory do not count. */
 export function measureMemory(pid: number): number {
   let total = 0
+  for (const folder of listProcessFolders(pid)) {
+    const status = ignoreMissing(() => readFileSync(`${folder}/status`, 'utf8')) ?? ''
+    for (const [, kib] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) total += Number(kib) * 1024
+  }
+  return total
+}
+
+/** Bytes of files that these processes have deleted but not closed, on the disk of the home. */
+export function measureUnlinked(home: string, pid: number): number {
+  const disk = ignoreMissing(() => lstatSync(home))?.dev
+  const sizes = new Map<number, number>()
+  for (const folder of listProcessFolders(pid)) {
+    for (const fd of ignoreMissing(() => readdirSync(`${folder}/fd`)) ?? []) {
+      const stats = ignoreMissing(() => statSync(`${folder}/fd/${fd}`))
+      if (stats?.isFile() && stats.nlink === 0 && stats.dev === disk)
+        sizes.set(stats.ino, stats.blocks * blockBytes)
+    }
+  }
+  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** In /proc, of a process and all processes below it. */
+function listProcessFolders(pid: number): string[] {
+  const folders: string[] = []
   const waiting = [pid]
   for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
     const folder = `/proc/${current}`
-    const status = ignoreMissing(() => readFileSync(`${folder}/status`, 'utf8')) ?? ''
-    for (const [, kib] of status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm)) total += Number(kib) * 1024
+    folders.push(folder)
     for (const thread of ignoreMissing(() => readdirSync(`${folder}/task`)) ?? []) {
       const children = ignoreMissing(() => readFileSync(`${folder}/task/${thread}/children`, 'utf8')) ?? ''
       waiting.push(...children.split(' ').filter(Boolean).map(Number))
     }
   }
-  return total
+  return folders
 }

@@ -1,10 +1,11 @@
 import { handleRequests } from '../lib/worker-thread.ts'
-import { listHomeFiles, measureHome, measureMemory } from './home-tree.ts'
+import { listHomeFiles, measureHome, measureMemory, measureUnlinked } from './home-tree.ts'
 
 /** What the thread does: it reads many files at once, which would hold the event loop. */
 export type HomeRequest =
   | { kind: 'measure'; home: string; maxEntries: number }
   | { kind: 'memory'; pid: number }
+  | { kind: 'unlinked'; home: string; pid: number }
   | { kind: 'changed'; home: string; maxEntries: number; since: number; limit: number }
   | { kind: 'page'; home: string; maxEntries: number; after: string | null; limit: number }
 
@@ -14,6 +15,8 @@ function handle(request: HomeRequest) {
       return measureHome(request.home, request.maxEntries)
     case 'memory':
       return measureMemory(request.pid)
+    case 'unlinked':
+      return measureUnlinked(request.home, request.pid)
     case 'changed':
       return listHomeFiles(request.home, request.maxEntries)
         .filter(({ path, changedAt }) => changedAt > request.since && !isHidden(path))

@@ -1,10 +1,12 @@
+import { gatewayError } from '../errors/gateway-error.ts'
 import { type ContainerHost, toSandboxLimits } from './run-command.ts'
-import { isAwake } from './session.ts'
-import { type Container, deleteContainer, filterUsedHomes, listByUse, listUnused } from './store.ts'
+import { awakeMsOf } from './session.ts'
+import type { ContainerSettings } from './settings.ts'
+import { type Container, deleteContainer, filterUsedHomes, listUnused, sumContainers } from './store.ts'
 import { superviseCommand } from './supervise.ts'
 
 const dayMs = 86_400_000
-/** Containers that one run of the job deletes, and those that one request evicts. */
+/** Containers that one run of the job, or one request, deletes. */
 const maxDeletions = 100
 /** Longer than it takes to store the record of a new home. */
 const orphanedAfterMs = 3_600_000
@@ -13,7 +15,7 @@ const orphanedAfterMs = 3_600_000
 export async function deleteExpiredContainers(host: ContainerHost): Promise<void> {
   const { db, clock, homes, settings } = host
   const before = new Date(clock.now() - settings.retention_days * dayMs).toISOString()
-  for (const container of await listUnused(db, await homes.id(), before, maxDeletions))
+  for (const container of await listUnused(db, { folderId: await homes.id(), before, limit: maxDeletions }))
     await removeContainer(host, container)
   await removeOrphanedHomes(host)
 }
@@ -29,22 +31,36 @@ async function removeOrphanedHomes(host: ContainerHost): Promise<void> {
   }
 }
 
-/** Makes room for a new container of a workspace: those not used for the longest time are deleted. */
-export async function evictContainers(
+/**
+ * Deletes the containers of a workspace that were not used for the longest time, while it has too many or too large
+ * ones. Those that are awake stay; if these alone are too many, no other can be started.
+ */
+export async function makeRoom(
   host: ContainerHost,
   workspaceId: string,
-  isBusy: (home: string) => boolean,
+  { isNew }: { isNew: boolean },
 ): Promise<void> {
-  const { db, clock, homes, settings } = host
-  const { per_workspace, workspace_bytes, idle } = settings
-  let bytes = 0
-  const rows = await listByUse(db, workspaceId, await homes.id(), per_workspace + maxDeletions)
-  for (const [index, container] of rows.entries()) {
-    bytes += container.size_bytes
-    const isBeyond = index >= per_workspace || bytes > workspace_bytes
-    if (isBeyond && !isAwake(container, clock, idle) && !isBusy(container.home))
-      await removeContainer(host, container)
+  const { db, homes, settings } = host
+  const folderId = await homes.id()
+  if (await hasRoom(host, workspaceId, isNew)) return
+  const before = new Date(host.clock.now() - awakeMsOf(settings)).toISOString()
+  for (const container of await listUnused(db, { folderId, workspaceId, before, limit: maxDeletions })) {
+    await removeContainer(host, container)
+    if (await hasRoom(host, workspaceId, isNew)) return
   }
+  if (isNew) throw workspaceFullError(settings)
+}
+
+async function hasRoom({ db, homes, settings }: ContainerHost, workspaceId: string, isNew: boolean) {
+  const { count, bytes } = await sumContainers(db, workspaceId, await homes.id())
+  return count + (isNew ? 1 : 0) <= settings.per_workspace && bytes <= settings.workspace_bytes
+}
+
+function workspaceFullError({ per_workspace, workspace_bytes }: ContainerSettings) {
+  return gatewayError(
+    'storage_full',
+    `The containers of this workspace that are in use exceed ${per_workspace} (containers.per_workspace) or ${workspace_bytes} bytes (containers.workspace_bytes). Use an existing one, or retry when others sleep.`,
+  )
 }
 
 async function removeContainer(host: ContainerHost, container: Container): Promise<void> {
@@ -60,6 +76,7 @@ async function removeHome({ engine, reader, homes, settings }: ContainerHost, ho
     proxySocket: null,
     maxHome: { bytes: Number.MAX_SAFE_INTEGER, entries: Number.MAX_SAFE_INTEGER },
     countedEntries: 1,
+    minFreeBytes: 0,
     outputBytes: 1024,
     maxOutputLength: 1024,
     signal: new AbortController().signal,

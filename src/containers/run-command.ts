@@ -13,7 +13,7 @@ import { withNetwork } from './network.ts'
 import { containerNotFoundError } from './session.ts'
 import type { ContainerSettings } from './settings.ts'
 import { type Container, updateContainer } from './store.ts'
-import { type CommandEnd, superviseCommand } from './supervise.ts'
+import { type CommandEnd, readFreeBytes, superviseCommand } from './supervise.ts'
 
 /** What runs commands. */
 export interface ContainerHost {
@@ -82,6 +82,7 @@ export async function runCommand(
       proxySocket,
       maxHome,
       countedEntries: countedEntriesOf(settings),
+      minFreeBytes: settings.min_free_bytes,
       outputBytes: settings.output_bytes,
       maxOutputLength: maxOutputLength ?? settings.output_bytes,
       signal,
@@ -120,6 +121,7 @@ export function toSandboxLimits(settings: ContainerSettings, timeoutMs = setting
 
 /** A home that is too large already may not grow, so that commands can clean it up. */
 async function computeMaxHome({ reader, settings }: ContainerHost, home: string): Promise<HomeSize> {
+  if ((await readFreeBytes(home)) < settings.min_free_bytes) throw diskFullError()
   const { bytes, entries } = await reader.measure(home, countedEntriesOf(settings))
   if (entries > countedEntriesOf(settings))
     throw gatewayError(
@@ -127,6 +129,10 @@ async function computeMaxHome({ reader, settings }: ContainerHost, home: string)
       'The home of the container has far too many files or folders, or one that cannot be read. Use another container.',
     )
   return { bytes: Math.max(bytes, settings.home_bytes), entries: Math.max(entries, settings.home_files) }
+}
+
+function diskFullError() {
+  return gatewayError('unavailable', 'The disk for containers is almost full. Retry later.')
 }
 
 function readPolicy({ network_policy }: Container): NetworkPolicy {

@@ -6,7 +6,7 @@ import { openHomeFile } from './home-file.ts'
 import { type HomePage, HomeReader } from './home-reader.ts'
 import { HomeFolder } from './homes.ts'
 import { type ContainerOrigin, formatContainerId } from './ids.ts'
-import { deleteExpiredContainers, evictContainers } from './retention.ts'
+import { deleteExpiredContainers, makeRoom } from './retention.ts'
 import {
   type CommandResult,
   type ContainerCommand,
@@ -63,9 +63,10 @@ export class ContainerService {
     const host = this.#host
     const { db, engine, settings } = host
     const files = await findGivenFiles(db, owner.workspaceId, environment.file_ids ?? [])
-    const parts = { ...host, idleMs: settings.idle }
+    const room = (isNew: boolean) => makeRoom(host, owner.workspaceId, { isNew })
+    const parts = { ...host, makeRoom: () => room(true) }
     const container = await openContainer(parts, owner, environment, origin)
-    await evictContainers(host, owner.workspaceId, (home) => this.#slots.isBusy(home))
+    await room(false)
     const rules = { openFile: this.#parts.openFile, owner: engine.owner, maxBytes: settings.home_bytes }
     await giveFiles(this.#homes.resolve(container.home), files, rules)
     return { containerId: formatContainerId(container.id, container.nonce), container }

@@ -4,6 +4,7 @@ import { type Clock, isoNow } from '../lib/clock.ts'
 import { type ContainerEnvironment, formatPolicy } from './environment.ts'
 import type { HomeFolder } from './homes.ts'
 import { type ContainerOrigin, deriveContainerId, newRestartNonce } from './ids.ts'
+import type { ContainerSettings } from './settings.ts'
 import { type Container, findContainer, insertContainer, updateContainer } from './store.ts'
 
 /** Whose container it is. */
@@ -16,7 +17,14 @@ interface SessionParts {
   db: Db
   clock: Clock
   homes: HomeFolder
-  idleMs: number
+  settings: ContainerSettings
+  /** Called before a new container is created. */
+  makeRoom: () => Promise<void>
+}
+
+/** A container sleeps when it had no command for this time; none runs for longer. */
+export function awakeMsOf({ idle, timeout }: ContainerSettings): number {
+  return Math.max(idle, timeout)
 }
 
 /** The container of a request: an existing one, or a new one with an empty home. */
@@ -35,10 +43,11 @@ export async function openContainer(
 }
 
 async function createContainer(
-  { db, clock, homes }: SessionParts,
+  { db, clock, homes, makeRoom }: SessionParts,
   { organizationId, workspaceId }: ContainerOwner,
   { id, policy }: { id: string; policy: ContainerEnvironment['network_policy'] },
 ): Promise<Container> {
+  await makeRoom()
   const now = isoNow(clock)
   const home = await homes.create()
   const inserted = await insertContainer(db, {
@@ -60,22 +69,19 @@ async function createContainer(
 
 /** The policy is fixed while the container is awake. Without one, a request takes that of the container. */
 async function startWithPolicy(
-  { db, clock, idleMs }: SessionParts,
+  { db, clock, settings }: SessionParts,
   container: Container,
   { network_policy }: ContainerEnvironment,
 ): Promise<Container> {
   const policy = network_policy ? formatPolicy(network_policy) : container.network_policy
   const last_used_at = isoNow(clock)
   const isChanged = policy !== container.network_policy
-  if (isChanged && isAwake(container, clock, idleMs)) throw policyConflictError(idleMs)
+  const isAwake = clock.now() - Date.parse(container.last_used_at) < awakeMsOf(settings)
+  if (isChanged && isAwake) throw policyConflictError(awakeMsOf(settings))
   const changes = isChanged ? { network_policy: policy, nonce: newRestartNonce() } : {}
   const started = await updateContainer(db, container, { ...changes, last_used_at })
   if (!started) throw containerNotFoundError()
   return started
-}
-
-export function isAwake({ last_used_at }: Container, clock: Clock, idleMs: number): boolean {
-  return clock.now() - Date.parse(last_used_at) < idleMs
 }
 
 /** A home is on the disk of one node, unless nodes share the folder. */
@@ -91,9 +97,9 @@ export function containerNotFoundError() {
   return gatewayError('not_found', 'The container does not exist.')
 }
 
-function policyConflictError(idleMs: number) {
+function policyConflictError(awakeMs: number) {
   return gatewayError(
     'conflict',
-    `network_policy: the container runs with another policy, which is fixed until it sleeps. Send the same policy, use another container, or wait until it was unused for ${idleMs / 1000} seconds.`,
+    `network_policy: the container runs with another policy, which is fixed until it sleeps. Send the same policy, use another container, or wait until it was unused for ${awakeMs / 1000} seconds.`,
   )
 }

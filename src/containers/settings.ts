@@ -60,6 +60,11 @@ export const containerSettings = z.strictObject({
     .min(mib)
     .default(10 * 1024 * mib),
   per_workspace: z.int().min(1).max(10_000).default(1000),
+  /** On the disk of the homes: with less, commands are ended and no others start. */
+  min_free_bytes: z
+    .int()
+    .min(0)
+    .default(1024 * mib),
   /** Files and folders of a home. */
   home_files: z.int().min(10).max(100_000).default(20_000),
   /** Of /tmp, which every command finds empty. */

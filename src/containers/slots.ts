@@ -15,10 +15,6 @@ export class CommandSlots {
   readonly #byHome = new Map<string, { last: Promise<void>; count: number }>()
   #running = 0
 
-  isBusy(home: string): boolean {
-    return this.#byHome.has(home)
-  }
-
   /** Runs the work, once the commands before it have ended. */
   async run<T>(
     { workspaceId, home, limits }: { workspaceId: string; home: string; limits: SlotLimits },

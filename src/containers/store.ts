@@ -58,28 +58,36 @@ export async function deleteContainer(db: Db, container: Container): Promise<boo
   return deleted !== undefined
 }
 
-/** Those of a folder whose last command is older, the oldest first. */
-export async function listUnused(db: Db, folderId: string, before: string, limit: number) {
+/** Those whose last command is older, the oldest first. */
+export async function listUnused(
+  db: Db,
+  where: { folderId: string; workspaceId?: string; before: string; limit: number },
+): Promise<Container[]> {
+  const { workspaceId } = where
   return db
     .selectFrom('containers')
     .selectAll()
-    .where('folder_id', '=', folderId)
-    .where('last_used_at', '<', before)
+    .where('folder_id', '=', where.folderId)
+    .where('last_used_at', '<', where.before)
+    .$if(workspaceId !== undefined, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
     .orderBy('last_used_at', 'asc')
-    .limit(limit)
+    .limit(where.limit)
     .execute()
 }
 
-/** The containers of a workspace in a folder, the last used first. */
-export async function listByUse(db: Db, workspaceId: string, folderId: string, limit: number) {
-  return db
+/** Of the containers of a workspace in a folder. */
+export async function sumContainers(
+  db: Db,
+  workspaceId: string,
+  folderId: string,
+): Promise<{ count: number; bytes: number }> {
+  const row = await db
     .selectFrom('containers')
-    .selectAll()
+    .select((eb) => [eb.fn.countAll().as('count'), eb.fn.sum('size_bytes').as('bytes')])
     .where('workspace_id', '=', workspaceId)
     .where('folder_id', '=', folderId)
-    .orderBy('last_used_at', 'desc')
-    .limit(limit)
-    .execute()
+    .executeTakeFirst()
+  return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) }
 }
 
 /** The given homes that belong to a container. */

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises'
 import type { SandboxCommand, SandboxEngine, SandboxProcess } from './engine.ts'
 import type { HomeReader } from './home-reader.ts'
 import type { HomeSize } from './home-tree.ts'
@@ -10,6 +11,8 @@ export interface Supervision extends SandboxCommand {
   /** Of the home; counted up to `countedEntries`. */
   maxHome: HomeSize
   countedEntries: number
+  /** What must remain free on the disk of the home. */
+  minFreeBytes: number
   outputBytes: number
   /** Characters of stdout and of stderr. */
   maxOutputLength: number
@@ -22,7 +25,6 @@ export interface CommandEnd {
   exitCode: number
   stopReason: StopReason | null
   elapsedMs: number
-  cpuMs: number
 }
 
 const memoryWatchMs = 100
@@ -44,7 +46,7 @@ export async function superviseCommand(
   const onAbort = () => stop.for('cancelled')
   command.signal.addEventListener('abort', onAbort, { once: true })
   if (command.signal.aborted) onAbort()
-  const watching = [watchMemory(started, homes, command, stop), watchDisk(homes, command, stop)]
+  const watching = [watchMemory(started, homes, command, stop), watchDisk(started, homes, command, stop)]
   try {
     const [stdout, stderr] = [new OutputReader(command.outputBytes), new OutputReader(command.outputBytes)]
     const [exitCode] = await Promise.all([
@@ -58,7 +60,6 @@ export async function superviseCommand(
       exitCode,
       stopReason: stop.reason,
       elapsedMs: Math.round(performance.now() - startedAt),
-      cpuMs: Math.round(started.cpuMs()),
     }
   } finally {
     clearTimeout(timer)
@@ -106,13 +107,25 @@ async function watchMemory(
   })
 }
 
-/** A home that is too large already may not grow. */
-async function watchDisk(homes: HomeReader, command: Supervision, stop: Stop): Promise<void> {
-  const { home, maxHome, countedEntries } = command
+/** Files that are deleted but still open count too. What is hidden in other ways shows in the free space. */
+async function watchDisk(
+  started: SandboxProcess,
+  homes: HomeReader,
+  command: Supervision,
+  stop: Stop,
+): Promise<void> {
+  const { home, maxHome, countedEntries, minFreeBytes } = command
   await watch(diskWatchMs, stop, async () => {
     const { bytes, entries } = await homes.measure(home, countedEntries)
-    if (bytes > maxHome.bytes || entries > maxHome.entries) stop.for('disk')
+    const unlinked = await homes.measureUnlinked(home, started.pid)
+    const isTooLarge = bytes + unlinked > maxHome.bytes || entries > maxHome.entries
+    if (isTooLarge || (await readFreeBytes(home)) < minFreeBytes) stop.for('disk')
   })
+}
+
+export async function readFreeBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path)
+  return bavail * bsize
 }
 
 /** A check that takes long is done less often. A failed one ends the command: it would run without the limit. */

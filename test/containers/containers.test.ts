@@ -17,7 +17,7 @@ import { describeOnEachDatabase, startTestServer, type TestServer } from '../sup
 const dayMs = 86_400_000
 const idleMs = 300_000
 const mib = 1024 * 1024
-const settings = `${formatContainerSettings({ running_per_workspace: 2, per_workspace: 3, price_per_second: 0.5 })}files: { max_bytes: ${2 * mib}, workspace_bytes: ${3 * mib} }\n`
+const settings = `${formatContainerSettings({ running_per_workspace: 2, price_per_second: 0.5 })}files: { max_bytes: ${2 * mib}, workspace_bytes: ${3 * mib} }\n`
 
 const allowList = (...allowed_domains: string[]): ContainerEnvironment => ({
   type: 'container_auto',
@@ -189,13 +189,26 @@ function containerTests(server: () => TestServer): void {
     })
 
     test('beyond the number of a workspace, those that sleep are deleted, the oldest first', async () => {
+      server().clock.advance(40 * dayMs)
+      await containersOf(server()).deleteExpired()
+      const { containers } = server().gateway.settings
+      Object.assign(containers, { per_workspace: 3 })
       for (const session of ['e1', 'e2', 'e3']) {
         await run(session, 'touch a')
         server().clock.advance(idleMs + 1)
       }
-      await run('e4', 'touch a')
-      const statuses = await Promise.all(['e1', 'e2', 'e3', 'e4'].map((id) => list(`sess_${id}`)))
-      expect(statuses.map(({ status }) => status)).toEqual([404, 200, 200, 200])
+      const listed = async () => {
+        const found = await Promise.all(['e1', 'e2', 'e3', 'e4'].map((id) => list(`sess_${id}`)))
+        return found.map(({ status }) => status)
+      }
+      await run('e4', 'head -c 100000 /dev/zero > a')
+      expect(await listed()).toEqual([404, 200, 200, 200])
+      Object.assign(containers, { workspace_bytes: 50_000 })
+      await run('e4', 'true')
+      expect(await listed()).toEqual([404, 404, 404, 200])
+      const problem = await problemOf(run('e5', 'true'))
+      expect(problem.code).toBe('storage_full')
+      Object.assign(containers, { per_workspace: 1000, workspace_bytes: 10 * 1024 * mib })
     })
   })
 

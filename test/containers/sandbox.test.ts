@@ -187,6 +187,20 @@ describe.skipIf(bwrapPath === null)('a command in the sandbox', () => {
     expect((await run('rm -r many; echo clean')).stdout).toBe('clean\n')
   })
 
+  test('files that are deleted but open count', async () => {
+    const open =
+      'exec 5>x 6>y; rm x y; head -c 6m /dev/urandom >&5; head -c 6m /dev/urandom >&6; sleep 15; echo survived'
+    expect(await run(open)).toMatchObject({ stopReason: 'disk', stdout: '' })
+  })
+
+  test('no command runs while the disk of the machine is almost full', async () => {
+    const { containers } = server.gateway.settings
+    Object.assign(containers, { min_free_bytes: Number.MAX_SAFE_INTEGER })
+    const problem = await run('true').catch((error) => error.code)
+    Object.assign(containers, { min_free_bytes: 0 })
+    expect(problem).toBe('unavailable')
+  })
+
   test('/tmp and /dev/shm are small and do not outlast the command', async () => {
     const { stdout } = await run(
       'head -c 10m /dev/zero > /tmp/a || head -c 10m /dev/zero > /dev/shm/a || echo full',
