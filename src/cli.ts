@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { readSettings } from './app/settings.ts'
+import { benchmarkCommand } from './commands/benchmark.ts'
 import {
   type CommandResult,
   type CommandRunner,
@@ -49,6 +50,7 @@ program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(scimCommand(run))
+program.addCommand(benchmarkCommand(run))
 program.addCommand(checkLedgerCommand(run))
 program.addCommand(acceptJournalLossCommand(run))
 

@@ -1,0 +1,22 @@
+import type { BenchmarkResult } from '../result.ts'
+
+/** A score as a source publishes it, before its model is found in the catalogue. */
+export interface PublishedScore
+  extends Pick<BenchmarkResult, 'source' | 'benchmark' | 'variant' | 'score' | 'details'>,
+    Partial<Pick<BenchmarkResult, 'deviation' | 'costNanos' | 'latencyMs' | 'tasks'>> {
+  model: PublishedModel
+  /** When it was measured, if the file says so. */
+  measuredAt: string | null
+}
+
+/** How a source names a model. */
+export interface PublishedModel {
+  displayName: string
+  /** Ids and slugs, the most reliable first. */
+  names: string[]
+  /** The company, for names that several models share. */
+  author: string | null
+}
+
+/** A file that cannot be imported; the message is for the operator. */
+export class ImportError extends Error {}
