@@ -25,7 +25,7 @@ export interface UserLocation {
   timezone?: string | null | undefined
 }
 
-/** A search in the form that every engine encodes. */
+/** A search in the form that every engine receives. */
 export interface SearchQuery {
   query: string
   maxResults: number
@@ -76,7 +76,7 @@ export interface SearchPrices {
   additionalResult: bigint
 }
 
-/** The price of an engine that is free. */
+/** For engines without a price per search. */
 export const free: SearchPrices = { search: 0n, modes: {}, additionalResult: 0n }
 
 /** A web search API as data. */

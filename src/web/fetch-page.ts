@@ -133,7 +133,7 @@ const decompressors = new Map(
   }),
 )
 
-/** For servers that compress although the request does not allow it. Null: damaged, too large, or of an unknown kind. */
+/** For servers that compress although the request forbids it. Null: damaged, too large, or of an unknown kind. */
 async function decompress(
   bytes: Uint8Array,
   encoding: string | null,

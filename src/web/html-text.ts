@@ -12,6 +12,8 @@ const maxTitleLength = 500
 const minArticleLength = 200
 /** Nothing of these is text for a reader. */
 const ignoredTags = [
+  'head',
+  'title',
   'script',
   'style',
   'noscript',
@@ -79,15 +81,17 @@ function isSimple(html: string): boolean {
 }
 
 function convertDocument(html: string, url: string): RawText {
-  const { document } = parseHTML(html)
+  // The parser adds no root of its own.
+  const rooted = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`
+  const { document } = parseHTML(rooted)
   const title = document.querySelector('title')?.textContent ?? null
   const turndown = createConverter(url)
   // Reading changes the document, and the whole one is used where there is no article.
-  const copy = parseHTML(html).document
+  const copy = parseHTML(rooted).document
   const article = new Readability<PageElement>(copy, { serializer: (node) => node }).parse()
   const text = article?.content ? turndown.turndown(article.content) : ''
   if (text.length >= minArticleLength) return { title: article?.title || title, text }
-  const whole = document.body ? turndown.turndown(document.body) : ''
+  const whole = turndown.turndown(document.documentElement)
   return { title: title ?? article?.title ?? null, text: whole.length > text.length ? whole : text }
 }
 

@@ -26,7 +26,7 @@ export type OptionNames = Record<Exclude<keyof SearchOptions, 'contextSize'>, st
 /** A search without its query, ready to be sent to the engine. */
 export interface PreparedSearch {
   engine: SearchEngine
-  /** The query for the engine. */
+  /** What the engine receives. */
   query: Omit<SearchQuery, 'query'>
   /** What its results must fulfil: not every engine understands every rule. */
   includeDomains: readonly DomainRule[]
@@ -108,7 +108,7 @@ function checkRange(value: number, max: number, name: string): number {
   throw invalidFieldError(name, `must be an integer from 1 to ${max}`)
 }
 
-/** An engine without patterns gets a query for more than the rules allow, never for less. */
+/** An engine without patterns receives wider rules, never narrower ones. */
 function selectSentDomains(
   { hasDomainPatterns }: SearchEngine,
   include: readonly DomainRule[],

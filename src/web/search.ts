@@ -15,7 +15,7 @@ const maxUrlLength = 2_000
 const maxTitleLength = 500
 /** A character is at most six bytes in JSON. */
 const bytesPerCharacter = 6
-/** For the fields of a result besides its text; some engines return more than the query allows. */
+/** For the fields of a result besides its text; some engines return more than requested. */
 const bytesPerResult = 64 * 1024
 const maxReplyBytes = 16 * 1024 * 1024
 

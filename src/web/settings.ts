@@ -19,20 +19,27 @@ const prices = z
   })
   .prefault({})
 
-const engine = z
-  .strictObject({
-    api_key: z.string().min(1).regex(printablePattern, printableMessage).nullable().default(null),
-    /** Instead of the vendor's address. It may be private. */
-    base_url: z
-      .url({ protocol: /^https?$/ })
-      .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
-      .nullable()
-      .default(null),
-    prices,
-  })
-  .prefault({})
+const keyed = z.strictObject({
+  api_key: z.string().min(1).regex(printablePattern, printableMessage).nullable().default(null),
+  /** Instead of the vendor's address. It may be private. */
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .regex(/^[^?#]*$/, 'must have neither a query nor a fragment')
+    .nullable()
+    .default(null),
+  prices,
+})
+const keyless = keyed.omit({ api_key: true })
 
-export type EngineSettings = z.output<typeof engine>
+export type EngineSettings = z.output<typeof keyless> & Partial<z.output<typeof keyed>>
+
+/** One section for each engine that is not simulated. */
+function buildEngineFields() {
+  const fields = searchEngines.flatMap(({ id, api }) =>
+    api.kind === 'http' ? [[id, (api.needsKey ? keyed : keyless).prefault({})]] : [],
+  )
+  return Object.fromEntries(fields) as Record<string, z.ZodPrefault<typeof keyless>>
+}
 
 function secondsField(fallback: number) {
   return z
@@ -49,7 +56,7 @@ export const webSettings = z
     /** For requests that name none; null: the first one with a key or an address. */
     engine: z.enum(engineIds).nullable().default(null),
     engines: z
-      .strictObject(Object.fromEntries(engineIds.map((id) => [id, engine])))
+      .strictObject(buildEngineFields())
       .transform((engines): Readonly<Record<string, EngineSettings>> => engines)
       .prefault({}),
     /** For the reply of a search engine. In seconds. */

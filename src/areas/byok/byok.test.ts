@@ -149,9 +149,19 @@ describeOnEachDatabase(
         ['openai', 'openai'],
         ['databricks', 'databricks'],
         ['amazon-bedrock/vendor_a-on-aws', 'amazon-bedrock/vendor_a-on-aws'],
+        ['exa', 'exa'],
+        ['firecrawl', 'firecrawl'],
+        ['parallel', 'parallel'],
       ])('the provider %s is stored as %s', async (provider, kept) => {
         expect((await create({ provider })).provider).toBe(kept)
       })
+    })
+
+    test('a key of a search engine is bound to its address', async () => {
+      const { id } = await create({ provider: 'exa' })
+      expect((await row(id)).origin).toBe('https://api.exa.ai')
+      for (const provider of ['searxng', 'sandbox'])
+        expect((await call('POST', '', { provider, key: 'k' })).status).toBe(400)
     })
 
     describe('credential formats', () => {

@@ -13,6 +13,8 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { engineOrigin } from '../../web/access.ts'
+import { findSearchEngine } from '../../web/engines/all.ts'
 import { resolveLabel } from './credential.ts'
 import { neutralNames, uncataloguedForms, uncataloguedProviders } from './providers.ts'
 import {
@@ -183,7 +185,7 @@ function resolveProviderSlug(gateway: Gateway, name: string): string {
   const known = gateway.catalogue.providerByName.get(slug)
   // The catalogue also resolves display names, which are not valid here.
   if (known && (known.slug === slug || known.vendor === slug)) return known.slug
-  if (uncataloguedProviders.has(name)) return name
+  if (uncataloguedProviders.has(name) || isKeyedEngine(name)) return name
   throw invalidFieldError('provider', 'is not a known provider')
 }
 
@@ -200,9 +202,17 @@ function resolveKeyLabel({ catalogue, settings }: Gateway, provider: string, key
 }
 
 /** The key is sent to this origin only, even if the provider's address changes. */
-function findProviderOrigin({ catalogue }: Gateway, provider: string): string | null {
+function findProviderOrigin({ catalogue, settings }: Gateway, provider: string): string | null {
   const known = catalogue.providerByName.get(provider)
-  return known ? originOf(known) : null
+  const engine = findSearchEngine(provider)
+  if (known) return originOf(known)
+  return engine ? engineOrigin(settings.web, engine) : null
+}
+
+/** A web search engine that is no provider of models. */
+function isKeyedEngine(id: string): boolean {
+  const api = findSearchEngine(id)?.api
+  return api?.kind === 'http' && api.needsKey
 }
 
 function sealKey(gateway: Gateway, id: string, key: string): string {

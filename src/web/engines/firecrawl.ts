@@ -14,7 +14,7 @@ const scraped = z.object({
       markdown: z.string().nullish(),
       metadata: z
         .object({
-          title: z.unknown(),
+          title: z.unknown().optional(),
           url: z.string().nullish(),
           sourceURL: z.string().nullish(),
           statusCode: z.number().nullish(),
