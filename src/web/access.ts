@@ -14,7 +14,7 @@ export interface EngineAccess {
   isOperatorAddress: boolean
 }
 
-interface AccessContext {
+export interface AccessContext {
   vault: Vault
   settings: { web: WebSettings }
 }

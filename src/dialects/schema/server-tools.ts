@@ -36,10 +36,11 @@ export const xSearch = z.looseObject({
   to_date: z.string().optional(),
 })
 
-const webSearch = z
-  .looseObject({
+export const webSearch = z
+  .strictObject({
     allowed_domains: domains,
     excluded_domains: domains,
+    // Not an enum: the search validates the engine.
     engine: z.string().optional(),
     max_characters: countUpTo(100_000),
     max_results: countUpTo(25),
@@ -56,7 +57,7 @@ const webSearch = z
   })
   .meta({ override: excludeBoth('allowed_domains', 'excluded_domains') })
 
-const webFetch = z.looseObject({
+export const webFetch = z.strictObject({
   allowed_domains: domains,
   blocked_domains: domains,
   engine: z.string().optional(),

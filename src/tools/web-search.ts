@@ -1,0 +1,185 @@
+import type { z } from 'zod'
+import { serverToolPrefix } from '../call/call.ts'
+import type { Citation } from '../call/part.ts'
+import { findModel } from '../catalogue/lookup.ts'
+import { webSearch as parameters } from '../dialects/schema/server-tools.ts'
+import { asString, type JsonObject } from '../lib/json-values.ts'
+import { type ChosenEngine, chooseEngine } from '../web/choose-engine.ts'
+import type { SearchResult } from '../web/engine.ts'
+import { type PreparedSearch, prepareSearch } from '../web/prepare.ts'
+import { priceWorstCase, searchWeb } from '../web/search.ts'
+import { defineServerTool, type ToolOutcome, type ToolRun, type ToolSetup } from './tool.ts'
+
+type Parameters = z.output<typeof parameters>
+
+const name = 'web_search'
+const defaultTotalResults = 50
+
+export const webSearch = defineServerTool({
+  name,
+  formats: ['chat', 'messages', 'responses'],
+  isGlobal: true,
+  parameters,
+  create: (settings: Parameters, setup) => {
+    const chosen = chooseSearchEngine(setup, settings.engine)
+    const prepared = prepare(chosen, settings, setup)
+    const limits = new SearchLimits(settings)
+    return {
+      functions: [
+        {
+          kind: 'function',
+          name,
+          description: 'Searches the web. Returns the best results with their URL, title and text.',
+          schema: {
+            type: 'object',
+            properties: { query: { type: 'string', description: 'What to search for.' } },
+            required: ['query'],
+          },
+        },
+      ],
+      describe: ({ arguments: text }) => ({
+        item: describeItem(readQuery(text), []),
+        progress: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
+      }),
+      timeoutMs: setup.gateway.settings.web.timeout * chosen.accesses.length + 1000,
+      run: async (_call, run) => runSearch({ chosen, prepared, limits }, run),
+    }
+  },
+})
+
+function chooseSearchEngine(setup: ToolSetup, engine: string | undefined): ChosenEngine {
+  const model = findModel(setup.gateway.catalogue, setup.model)?.model.canonical_slug ?? null
+  const requester = { byokKeys: setup.keyContext.byokKeys, model }
+  const id = engine === 'auto' ? undefined : engine
+  return chooseEngine(setup.gateway, id, requester, `${setup.at}.parameters.engine`)
+}
+
+function prepare({ engine }: ChosenEngine, settings: Parameters, { at }: ToolSetup): PreparedSearch {
+  const named = (field: string) => `${at}.parameters.${field}`
+  return prepareSearch(
+    engine,
+    {
+      maxResults: settings.max_results,
+      includeDomains: settings.allowed_domains,
+      excludeDomains: settings.excluded_domains,
+      mode: settings.mode,
+      contextSize: settings.search_context_size,
+      maxCharacters: settings.max_characters,
+      userLocation: settings.user_location,
+    },
+    {
+      maxResults: named('max_results'),
+      includeDomains: named('allowed_domains'),
+      excludeDomains: named('excluded_domains'),
+      mode: named('mode'),
+      maxCharacters: named('max_characters'),
+      userLocation: named('user_location'),
+    },
+  )
+}
+
+/** What the searches of one request may use. */
+class SearchLimits {
+  readonly #maxUses: number
+  #uses = 0
+  #results: number
+
+  constructor({ max_uses = Number.POSITIVE_INFINITY, max_total_results = defaultTotalResults }: Parameters) {
+    this.#maxUses = max_uses
+    this.#results = max_total_results
+  }
+
+  /** Why there is no further search; null if there is one, which it counts. */
+  start(): string | null {
+    if (this.#uses >= this.#maxUses) return `The limit of ${this.#maxUses} searches is reached.`
+    if (this.#results <= 0) return 'The limit of results of this request is reached.'
+    this.#uses++
+    return null
+  }
+
+  /** How many of the results may be used. */
+  take(count: number): number {
+    const taken = Math.min(count, this.#results)
+    this.#results -= taken
+    return taken
+  }
+}
+
+interface SearchSession {
+  chosen: ChosenEngine
+  prepared: PreparedSearch
+  limits: SearchLimits
+}
+
+async function runSearch({ chosen, prepared, limits }: SearchSession, run: ToolRun): Promise<ToolOutcome> {
+  const { gateway, signal } = run
+  const query = asString(run.input.query)?.trim() ?? ''
+  if (query === '') return fail(query, 'invalid_input', 'The argument query must be a text.')
+  const limit = limits.start()
+  if (limit !== null) return fail(query, 'max_uses_exceeded', limit)
+  await run.reserve(priceWorstCase(gateway.settings.web, prepared, chosen.accesses))
+  const found = await searchWeb(gateway, prepared, chosen.accesses, query, signal)
+  if (!found.ok) return fail(query, 'unavailable', found.error.message)
+  const results = found.results.slice(0, limits.take(found.results.length))
+  return {
+    content: [{ kind: 'text', text: formatResults(results) }],
+    item: describeItem(query, results),
+    block: { type: 'web_search_tool_result', content: results.map(encodeBlockResult) },
+    citations: results.map(toCitation),
+    fees: [{ name: chosen.engine.id, quantity: 1, nanos: found.nanos }],
+    webSearches: 1,
+  }
+}
+
+function fail(query: string, code: string, message: string): ToolOutcome {
+  return {
+    content: [{ kind: 'text', text: message }],
+    isError: true,
+    item: { ...describeItem(query, []), status: 'incomplete' },
+    block: {
+      type: 'web_search_tool_result',
+      content: { type: 'web_search_tool_result_error', error_code: code },
+    },
+  }
+}
+
+function readQuery(text: string): string {
+  try {
+    const input = JSON.parse(text) as { query?: unknown } | null
+    return asString(input?.query) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function describeItem(query: string, results: readonly SearchResult[]): JsonObject {
+  const sources = results.map(({ url }) => ({ type: 'url', url }))
+  return { type: `${serverToolPrefix}${name}`, action: { type: 'search', query, sources } }
+}
+
+/** For the model. */
+export function formatResults(results: readonly SearchResult[]): string {
+  if (results.length === 0) return 'The search found nothing.'
+  const texts = results.map(({ url, title, text, publishedAt }, index) =>
+    [
+      `[${index + 1}] ${title || url}`,
+      `URL: ${url}`,
+      ...(publishedAt === null ? [] : [`Published: ${publishedAt}`]),
+      '',
+      text,
+    ].join('\n'),
+  )
+  return texts.join('\n\n---\n\n')
+}
+
+function encodeBlockResult({ url, title, publishedAt }: SearchResult): JsonObject {
+  return { type: 'web_search_result', url, title, encrypted_content: '', page_age: publishedAt }
+}
+
+/** The cited text is an excerpt: the client has the URL. */
+const maxCitedText = 300
+
+export function toCitation({ url, title, text }: SearchResult): Citation {
+  const citedText = text.slice(0, maxCitedText).toWellFormed()
+  return { url, ...(title && { title }), ...(citedText && { citedText }) }
+}
