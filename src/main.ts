@@ -48,6 +48,7 @@ import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { CoarseTimer } from './lib/coarse-timer.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Vault } from './lib/crypto.ts'
+import { JsonRepairer } from './lib/json-repairer.ts'
 import { OriginReachability } from './lib/origin-reachability.ts'
 import { MinuteRateLimiter } from './lib/rate-limiter.ts'
 import { TaskPool } from './lib/task-pool.ts'
@@ -104,6 +105,7 @@ export async function openGateway(
     scanner: new ContentScanner(),
     pdfReader: new PdfReader(),
     htmlReader: new HtmlReader(),
+    jsonRepairer: new JsonRepairer(),
     node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
     rollUps: new RollupThread(config.databaseUrl),
     timer: new CoarseTimer(),
@@ -300,6 +302,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.pdfReader.stop()
   gateway.htmlReader.stop()
   await gateway.containers?.close()
+  gateway.jsonRepairer.stop()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)

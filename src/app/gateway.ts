@@ -18,6 +18,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimer } from '../lib/coarse-timer.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Vault } from '../lib/crypto.ts'
+import type { JsonRepairer } from '../lib/json-repairer.ts'
 import type { OriginReachability } from '../lib/origin-reachability.ts'
 import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
 import type { TaskPool } from '../lib/task-pool.ts'
@@ -53,6 +54,7 @@ export interface Gateway {
   readonly pdfReader: PdfReader
   /** Pages of the web. */
   readonly htmlReader: HtmlReader
+  readonly jsonRepairer: JsonRepairer
   /** This process among those that share the database. */
   readonly node: ClusterNode
   readonly rollUps: RollupThread

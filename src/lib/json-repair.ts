@@ -1,0 +1,61 @@
+import { jsonrepair } from 'jsonrepair'
+import { z } from 'zod'
+import type { RepairedJson } from './json-repairer.ts'
+import type { JsonObject } from './json-values.ts'
+
+/** Valid JSON made of what a model wrote: without code fences and prose around it, its syntax mended. Null if there is none. */
+export function repairJson(text: string, schema: JsonObject | null): RepairedJson | null {
+  for (const candidate of listCandidates(text)) {
+    const repaired = tryRepair(candidate)
+    if (repaired !== null)
+      return { text: repaired, matchesSchema: schema && checkSchema(schema, JSON.parse(repaired)) }
+  }
+  return null
+}
+
+const fencedBlock = /```[a-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```/is
+
+/** What may be the JSON of a text, most likely first. */
+function* listCandidates(text: string): Generator<string> {
+  const trimmed = text.trim()
+  yield trimmed
+  const fenced = fencedBlock.exec(trimmed)?.[1]?.trim()
+  if (fenced) yield fenced
+  const start = trimmed.search(/[[{]/)
+  if (start < 0) return
+  const fromStart = trimmed.slice(start).replace(/\s*```\s*$/, '')
+  yield fromStart
+  const end = Math.max(fromStart.lastIndexOf('}'), fromStart.lastIndexOf(']'))
+  if (end > 0) yield fromStart.slice(0, end + 1)
+}
+
+/** Prose is a string to the parser, and two values are a list: only an object or list that began as one counts. */
+function tryRepair(candidate: string): string | null {
+  if (isJson(candidate)) return candidate
+  const [first = ''] = candidate
+  if (first !== '{' && first !== '[') return null
+  try {
+    const repaired = jsonrepair(candidate).trim()
+    return repaired.startsWith(first) && isJson(repaired) ? repaired : null
+  } catch {
+    return null
+  }
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkSchema(schema: JsonObject, value: unknown): boolean | null {
+  try {
+    return z.fromJSONSchema(schema).safeParse(value).success
+  } catch {
+    // A keyword that is not supported.
+    return null
+  }
+}
