@@ -102,10 +102,7 @@ export async function openGateway(
     accounts: new AccountCache(db),
     ledger,
     statementWriter: new StatementWriter(db),
-    scanner: new ContentScanner(),
-    pdfReader: new PdfReader(),
-    htmlReader: new HtmlReader(),
-    jsonRepairer: new JsonRepairer(),
+    ...createReaders(),
     node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
     rollUps: new RollupThread(config.databaseUrl),
     timer: new CoarseTimer(),
@@ -133,6 +130,16 @@ export async function openGateway(
 function createLogger({ logLevel }: Config): Logger {
   const options = { level: logLevel, base: null, serializers: { err: serializeError } }
   return pino(options, pino.destination(2))
+}
+
+/** What reads and mends texts on threads of their own. */
+function createReaders() {
+  return {
+    scanner: new ContentScanner(),
+    pdfReader: new PdfReader(),
+    htmlReader: new HtmlReader(),
+    jsonRepairer: new JsonRepairer(),
+  }
 }
 
 /** Only a warning: an unusable credential in the environment may belong to another program. */

@@ -36,6 +36,7 @@ export async function createOrganization(
     name: input.name,
     is_operator: input.isOperator ?? 0,
     privacy_locked: 0 as const,
+    default_plugins: null,
     created_at: isoNow(clock),
   }
   await db.insertInto('organizations').values(organization).execute()
@@ -62,6 +63,21 @@ export async function findOrganization(
   id: string,
 ): Promise<Selectable<OrganizationTable> | undefined> {
   return db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** As `setDefaultPlugins` stored them; they were validated then. */
+export async function loadDefaultPlugins(db: Db, id: string): Promise<unknown[]> {
+  const row = await db
+    .selectFrom('organizations')
+    .select('default_plugins')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.default_plugins ? JSON.parse(row.default_plugins) : []
+}
+
+export async function setDefaultPlugins(tx: Db, id: string, plugins: readonly object[]): Promise<void> {
+  const default_plugins = plugins.length === 0 ? null : JSON.stringify(plugins)
+  await tx.updateTable('organizations').set({ default_plugins }).where('id', '=', id).execute()
 }
 
 /** See `privacy-lock.ts`. */

@@ -2,6 +2,7 @@ import { listAllowedPhrases } from '../account/allowed-phrases.ts'
 import { type ByokKey, listByokKeys } from '../account/byok-keys.ts'
 import { loadExportSettings } from '../account/destinations.ts'
 import { type ApiKey, findKeyByHash } from '../account/keys.ts'
+import { loadDefaultPlugins } from '../account/organizations.ts'
 import { type ActivePreset, findActivePreset } from '../account/presets.ts'
 import {
   findWorkspaceDefaults,
@@ -11,6 +12,7 @@ import {
 } from '../account/workspaces.ts'
 import { changeCountOf, type Db } from '../db/db.ts'
 import type { ExportSettings } from '../destinations/export-settings.ts'
+import { type DefaultPlugin, defaultPlugin } from '../dialects/schema/plugins.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { loadCreditTotals } from '../ledger/entries.ts'
 import type { Limit } from '../ledger/ledger-state.ts'
@@ -52,6 +54,8 @@ export interface KeyContext {
   logging: IoLoggingSettings | null
   /** Where its finished requests are sent to. */
   destinations: readonly ExportSettings[]
+  /** The plugins of requests that do not name them. */
+  defaultPlugins: readonly DefaultPlugin[]
   /** BYOK keys its requests may use, in the order they are tried. */
   byokKeys: readonly ByokKey[]
 }
@@ -96,11 +100,12 @@ export class AccountCache {
 }
 
 async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  const [layers, credits, workspace, defaults, logging, destinations, byokKeys] = await Promise.all([
+  const [layers, credits, workspace, defaults, plugins, logging, destinations, byokKeys] = await Promise.all([
     loadLayers(db, key),
     loadCreditTotals(db, key.organization_id),
     loadWorkspaceBudgets(db, key.workspace_id),
     findWorkspaceDefaults(db, key.workspace_id),
+    loadDefaultPlugins(db, key.organization_id),
     loadIoLogging(db, key.workspace_id),
     loadExportSettings(db, key.workspace_id),
     listByokKeys(db, key),
@@ -113,10 +118,16 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),
     purchasedCredits: credits.purchased,
     ...defaults,
+    defaultPlugins: plugins.filter(isDefaultPlugin),
     logging,
     destinations,
     byokKeys,
   }
+}
+
+/** A version of this gateway that stored them may have had other settings. */
+function isDefaultPlugin(value: unknown): value is DefaultPlugin {
+  return defaultPlugin.safeParse(value).success
 }
 
 /** Only the injection detector reads them. */

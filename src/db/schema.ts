@@ -78,6 +78,8 @@ export interface OrganizationTable {
   is_operator: Flag
   /** Privacy settings may not be weakened: see `account/privacy-lock.ts`. */
   privacy_locked: Generated<Flag>
+  /** JSON: the plugins of requests that do not name them; null if there are none. */
+  default_plugins: Generated<string | null>
   created_at: string
 }
 

@@ -3,8 +3,11 @@ import { withSpan } from '../app/tracing/span-recorder.ts'
 import { guardChangedRequest } from '../pipeline/guard/added-content.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
+import type { Admission } from '../pipeline/settlement/admit.ts'
+import { extendHold, holdTurn } from '../pipeline/settlement/extend-hold.ts'
+import { ClientDisconnectedError } from '../pipeline/upstream/errors.ts'
 import { findPlugin, plugins } from './all.ts'
-import type { PluginContext } from './plugin.ts'
+import type { Plugin, PluginContext } from './plugin.ts'
 
 type PrepareOptions = Pick<PluginContext, 'askModel' | 'isDryRun'>
 
@@ -22,6 +25,7 @@ export function preparePlugins(
 ): InferenceRequest | Promise<InferenceRequest> {
   const { work } = request
   if (work === null || work.plugins.length === 0) return request
+  work.askModel = options.askModel
   return withSpan(request, 'plugins', () => prepareEach(gateway, request, work, options))
 }
 
@@ -41,4 +45,44 @@ async function prepareEach(
     prepared = await guardChangedRequest(gateway, prepared, changed)
   }
   return prepared
+}
+
+/**
+ * Lets the plugins of an admitted request add to its prompt, and holds what the longer prompt may cost. The request is
+ * changed in place, because its settlement records what was sent. Null if no plugin does.
+ */
+export function augmentRequest(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+): Promise<void> | null {
+  const { work } = request
+  if (!work) return null
+  const augmenting = plugins.filter(({ id, augment }) => augment && work.findPlugin(id))
+  if (augmenting.length === 0) return null
+  return withSpan(request, 'plugins', () => augmentEach(gateway, request, work, admission, augmenting))
+}
+
+async function augmentEach(
+  gateway: Gateway,
+  request: InferenceRequest,
+  work: RequestWork,
+  admission: Admission,
+  augmenting: readonly Plugin[],
+): Promise<void> {
+  const { signal } = request.httpRequest
+  const { plan } = admission
+  const reserve = (amount: bigint) => extendHold(gateway, request, admission, { amount, byok: 0n })
+  try {
+    for (const { id, augment } of augmenting) {
+      const settings = work.findPlugin(id)?.settings ?? {}
+      const options = { isDryRun: false, askModel: work.askModel ?? dryRun.askModel }
+      const before = { ...request }
+      const after = await augment?.({ gateway, request, work, plan, signal, reserve, ...options }, settings)
+      if (after) Object.assign(request, await guardChangedRequest(gateway, before, after))
+    }
+  } catch (error) {
+    throw signal.aborted ? new ClientDisconnectedError() : error
+  }
+  await holdTurn(gateway, request, admission)
 }

@@ -406,6 +406,8 @@ export const samples: Record<string, SampleFactory> = {
   },
   getPrivacySettings: fixedSample('/organization/privacy'),
   updatePrivacySettings: fixedSample('/organization/privacy', { enable_free_model_training: null }),
+  getDefaultPlugins: fixedSample('/organization/plugins'),
+  replaceDefaultPlugins: fixedSample('/organization/plugins', { plugins: [{ id: 'response-healing' }] }),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 
   listObservabilityDestinations: fixedSample('/observability/destinations'),

@@ -4,6 +4,7 @@ import { createMember, emailOf, type Member } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { pluginOperations } from './plugins.ts'
 import { listMembers } from './store.ts'
 
 const role = z.enum(['org:admin', 'org:member'])
@@ -130,6 +131,7 @@ export const organizationOperations = [
   createOrganizationMember,
   updateOrganizationMember,
   deleteOrganizationMember,
+  ...pluginOperations,
 ]
 
 function toMemberRecord(member: Member): z.input<typeof memberRecord> {

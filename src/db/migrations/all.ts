@@ -26,6 +26,7 @@ import { containers } from './023-containers.ts'
 import { datasets } from './024-datasets.ts'
 import { benchmarks } from './025-benchmarks.ts'
 import { generationLines } from './026-generation-lines.ts'
+import { defaultPlugins } from './027-default-plugins.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -55,4 +56,5 @@ export const migrations: Record<string, Migration> = {
   '024-datasets': datasets,
   '025-benchmarks': benchmarks,
   '023-containers': containers,
+  '027-default-plugins': defaultPlugins,
 }

@@ -65,24 +65,50 @@ export const pluginSettings = {
 export type PluginId = keyof typeof pluginSettings
 export type PluginSettings<Id extends PluginId> = z.infer<(typeof pluginSettings)[Id]>
 
+const enabled = z.boolean().optional().describe('Whether it applies. False switches off a default')
+
 function declareEntry<Id extends PluginId>(id: Id) {
-  const enabled = z.boolean().optional().describe('Whether it applies. False also switches off a default')
   return z.strictObject({ id: z.literal(id), enabled, ...pluginSettings[id].shape })
 }
 
+const entries = [
+  declareEntry('auto-router'),
+  declareEntry('auto-beta-router'),
+  declareEntry('context-compression'),
+  declareEntry('file-parser'),
+  declareEntry('fusion'),
+  declareEntry('moderation'),
+  declareEntry('pareto-router'),
+  declareEntry('response-healing'),
+  declareEntry('switchyard-router'),
+  declareEntry('web'),
+  declareEntry('web-fetch'),
+] as const
+
 /** An entry of `plugins`. Runs once per request, before or after the model. */
-export const plugin = z
-  .discriminatedUnion('id', [
-    declareEntry('auto-router'),
-    declareEntry('auto-beta-router'),
-    declareEntry('context-compression'),
-    declareEntry('file-parser'),
-    declareEntry('fusion'),
-    declareEntry('moderation'),
-    declareEntry('pareto-router'),
-    declareEntry('response-healing'),
-    declareEntry('switchyard-router'),
-    declareEntry('web'),
-    declareEntry('web-fetch'),
-  ])
-  .meta({ id: 'Plugin' })
+export const plugin = z.discriminatedUnion('id', entries).meta({ id: 'Plugin' })
+
+/** A validated entry. */
+export interface PluginEntry {
+  id: PluginId
+  enabled?: boolean | undefined
+  [setting: string]: unknown
+}
+
+export interface DefaultPlugin extends PluginEntry {
+  prevent_overrides?: boolean | undefined
+}
+
+const preventOverrides = z
+  .boolean()
+  .optional()
+  .describe('Whether these settings apply even if a request has others')
+
+/** A plugin for the requests of an account that do not name it. */
+export const defaultPlugin = z
+  .discriminatedUnion('id', entries.map(declareDefault) as [z.ZodObject, ...z.ZodObject[]])
+  .meta({ id: 'DefaultPlugin' }) as unknown as z.ZodType<DefaultPlugin>
+
+function declareDefault(entry: z.ZodObject): z.ZodObject {
+  return entry.extend({ prevent_overrides: preventOverrides })
+}

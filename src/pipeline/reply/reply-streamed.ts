@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
+import { augmentRequest } from '../../plugins/apply.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
 import { settleOnce } from '../settlement/settle.ts'
@@ -18,7 +19,9 @@ export async function replyStreamed(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   request.spans?.beginStream()
-  const opening = dispatchStream(gateway, request, admission.plan, trace)
+  const open = () => dispatchStream(gateway, request, admission.plan, trace)
+  const augmenting = augmentRequest(gateway, request, admission)
+  const opening = augmenting ? augmenting.then(open) : open()
   const session = new StreamSession(gateway, request, admission, trace, settle)
   try {
     session.needsHeartbeat =

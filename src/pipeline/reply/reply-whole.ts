@@ -2,6 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { collectReply } from '../../call/event.ts'
 import { type GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'
+import { augmentRequest } from '../../plugins/apply.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
 import { buildCost, computeCharge, endedWithError, settleOnce } from '../settlement/settle.ts'
@@ -22,6 +23,8 @@ export async function replyWhole(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   try {
+    const augmenting = augmentRequest(gateway, request, admission)
+    if (augmenting) await augmenting
     const attempt = await dispatchWhole(gateway, request, admission.plan, trace)
     const { summary, refusal } = attempt.reply
     if (refusal) {

@@ -49,7 +49,7 @@ type RequestDescription = Omit<
 /** What is known of every request besides its content. */
 export function describeRequest(
   gateway: Gateway,
-  incoming: Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'>,
+  incoming: Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id' | 'isNested'>,
   body: JsonObject,
   keyContext: KeyContext,
   startedAt: number,
@@ -70,6 +70,11 @@ export function describeRequest(
     spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
     onSettled: [],
     replyHeaders: {},
-    work: resolvePlugins(body),
+    work: resolvePlugins(body, listDefaultPlugins(keyContext, incoming.isNested ?? false)),
   }
+}
+
+/** What a request asks of another model has the plugins of that request behind it; only checks apply again. */
+function listDefaultPlugins({ defaultPlugins }: KeyContext, isNested: boolean) {
+  return isNested ? defaultPlugins.filter(({ id }) => id === 'moderation') : defaultPlugins
 }

@@ -1,29 +1,70 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { type PluginId, plugin as pluginEntry } from '../../dialects/schema/plugins.ts'
+import {
+  type DefaultPlugin,
+  type PluginEntry,
+  type PluginId,
+  plugin as pluginEntry,
+} from '../../dialects/schema/plugins.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { type AppliedPlugin, RequestWork } from './work.ts'
-
-interface PluginEntry {
-  id: PluginId
-  enabled?: boolean | undefined
-  [setting: string]: unknown
-}
+import { RequestWork } from './work.ts'
 
 const pluginList = z.object({ plugins: z.array(pluginEntry).nullish() })
 
-/** The plugins of a request; null if it names none. */
-export function resolvePlugins(body: JsonObject): RequestWork | null {
-  const entries = readEntries(body)
-  if (entries.length === 0) return null
-  const isOff = ({ enabled }: PluginEntry) => enabled === false
-  const applied = entries.filter((entry) => !isOff(entry)).map(toAppliedPlugin)
-  return new RequestWork(applied, new Set(entries.filter(isOff).map(({ id }) => id)))
+/**
+ * The plugins of a request: its own, and the defaults of the account that it does not name. A default that prevents
+ * overrides is final. Null if there are none.
+ */
+export function resolvePlugins(body: JsonObject, defaults: readonly DefaultPlugin[]): RequestWork | null {
+  const requested = readEntries(body)
+  if (requested.length === 0 && defaults.length === 0) return null
+  const isFinal = ({ id }: PluginEntry) =>
+    defaults.some((other) => other.id === id && other.prevent_overrides)
+  const entries: PluginEntry[] = [
+    ...requested.filter((entry) => !isFinal(entry)),
+    ...defaults.filter(({ id, prevent_overrides }) => prevent_overrides || !includes(requested, id)),
+  ]
+  const applied = entries.filter(isEnabled).map((entry) => ({
+    id: entry.id,
+    settings: settingsOf(entry),
+    isDefault: !includes(requested, entry.id),
+  }))
+  const work = new RequestWork(
+    applied,
+    new Set(entries.filter((entry) => !isEnabled(entry)).map(({ id }) => id)),
+  )
+  for (const entry of requested.filter(isFinal))
+    if (
+      !isSame(
+        entry,
+        defaults.find(({ id }) => id === entry.id),
+      )
+    )
+      work.dropped.push(`plugins.${entry.id}`)
+  return work
 }
 
-function toAppliedPlugin({ id, enabled: _on, ...settings }: PluginEntry): AppliedPlugin {
-  return { id, settings }
+function includes(entries: readonly PluginEntry[], id: PluginId): boolean {
+  return entries.some((entry) => entry.id === id)
+}
+
+function isEnabled({ enabled }: PluginEntry): boolean {
+  return enabled !== false
+}
+
+function isSame(entry: PluginEntry, other: DefaultPlugin | undefined): boolean {
+  return (
+    other !== undefined &&
+    isEnabled(entry) === isEnabled(other) &&
+    isDeepStrictEqual(settingsOf(entry), settingsOf(other))
+  )
+}
+
+function settingsOf(entry: Partial<DefaultPlugin>): JsonObject {
+  const { id: _id, enabled: _enabled, prevent_overrides: _final, ...settings } = entry
+  return settings
 }
 
 /** Validated again: a preset may be older than the schema, and not every format declares the field. */
@@ -31,7 +72,7 @@ function readEntries(body: JsonObject): PluginEntry[] {
   const { plugins, transforms } = body
   const listed: PluginEntry[] =
     plugins == null ? [] : (validateInput(pluginList, { plugins }, 'body').plugins ?? [])
-  const ids: PluginId[] = listed.map(({ id }) => id)
+  const ids = listed.map(({ id }) => id)
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
   if (repeated >= 0)
     throw invalidFieldError(`plugins.${repeated}.id`, `"${ids[repeated]}" is listed more than once`)

@@ -2,12 +2,15 @@ import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
 import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { PreparedTools } from '../../tools/prepared-tools.ts'
+import type { AskModelFn } from '../../tools/tool.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {
   id: PluginId
   /** Validated, without `id` and `enabled`. */
   settings: PluginSettings<PluginId>
+  /** The request does not name it. */
+  isDefault?: boolean
 }
 
 /** A step besides the model, in `service_metadata.pipeline`. */
@@ -34,6 +37,9 @@ export class RequestWork {
   /** Calls of server tools: as the model requested them, and those that were run. */
   readonly toolCalls = { requested: 0, executed: 0, webSearches: 0 }
 
+  /** Asks a model for a plugin; null until the plugins are prepared. */
+  askModel: AskModelFn | null = null
+
   /** Its server tools, ready to run; null if it has none. */
   tools: PreparedTools | null = null
 
@@ -46,8 +52,9 @@ export class RequestWork {
     return this.plugins.find((plugin) => plugin.id === id)
   }
 
+  /** Reports a plugin without effect, unless the client did not request it. */
   dropPlugin(id: PluginId): void {
-    this.dropped.push(`plugins.${id}`)
+    if (!this.findPlugin(id)?.isDefault) this.dropped.push(`plugins.${id}`)
   }
 
   /** For a task other than text, which the others do not act on. */

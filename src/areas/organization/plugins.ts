@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { loadDefaultPlugins, lockOrganization, setDefaultPlugins } from '../../account/organizations.ts'
+import { type DefaultPlugin, defaultPlugin } from '../../dialects/schema/plugins.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+
+const defaultPlugins = z.strictObject({
+  plugins: z.array(defaultPlugin).max(20).describe('At most one entry for each plugin'),
+})
+
+const getDefaultPlugins = defineOperation({
+  id: 'getDefaultPlugins',
+  method: 'GET',
+  path: '/organization/plugins',
+  tag: 'Admin',
+  summary: 'Retrieves the default plugins of the organization.',
+  access: 'management',
+  response: z.strictObject({ data: defaultPlugins }),
+  handle: async ({ gateway, caller }) => {
+    const plugins = (await loadDefaultPlugins(gateway.db, caller.organizationId)) as DefaultPlugin[]
+    return { data: { plugins } }
+  },
+})
+
+const replaceDefaultPlugins = defineOperation({
+  id: 'replaceDefaultPlugins',
+  method: 'PUT',
+  path: '/organization/plugins',
+  tag: 'Admin',
+  summary: 'Replaces the default plugins of the organization.',
+  description:
+    'They apply to every request that does not name them in `plugins`. A request can use other settings, or switch a default off with `{"id": ..., "enabled": false}`, unless `prevent_overrides` is true: then the settings here are final, also `"enabled": false`, and a request that names the plugin with other settings is served with these and names the plugin in `x-headgate-dropped`.',
+  access: 'management',
+  body: defaultPlugins,
+  response: z.strictObject({ data: defaultPlugins }),
+  handle: async ({ gateway, caller, body: { plugins } }) => {
+    const ids = plugins.map(({ id }) => id)
+    const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
+    if (repeated >= 0)
+      throw invalidFieldError(`plugins.${repeated}.id`, `"${ids[repeated]}" is listed more than once`)
+    await gateway.db.transaction().execute(async (tx) => {
+      await lockOrganization(tx, caller.organizationId)
+      await setDefaultPlugins(tx, caller.organizationId, plugins)
+    })
+    return { data: { plugins } }
+  },
+})
+
+export const pluginOperations = [getDefaultPlugins, replaceDefaultPlugins]
