@@ -28,6 +28,7 @@ const layers: Record<string, number> = {
   dialects: 4,
   providers: 4,
   routing: 5,
+  'router-models': 5,
   app: 6,
   pipeline: 7,
   plugins: 7,
