@@ -5,12 +5,14 @@ import { type RecordKind, recordCeilings } from '../account/ceilings.ts'
 import { createDeclarationCheck, type DeclaredCatalogue, declaredProvider } from '../catalogue/declared.ts'
 import { declaredModel } from '../catalogue/declared-model.ts'
 import { pricing } from '../catalogue/price.ts'
+import { routerPrefix } from '../catalogue/router-models.ts'
 import { dataRegions } from '../catalogue/vocabulary.ts'
 import { type Config, ConfigError, findSettingsPath } from '../config.ts'
 import { containerSettings } from '../containers/settings.ts'
 import { usdAmount } from '../ledger/money.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
+import { costTiers } from '../router-models/cost-bands.ts'
 import { webSettings } from '../web/settings.ts'
 
 /** In the form of the Origin header: no path, no trailing slash. */
@@ -52,6 +54,31 @@ function buildCeilingFields() {
   ])
   return Object.fromEntries(counts) as Record<RecordKind, z.ZodDefault<z.ZodInt>>
 }
+
+/** `*` in a pattern matches any characters. */
+const modelPatterns = z.array(z.string().min(1).max(1024)).max(1024)
+
+const routerSettings = z.strictObject({
+  /** Router models that requests cannot use, such as service/free. */
+  disabled: z.array(z.string().startsWith(routerPrefix)).default([]),
+  /** The models that they may choose; null: any. */
+  allowed_models: modelPatterns.min(1).nullable().default(null),
+  excluded_models: modelPatterns.default([]),
+  /** The default of service/auto and service/auto-beta. */
+  cost_tier: z.enum(costTiers).default('low'),
+  /** The default of service/pareto-code. */
+  min_coding_score: z.number().min(0).max(1).default(1),
+  /** The models of service/switchyard, where a request lists none, and the model that rates how demanding it is. */
+  switchyard: z
+    .strictObject({
+      weak: z.array(z.string().min(1)).max(4).default([]),
+      strong: z.array(z.string().min(1)).max(4).default([]),
+      judge: z.string().min(1).nullable().default(null),
+      /** For the reply of the judge. In seconds. */
+      timeout: secondsField(10),
+    })
+    .prefault({}),
+})
 
 /** Every section of headgate.yaml. */
 export const settingsFields = z.strictObject({
@@ -223,6 +250,8 @@ export const settingsFields = z.strictObject({
     })
     .prefault({}),
   web: webSettings,
+  /** Router models, which choose the model of a request. */
+  routers: routerSettings.prefault({}),
   /** Records of finished requests. */
   records: z
     .strictObject({

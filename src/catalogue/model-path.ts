@@ -1,14 +1,20 @@
 import { z } from 'zod'
 import { gatewayError } from '../errors/gateway-error.ts'
-import { findModel, type ModelIndex, type ResolvedModel } from './lookup.ts'
+import type { Catalogue } from './catalogue.ts'
+import { findModel, type ResolvedModel } from './lookup.ts'
+import { findRouterModel } from './router-models.ts'
 
 export const modelPath = z.object({
   author: z.string().min(1),
   slug: z.string().min(1).describe('May end in a variant such as `:free`; known aliases are resolved'),
 })
 
-export function requireModel(index: ModelIndex, { author, slug }: z.output<typeof modelPath>): ResolvedModel {
-  const resolved = findModel(index, `${author}/${slug}`)
+export function requireModel(
+  catalogue: Catalogue,
+  { author, slug }: z.output<typeof modelPath>,
+): ResolvedModel {
+  const name = `${author}/${slug}`
+  const resolved = findModel(catalogue, name) ?? findRouterModel(catalogue, name)
   if (!resolved) throw gatewayError('not_found', 'The model does not exist.')
   return resolved
 }

@@ -37,9 +37,14 @@ export function isKeyless({ enabled, installation }: CatalogueProvider): boolean
 }
 
 /** Text only if an endpoint generates it: moderation models, for example, do not. */
-export function hasOutput({ output_modalities, endpoints }: Model, output: OutputModality): boolean {
+export function hasOutput(
+  { output_modalities, endpoints, top_endpoint }: Model,
+  output: OutputModality,
+): boolean {
   if (!output_modalities.includes(output)) return false
-  return output !== 'text' || endpoints.some(({ dialects }) => dialects.some(isGenerateDialect))
+  return (
+    output !== 'text' || [top_endpoint, ...endpoints].some(({ dialects }) => dialects.some(isGenerateDialect))
+  )
 }
 
 export type ImageCapabilities = NonNullable<DeclaredModel['image']>
@@ -103,7 +108,7 @@ export interface Model
   /** Unix time of the release, or of the declaration if that is unknown. */
   readonly listed_at: number
   readonly vendor: VendorName | null
-  /** At least one. */
+  /** At least one, except for router models. */
   readonly endpoints: readonly Endpoint[]
   /** Those that can be called, cheapest first, unknown prices last. */
   readonly callable: readonly Endpoint[]

@@ -1,11 +1,11 @@
 import type { Gateway } from '../app/gateway.ts'
 import { withSpan } from '../app/tracing/span-recorder.ts'
-import { gatewayError } from '../errors/gateway-error.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { preparePlugins } from '../plugins/apply.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
 import { guardRequest } from './guard/guard.ts'
+import { createAskModel } from './nested/ask-model.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
 import type { IncomingRequest, InferenceRequest, ModelRequest } from './request/inference-request.ts'
@@ -19,15 +19,11 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
   const parsed = await parseRequest(gateway, incoming)
   const guarding = guardRequest(gateway, parsed)
   const guarded = guarding instanceof Promise ? await guarding : guarding
-  const preparing = preparePlugins(gateway, guarded, { isDryRun: false, askModel: refuseToAsk })
+  const askModel = createAskModel(gateway, guarded, handleInference)
+  const preparing = preparePlugins(gateway, guarded, { isDryRun: false, askModel })
   const request = preparing instanceof Promise ? await preparing : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
-}
-
-/** No plugin asks a model yet. */
-async function refuseToAsk(): Promise<never> {
-  throw gatewayError('internal')
 }
 
 /** Routes a guarded request, whatever it asks for; `execute` looks it up, or admits it and replies. */

@@ -1,10 +1,21 @@
 import type { PluginId } from '../dialects/schema/plugins.ts'
+import { autoBetaRouterPlugin } from './auto-beta-router.ts'
+import { autoRouterPlugin } from './auto-router.ts'
 import { moderation } from './moderation.ts'
+import { paretoRouterPlugin } from './pareto-router.ts'
 import type { Plugin } from './plugin.ts'
 import { responseHealing } from './response-healing.ts'
+import { switchyardRouterPlugin } from './switchyard-router.ts'
 
 /** In the order they are applied. */
-export const plugins: readonly Plugin[] = [moderation, responseHealing]
+export const plugins: readonly Plugin[] = [
+  autoRouterPlugin,
+  autoBetaRouterPlugin,
+  paretoRouterPlugin,
+  switchyardRouterPlugin,
+  moderation,
+  responseHealing,
+]
 
 export function findPlugin(id: PluginId): Plugin | undefined {
   return plugins.find((plugin) => plugin.id === id)

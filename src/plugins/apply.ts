@@ -8,6 +8,7 @@ import { extendHold, holdTurn } from '../pipeline/settlement/extend-hold.ts'
 import { ClientDisconnectedError } from '../pipeline/upstream/errors.ts'
 import { findPlugin, plugins } from './all.ts'
 import type { Plugin, PluginContext } from './plugin.ts'
+import { namesRouter, routeModels } from './route-models.ts'
 
 type PrepareOptions = Pick<PluginContext, 'askModel' | 'isDryRun'>
 
@@ -17,14 +18,14 @@ export const dryRun: PrepareOptions = {
   askModel: () => Promise.reject(new Error('a dry run asks no model')),
 }
 
-/** Lets the plugins of a guarded request change it before it is routed. Synchronous if it has none. */
+/** Lets the router models and plugins of a guarded request change it before it is routed. Synchronous if it has none. */
 export function preparePlugins(
   gateway: Gateway,
   request: InferenceRequest,
   options: PrepareOptions,
 ): InferenceRequest | Promise<InferenceRequest> {
   const { work } = request
-  if (work === null || work.plugins.length === 0) return request
+  if (work === null || (work.plugins.length === 0 && !namesRouter(request))) return request
   work.askModel = options.askModel
   return withSpan(request, 'plugins', () => prepareEach(gateway, request, work, options))
 }
@@ -36,7 +37,8 @@ async function prepareEach(
   options: PrepareOptions,
 ): Promise<InferenceRequest> {
   for (const { id } of work.plugins) if (!findPlugin(id)) work.dropPlugin(id)
-  let prepared = request
+  const routed = await routeModels({ gateway, request, work, ...options })
+  let prepared = await guardChangedRequest(gateway, request, routed)
   for (const plugin of plugins) {
     const applied = work.findPlugin(plugin.id)
     if (!applied || !plugin.prepare) continue

@@ -52,8 +52,9 @@ export function selectAuto(
     [pinned, 'It wrote the last reply, and pin_model keeps it.'],
     [remembered, 'It served the last turn of this session.'],
   ] as const) {
-    const kept = allowed.find((candidate) => candidate.id === id)
-    if (kept) return selectRanked([kept, ...ranked.filter(({ id }) => id !== kept.id)], reason, outside)
+    const previous = allowed.find((candidate) => candidate.id === id)
+    if (previous)
+      return selectRanked([previous, ...ranked.filter(({ id }) => id !== previous.id)], reason, outside)
   }
   return ranked.length === 0 ? null : selectRanked(ranked, explainFirst(ranked), outside)
 }

@@ -93,6 +93,30 @@ export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
   })
 }
 
+/**
+ * The candidates of each model that can serve the request: everything it needs is required, also where a request for
+ * that model alone would be tried. Not ranked. Without those that are cooling down or ejected, unless a model has no other.
+ */
+export function listServingCandidates(query: RoutingQuery, state: RoutingState): Map<Model, Candidate[]> {
+  const rules = buildRules(query)
+  const hasNeeded = createFeatureCheck(rules)
+  const modalities = listModalities(query.call)
+  const promptTokens = estimatePromptTokens(query.call)
+  const serving = new Map<Model, Candidate[]>()
+  for (const resolved of query.models) {
+    const { model } = resolved
+    if (!modalities.every((modality) => model.input_modalities.includes(modality))) continue
+    const fitting = listPermittedCandidates(model, rules, resolveTiers(query, resolved), state, []).filter(
+      (candidate) =>
+        (hasNeeded?.(candidate) ?? true) &&
+        isWithinContext(candidate.endpoint, promptTokens, query.call.maxTokens),
+    )
+    const healthy = excludeUnhealthy(fitting, state, [])
+    if (healthy.length > 0) serving.set(model, healthy)
+  }
+  return serving
+}
+
 /** A request may select any tier. */
 const allTiers: TierAccess = { priority: 'yes', flex: 'yes' }
 

@@ -85,6 +85,7 @@ function decide(
     requested: slugs[0] ?? '',
     slugs,
     resolvedModels: resolved,
+    routed: null,
     region: 'global',
     params: {},
     healthSnapshot: snapshot,

@@ -1,6 +1,7 @@
 import type { ResolvedModel } from '../catalogue/lookup.ts'
 import type { Endpoint, Model } from '../catalogue/model.ts'
 import { estimatePerMillion } from '../catalogue/price.ts'
+import type { RouterStrategy } from '../catalogue/router-models.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Candidate } from './candidate.ts'
 import type { RoutingDecision } from './decide.ts'
@@ -81,13 +82,15 @@ export interface ExplainedDecision extends RoutingDecision {
   /** In the order they are tried, with the models they resolve to. */
   slugs: readonly string[]
   resolvedModels: readonly ResolvedModel[]
+  /** What a router model chose, if the first was one. */
+  routed: { strategy: RouterStrategy; models: readonly string[] } | null
   region: DataRegion
   /** The routing parameters of the request. */
   params: { [name: string]: unknown }
   healthSnapshot: HealthSnapshot
 }
 
-type Strategy = 'direct' | 'alias' | 'latest' | 'fallback'
+type Strategy = 'direct' | 'alias' | 'latest' | 'fallback' | RouterStrategy
 
 export interface Explanation {
   requested: string
@@ -201,9 +204,13 @@ function toAttemptRecord({
 }
 
 /** How the name in the request resolved to the model. */
-function resolveStrategy({ slugs, resolvedModels }: ExplainedDecision, model: Model | undefined): Strategy {
+function resolveStrategy(
+  { slugs, resolvedModels, routed }: ExplainedDecision,
+  model: Model | undefined,
+): Strategy {
   const [primary] = resolvedModels
-  if (!primary || !model) return 'direct'
+  if (!primary || !model) return routed?.strategy ?? 'direct'
+  if (routed?.models.includes(model.id)) return routed.strategy
   if (model !== primary.model) return 'fallback'
   if (primary.latest !== null) return 'latest'
   const [name, ...suffixes] = (slugs[0] ?? '').split(':')

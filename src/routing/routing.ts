@@ -1,3 +1,4 @@
+import { ModelSpending } from '../router-models/spending.ts'
 import { HealthRegistry } from './health.ts'
 import { StickySessions } from './sticky.ts'
 
@@ -5,6 +6,9 @@ import { StickySessions } from './sticky.ts'
 export class Routing {
   readonly health = new HealthRegistry()
   readonly sticky = new StickySessions()
+  /** The models that router models chose, by conversation. */
+  readonly routedSessions = new StickySessions()
+  readonly spending = new ModelSpending()
   /** Tests replace it to be deterministic. */
   random: () => number = Math.random
 }

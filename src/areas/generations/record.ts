@@ -4,6 +4,7 @@ import { type LineRow, lineRecord, toLineRecord } from '../../account/bill-lines
 import { type HitRow, hitRecord, toHitRecord } from '../../account/guardrail-hits.ts'
 import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
+import { isRouterSlug } from '../../catalogue/router-models.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
 import type { GenerationTable } from '../../db/generation-table.ts'
 import { computeCost } from '../../ledger/cost.ts'
@@ -194,6 +195,7 @@ export function toGenerationRecord(
     http_referer: row.app_url,
     origin: originOf(row.app_url) ?? '',
     user_agent: row.user_agent,
+    router: isRouterSlug(row.requested_model) ? row.requested_model : null,
     headgate: {
       ...toDetails(row, hits),
       lines: lines.map(toLineRecord),
@@ -219,7 +221,6 @@ const uncountedFields = {
   num_fetches: null,
   web_search_engine: null,
   moderation_latency: null,
-  router: null,
 }
 
 function readUnits({ billed_units }: GenerationRow): z.input<typeof billedUnits>[] {

@@ -96,8 +96,8 @@ const listUserModels = defineOperation({
   handle: async (context) => {
     const { gateway, query, httpRequest } = context
     const metrics = readLiveMetrics(gateway)
-    const models = filterModels(gateway.catalogue.models, query, metrics)
-    return toModelList(await listUsableModels(context, models), query, httpRequest, metrics.findBenchmarks)
+    const models = await listUsableModels(context, (model) => matchesFilter(model, query, metrics))
+    return toModelList(models, query, httpRequest, metrics.findBenchmarks)
   },
 })
 

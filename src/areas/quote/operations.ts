@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { hitRecord } from '../../account/guardrail-hits.ts'
+import { routerStrategies } from '../../catalogue/router-models.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
 import { chat } from '../../dialects/chat/chat.ts'
 import { defineOperation } from '../../http/operation.ts'
@@ -74,10 +75,20 @@ const guardrail = z.strictObject({
   excludes: z.int().describe('The number of endpoints it excludes for this request.'),
 })
 
+const stage = z.strictObject({
+  type: z.enum(['guardrail', 'plugin', 'server_tools', 'response_healing', 'context_compression']),
+  name: z.string(),
+  summary: z.string().optional(),
+  data: z.looseObject({}).optional(),
+  cost_usd: usd.optional(),
+  guardrail_id: z.string().optional(),
+  guardrail_scope: z.string().optional(),
+})
+
 const quote = z
   .strictObject({
     requested: z.string(),
-    strategy: z.enum(['direct', 'alias', 'latest', 'fallback']),
+    strategy: z.enum(['direct', 'alias', 'latest', 'fallback', ...routerStrategies]),
     region: z.enum(dataRegions),
     summary: z.string(),
     attempt: z.int().describe('Always 0.'),
@@ -88,6 +99,10 @@ const quote = z
       excluded: z.array(excluded),
     }),
     params: z.looseObject({}).optional().describe('The routing options of the request.'),
+    pipeline: z
+      .array(stage)
+      .optional()
+      .describe('The steps before routing that acted: what router models chose, plugins and guardrails.'),
     price: z.strictObject({
       worst_case: usd.describe(
         'The amount that would be held: the price at the most expensive endpoint that may be reached.',

@@ -10,7 +10,7 @@ import type { ResolvedRequest } from '../../pipeline/any-format/resolved-request
 import { listModerationRules } from '../../pipeline/guard/moderation-rules.ts'
 import { findBlock } from '../../pipeline/guard/refuse.ts'
 import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
-import { describeDecision } from '../../pipeline/routing/metadata.ts'
+import { describeDecision, describePipeline } from '../../pipeline/routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from '../../pipeline/routing/plan.ts'
 import {
   buildHoldRequest,
@@ -36,6 +36,7 @@ export async function buildQuote(gateway: Gateway, received: ResolvedRequest) {
   const { plan, hold, preview, error } = await dryRunRequest(gateway, quoted, routed)
   return {
     ...explainPrices(gateway, request, plan, hold),
+    ...describePipeline(request),
     limits: preview && hold ? toLimitPreviews(hold, preview) : [],
     guardrails: [
       ...describeRules(request.keyContext.policy, plan.exclusions),

@@ -1,3 +1,4 @@
+import type { RouterStrategy } from '../../catalogue/router-models.ts'
 import type { FormatNames } from '../../dialects/reasoning-format.ts'
 import type { ProviderPreferences } from '../../dialects/schema/preferences.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
@@ -7,6 +8,8 @@ import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-v
 export interface RequestOptions {
   /** Slugs, in the order they are tried. */
   models: string[]
+  /** What the first of them was, if it was a router model. */
+  routed?: RoutedModel
   preferences: ProviderPreferences
   sessionId: string | null
   /** The end user, as the client names them. */
@@ -18,6 +21,13 @@ export interface RequestOptions {
   wantsMetadata: boolean
   /** The names of reasoning formats in the reply. */
   reasoningFormatNames: FormatNames
+}
+
+/** A router model, and the models it was replaced by. */
+export interface RoutedModel {
+  requested: string
+  strategy: RouterStrategy
+  models: readonly string[]
 }
 
 /** Bounds the models that one request can try. */

@@ -1,6 +1,7 @@
 import { selectTargets } from '../../account/outbox.ts'
 import type { KeyContext } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import { isRouterSlug } from '../../catalogue/router-models.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { shouldLogContent } from '../settlement/content-log.ts'
@@ -11,6 +12,7 @@ import { parseOptions } from './options.ts'
 import { resolvePlugins } from './plugins.ts'
 import { expandPreset } from './preset.ts'
 import { recordSpans } from './spans.ts'
+import { RequestWork } from './work.ts'
 
 export function newGenerationId(): string {
   return `gen-${newTimeOrderedHex()}`
@@ -70,7 +72,9 @@ export function describeRequest(
     spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
     onSettled: [],
     replyHeaders: {},
-    work: resolvePlugins(body, listDefaultPlugins(keyContext, incoming.isNested ?? false)),
+    work:
+      resolvePlugins(body, listDefaultPlugins(keyContext, incoming.isNested ?? false)) ??
+      (options.models.some(isRouterSlug) ? new RequestWork([]) : null),
   }
 }
 

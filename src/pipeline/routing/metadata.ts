@@ -27,11 +27,12 @@ const noSnapshot: HealthSnapshot = new Map()
 
 export function describeDecision(request: ModelRequest, plan: RoutingPlan): ExplainedDecision {
   const { options, region, content } = request
-  const requested = content.received.model ?? options.models[0] ?? ''
+  const requested = content.received.model ?? options.routed?.requested ?? options.models[0] ?? ''
   return {
     ...plan,
     requested: requested.slice(0, maxNameLength),
     slugs: options.models,
+    routed: options.routed ?? null,
     region,
     params: collectRoutingParams(request, plan),
     healthSnapshot: plan.healthSnapshot ?? noSnapshot,
@@ -71,7 +72,7 @@ export function explainError(
 }
 
 /** The steps besides the model: only those that acted. */
-function describePipeline({ hits, work }: ModelRequest): { pipeline?: PipelineStage[] } {
+export function describePipeline({ hits, work }: ModelRequest): { pipeline?: PipelineStage[] } {
   const pipeline = [...describeGuardrailStages(hits ?? []), ...(work?.stages ?? [])]
   return pipeline.length === 0 ? {} : { pipeline }
 }

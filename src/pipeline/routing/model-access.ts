@@ -28,25 +28,43 @@ export async function listReachableModels(
   { gateway, caller, region }: ModelViewer,
   query: { include_unavailable?: boolean | undefined },
 ): Promise<readonly Model[]> {
-  if (query.include_unavailable) return gateway.catalogue.models
+  const routers = listRouterModels(gateway, region)
+  if (query.include_unavailable) return [...gateway.catalogue.models, ...routers]
   const { byokKeys } = await gateway.accounts.findContext(caller.key)
-  return filterReachable(gateway, gateway.catalogue.models, { policy: unrestrictedPolicy, byokKeys, region })
+  const context = { policy: unrestrictedPolicy, byokKeys, region }
+  return [...filterUsable(gateway, gateway.catalogue.models, context), ...routers]
 }
 
-/** The models that a plain request of the caller could be routed to, by the rules of routing. */
+/** Regional hosts have none. */
+function listRouterModels({ catalogue, settings }: Gateway, region: DataRegion): Model[] {
+  if (region !== 'global') return []
+  return [...catalogue.routers.values()].filter(({ id }) => !settings.routers.disabled.includes(id))
+}
+
+/** The models that a plain request of the caller could be routed to, by the rules of routing, and router models. */
 export async function listUsableModels(
   { gateway, caller, region }: ModelViewer,
-  models: readonly Model[],
+  isListed: (model: Model) => boolean,
 ): Promise<readonly Model[]> {
   const { policy, byokKeys } = await gateway.accounts.findContext(caller.key)
-  return isRegionAllowed(policy, region) ? filterReachable(gateway, models, { policy, byokKeys, region }) : []
+  if (!isRegionAllowed(policy, region)) return []
+  const context = { policy, byokKeys, region }
+  const usable = filterUsable(gateway, gateway.catalogue.models.filter(isListed), context)
+  if (usable.length === 0) return usable
+  const routers = listRouterModels(gateway, region).filter(isListed)
+  const replying = filterUsable(gateway, routers, context)
+  return [
+    ...usable,
+    ...routers.filter((router) => router.endpoints.length === 0 || replying.includes(router)),
+  ]
 }
 
 interface ReachContext extends Pick<RoutingQuery, 'byokKeys' | 'region'> {
   policy: EffectivePolicy
 }
 
-function filterReachable(
+/** The models with an endpoint that may be used. */
+export function filterUsable(
   gateway: Gateway,
   models: readonly Model[],
   context: ReachContext,

@@ -2,6 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { isReasoningRequested } from '../../call/reasoning.ts'
 import { findModel, type ResolvedModel } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
+import { findRouterModel } from '../../catalogue/router-models.ts'
 import { tasks } from '../../catalogue/vocabulary.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
@@ -58,19 +59,18 @@ export function buildPlan(
   }
 }
 
+/** Whether a model whose reasoning is mandatory cannot serve the request, because it turns reasoning off. */
+export function rejectsMandatoryReasoning({ format, content }: ModelRequest): boolean {
+  if (!format.requestCodec?.rejectsMandatoryReasoning) return false
+  return isReasoningRequested(content.call.reasoning) === false
+}
+
 /**
  * Drops models whose reasoning is mandatory if the request turns reasoning off. A `latest` alias is exempt and reasons
  * as little as possible, because the client could not know which model it resolves to.
  */
-function dropMandatoryReasoning(
-  { format, content }: ModelRequest,
-  resolvedModels: ResolvedModel[],
-): ResolvedModel[] {
-  if (
-    !format.requestCodec?.rejectsMandatoryReasoning ||
-    isReasoningRequested(content.call.reasoning) !== false
-  )
-    return resolvedModels
+function dropMandatoryReasoning(request: ModelRequest, resolvedModels: ResolvedModel[]): ResolvedModel[] {
+  if (!rejectsMandatoryReasoning(request)) return resolvedModels
   const allowed = resolvedModels.filter(({ model, latest }) => latest !== null || !model.reasoning?.mandatory)
   const [first] = resolvedModels
   if (allowed.length > 0 || !first) return allowed
@@ -81,7 +81,7 @@ function dropMandatoryReasoning(
   )
 }
 
-function buildRoutingQuery(
+export function buildRoutingQuery(
   gateway: Gateway,
   request: ModelRequest,
   resolvedModels: ResolvedModel[],
@@ -108,7 +108,7 @@ export function computeStickyKey({ caller, options, content }: ModelRequest, mod
 }
 
 function requireModel(gateway: Gateway, slug: string, { options, format }: ModelRequest): ResolvedModel {
-  const resolved = findModel(gateway.catalogue, slug)
+  const resolved = findModel(gateway.catalogue, slug) ?? findRouterModel(gateway.catalogue, slug)
   const requested = options.models.map(truncateSlug)
   if (!resolved) {
     throw new GatewayError('model_unknown', {

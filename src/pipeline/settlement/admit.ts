@@ -246,7 +246,7 @@ function draftGeneration(request: ModelRequest, images: number): Draft['generati
     key_id: caller.key.id,
     user_id: caller.userId,
     created_at: new Date(request.at).toISOString(),
-    requested_model: options.models[0]?.slice(0, maxModelLength) ?? '',
+    requested_model: (options.routed?.requested ?? options.models[0] ?? '').slice(0, maxModelLength),
     dialect: request.format.name,
     streamed: content.call.stream ? 1 : 0,
     preset_id: request.presetId,

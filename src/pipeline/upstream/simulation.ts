@@ -1,20 +1,23 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ReplyEvent } from '../../call/event.ts'
+import { ownProvider } from '../../catalogue/router-models.ts'
 import type { SimulateOptions } from '../../providers/simulation.ts'
 import { simulators } from '../../providers/simulators.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { UpstreamExchange } from './exchange.ts'
+import { replyWithBodies } from './reply-with-bodies.ts'
 
 /** The events of a provider that runs in this process; undefined for a provider on the network. */
 export function simulateReply(
   gateway: Gateway,
-  { content }: InferenceRequest,
+  request: InferenceRequest,
   { endpoint }: Candidate,
   exchange: UpstreamExchange,
 ): AsyncIterator<ReplyEvent> | undefined {
+  if (endpoint.provider.slug === ownProvider.slug) return replyWithBodies(gateway, request)
   const simulate = simulators.get(endpoint.provider.slug)?.text
-  return simulate?.(content.call, endpoint.upstream_model, buildSimulateOptions(gateway, exchange))
+  return simulate?.(request.content.call, endpoint.upstream_model, buildSimulateOptions(gateway, exchange))
 }
 
 /** Time, cancellation and the size limit of a simulated reply. */

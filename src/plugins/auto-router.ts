@@ -1,0 +1,80 @@
+import { classifyTask } from '../classifier/classify.ts'
+import type { PluginSettings } from '../dialects/schema/plugins.ts'
+import { asObjects, asString } from '../lib/json-values.ts'
+import type { InferenceRequest, SettledReply } from '../pipeline/request/inference-request.ts'
+import { computeStickyKey } from '../pipeline/routing/plan.ts'
+import { type AutoOptions, selectAuto } from '../router-models/auto.ts'
+import { bandOfTier, bandOfTradeoff } from '../router-models/cost-bands.ts'
+import { compileModelPatterns } from '../router-models/model-patterns.ts'
+import type { Plugin } from './plugin.ts'
+import { noModelError, type Router, type RouterContext, type RouterResult, settingsOf } from './router.ts'
+import { listRouterCandidates } from './router-candidates.ts'
+
+/** Its settings are read by the router. */
+export const autoRouterPlugin: Plugin<'auto-router'> = { id: 'auto-router' }
+
+export const autoRouter: Router = {
+  model: 'service/auto',
+  plugin: 'auto-router',
+  stage: 'auto-router',
+  strategy: 'auto',
+  route: (context) => {
+    const settings = settingsOf(context, 'auto-router')
+    const pinned = settings.pin_model ? findLastModel(context.request) : null
+    return routeByTask(context, 'auto-router', settings, pinned)
+  },
+}
+
+type AutoSettings = Partial<PluginSettings<'auto-beta-router'>>
+
+/** By the kind of task that the prompt is, for both versions of the router. */
+export async function routeByTask(
+  context: RouterContext,
+  plugin: 'auto-router' | 'auto-beta-router',
+  settings: AutoSettings,
+  pinned: string | null,
+): Promise<RouterResult> {
+  const { gateway, request, router } = context
+  const { tag } = classifyTask(request.content.call)
+  const session = computeStickyKey(request, router.model.id)
+  const { routedSessions } = gateway.routing
+  const selection = selectAuto(await listRouterCandidates(context), {
+    ...compileLists(settings, plugin),
+    band: resolveBand(context, settings),
+    pinned,
+    remembered: routedSessions.find(session, gateway.clock.now()),
+  })
+  if (!selection)
+    throw noModelError(context, 'Allow more models with allowed_models and excluded_models, or name a model.')
+  const remember = ({ status, candidate, summary }: SettledReply) => {
+    const isSession = request.options.sessionId !== null || (summary?.usage?.cacheRead ?? 0) > 0
+    if (status === 'completed' && candidate && isSession)
+      routedSessions.remember(session, candidate.model.id, gateway.clock.now())
+  }
+  return {
+    selection: { ...selection, data: { task_type: tag } },
+    request: { ...request, onSettled: [...request.onSettled, remember] },
+  }
+}
+
+/** `cost_tier` takes precedence over the older setting. */
+function resolveBand({ gateway }: RouterContext, { cost_tier, cost_quality_tradeoff }: AutoSettings) {
+  if (cost_tier === undefined && cost_quality_tradeoff !== undefined)
+    return bandOfTradeoff(cost_quality_tradeoff)
+  return bandOfTier(cost_tier ?? gateway.settings.routers.cost_tier)
+}
+
+function compileLists(
+  { allowed_models: allowed = [], excluded_models: excluded = [] }: AutoSettings,
+  plugin: string,
+): Pick<AutoOptions, 'isAllowed' | 'isExcluded'> {
+  const compile = (patterns: readonly string[], field: string) =>
+    patterns.length > 0 ? compileModelPatterns(patterns, `plugins.${plugin}.${field}`) : null
+  return { isAllowed: compile(allowed, 'allowed_models'), isExcluded: compile(excluded, 'excluded_models') }
+}
+
+/** The model of the last reply in the conversation, where the client sends it. */
+function findLastModel({ content }: InferenceRequest): string | null {
+  const last = asObjects(content.body.messages).findLast(({ role }) => role === 'assistant')
+  return asString(last?.model) ?? null
+}

@@ -1,0 +1,105 @@
+import type { ResolvedModel } from '../catalogue/lookup.ts'
+import { findRouterModel, isRouterSlug } from '../catalogue/router-models.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { PipelineStage } from '../pipeline/request/work.ts'
+import { autoBetaRouter } from './auto-beta-router.ts'
+import { autoRouter } from './auto-router.ts'
+import { bodybuilder } from './bodybuilder.ts'
+import { freeRouter } from './free-router.ts'
+import { paretoRouter } from './pareto-router.ts'
+import type { PluginContext } from './plugin.ts'
+import type { Router, RouterResult } from './router.ts'
+import { switchyardRouter } from './switchyard-router.ts'
+
+const routers: readonly Router[] = [
+  autoRouter,
+  autoBetaRouter,
+  paretoRouter,
+  freeRouter,
+  bodybuilder,
+  switchyardRouter,
+]
+
+/** Whether a request names a router model; a cheap check, made for every request. */
+export function namesRouter({ options }: InferenceRequest): boolean {
+  return options.models.some(isRouterSlug)
+}
+
+/** Replaces the router models of a request by those they choose. Settings of routers that it does not name are dropped. */
+export async function routeModels(context: PluginContext): Promise<InferenceRequest> {
+  const { gateway, work } = context
+  const requested = context.request.options.models
+  const used = new Set<Router>()
+  let { request } = context
+  for (const slug of requested) {
+    const router = findRouterModel(gateway.catalogue, slug)
+    const known = router && routers.find(({ model }) => model === router.model.id)
+    if (!router || !known) continue
+    assertUsable({ ...context, request }, router)
+    const listed = requested.filter((name) => name !== slug)
+    const result = await known.route({ ...context, request, router, listed })
+    work.stages.push(describeStage(known, result))
+    request = replaceModel(result.request ?? request, slug, known, router, result)
+    used.add(known)
+  }
+  for (const router of routers)
+    if (router.plugin && !used.has(router) && work.findPlugin(router.plugin)) work.dropPlugin(router.plugin)
+  return request
+}
+
+function assertUsable({ gateway, request }: PluginContext, { model: { id } }: ResolvedModel): void {
+  if (gateway.settings.routers.disabled.includes(id))
+    throw new GatewayError('model_unknown', {
+      message: `model: "${id}" is disabled on this gateway. List the models with GET /models.`,
+      param: 'model',
+      availability: { code: 'model_not_found', retryable: false, requested_models: [id] },
+    })
+  if (request.region !== 'global')
+    throw gatewayError('region_refused', `model: "${id}" is not available in the region ${request.region}.`)
+  if (request.format.name === 'completions')
+    throw invalidFieldError('model', `"${id}" needs messages; use /chat/completions, or name a model`)
+}
+
+/** The suffixes of the router apply to the models it chose. */
+function replaceModel(
+  request: InferenceRequest,
+  slug: string,
+  { strategy }: Router,
+  { variants }: ResolvedModel,
+  { selection, usesListed }: RouterResult,
+): InferenceRequest {
+  const { options } = request
+  // Without fallbacks the client accepts only the choice itself.
+  const chosen =
+    options.preferences.allow_fallbacks === false ? selection.models.slice(0, 1) : selection.models
+  const slugs = chosen.map((id) => [id, ...variants].join(':'))
+  const isFirst = options.models[0] === slug
+  const others = usesListed ? [slug] : options.models
+  const models = [...new Set(others.flatMap((name) => (name === slug ? slugs : [name])))]
+  return {
+    ...request,
+    options: {
+      ...options,
+      models,
+      ...(isFirst && { routed: { requested: slug, strategy, models: chosen } }),
+    },
+  }
+}
+
+function describeStage({ stage, model }: Router, { selection }: RouterResult): PipelineStage {
+  const { models, reason, runnersUp, data } = selection
+  const [chosen = '', ...fallbacks] = models
+  return {
+    type: 'plugin',
+    name: stage,
+    summary: `${model} chose ${chosen}. ${reason}`,
+    data: {
+      ...data,
+      model: chosen,
+      reason,
+      fallbacks,
+      runners_up: runnersUp.map(({ model: id, reason: why }) => ({ model: id, reason: why })),
+    },
+  }
+}
