@@ -101,7 +101,7 @@ export function stageMounts(mounts: readonly Mount[]): { staged: Mount[]; stageA
     staged,
     stageArguments: [
       ...['--dev-bind', '/', '/', '--tmpfs', stageFolder, ...binds],
-      // A namespace of processes of its own: whoever becomes another user no longer ends with its parent.
+      // A namespace of processes of its own: a process that becomes another user no longer ends with its parent.
       ...['--unshare-pid', '--die-with-parent', '--'],
     ],
   }
