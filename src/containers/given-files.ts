@@ -1,3 +1,5 @@
+import { lstat, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { findFile, type StoredFile } from '../account/stored-files.ts'
 import type { Db } from '../db/db.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
@@ -32,26 +34,37 @@ export function toGivenName({ id, filename }: Pick<StoredFile, 'id' | 'filename'
 export async function giveFiles(
   home: string,
   files: readonly StoredFile[],
-  { openFile, owner, maxBytes }: { openFile: FileOpener; owner: number | null; maxBytes: number },
+  { openFile, owner, freeBytes }: { openFile: FileOpener; owner: number | null; freeBytes: number },
 ): Promise<void> {
-  const total = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
-  if (total > maxBytes)
-    throw gatewayError('body_too_large', `file_ids: the files have more than ${maxBytes} bytes.`)
-  for (const file of files) await giveFile(home, file, openFile, owner)
+  const isMissing = await Promise.all(files.map((file) => isMissingAt(join(home, toGivenName(file)))))
+  const missing = files.filter((_, index) => isMissing[index])
+  const total = missing.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
+  if (missing.length > 0 && total > freeBytes)
+    throw gatewayError('storage_full', 'file_ids: the files do not fit into the home of the container.')
+  for (const file of missing) await giveFile(home, file, openFile, owner)
 }
 
+async function isMissingAt(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => null)) === null
+}
+
+/** A failure leaves nothing behind: part of a file would not be replaced later. */
 async function giveFile(
   home: string,
   file: StoredFile,
   openFile: FileOpener,
   owner: number | null,
 ): Promise<void> {
-  const target = await createHomeFile(home, toGivenName(file), owner)
+  const name = toGivenName(file)
+  const target = await createHomeFile(home, name, owner)
   if (target === null) return
   try {
     const bytes = await openFile(file)
     if (bytes === null) throw new Error(`the bytes of ${file.id} are missing`)
     for await (const chunk of bytes instanceof Blob ? bytes.stream() : bytes) await target.writeFile(chunk)
+  } catch (error) {
+    await rm(join(home, name), { force: true })
+    throw error
   } finally {
     await target.close()
   }

@@ -7,21 +7,22 @@ export interface HomePage {
   hasMore: boolean
 }
 
-/** Reads homes on threads: one for what watches running commands, one for what may take longer. */
+/** Reads homes on threads: those that watch running commands never wait for what may take longer. */
 export class HomeReader {
-  readonly #watchThread = newThread()
+  readonly #memoryThread = newThread()
+  readonly #diskThread = newThread()
   readonly #listThread = newThread()
 
   measure(home: string, maxEntries: number): Promise<HomeSize> {
-    return this.#call(this.#watchThread, { kind: 'measure', home, maxEntries }) as Promise<HomeSize>
+    return this.#call(this.#diskThread, { kind: 'measure', home, maxEntries }) as Promise<HomeSize>
   }
 
   measureMemory(pid: number): Promise<number> {
-    return this.#call(this.#watchThread, { kind: 'memory', pid }) as Promise<number>
+    return this.#call(this.#memoryThread, { kind: 'memory', pid }) as Promise<number>
   }
 
   measureUnlinked(home: string, pid: number): Promise<number> {
-    return this.#call(this.#watchThread, { kind: 'unlinked', home, pid }) as Promise<number>
+    return this.#call(this.#diskThread, { kind: 'unlinked', home, pid }) as Promise<number>
   }
 
   /** The files that changed last, except hidden ones. */
@@ -35,7 +36,8 @@ export class HomeReader {
   }
 
   close(): void {
-    this.#watchThread.terminate()
+    this.#memoryThread.terminate()
+    this.#diskThread.terminate()
     this.#listThread.terminate()
   }
 

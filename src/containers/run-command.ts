@@ -1,14 +1,16 @@
 import { basename } from 'node:path'
+import type { StoredFile } from '../account/stored-files.ts'
 import type { Db } from '../db/db.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import type { EgressOptions } from '../lib/egress-client.ts'
 import type { SandboxEngine, SandboxLimits } from './engine.ts'
 import type { NetworkPolicy } from './environment.ts'
+import { type FileOpener, giveFiles } from './given-files.ts'
 import type { HomeReader } from './home-reader.ts'
 import type { HomeSize } from './home-tree.ts'
 import type { HomeFolder } from './homes.ts'
-import { formatContainerId, toContainerFileId } from './ids.ts'
+import { toContainerFileId } from './ids.ts'
 import { withNetwork } from './network.ts'
 import { containerNotFoundError } from './session.ts'
 import type { ContainerSettings } from './settings.ts'
@@ -24,6 +26,15 @@ export interface ContainerHost {
   reader: HomeReader
   settings: ContainerSettings
   egress: EgressOptions
+  openFile: FileOpener
+}
+
+/** A container that a request has started, and the files that it gives to its commands. */
+export interface ContainerSession {
+  /** As clients see it. */
+  containerId: string
+  container: Container
+  files: readonly StoredFile[]
 }
 
 export interface ContainerCommand {
@@ -65,13 +76,13 @@ export function countedEntriesOf({ home_files }: ContainerSettings): number {
 /** Runs a command in the home of a container, which is kept as the command leaves it. */
 export async function runCommand(
   host: ContainerHost,
-  container: Container,
+  { container, containerId, files }: ContainerSession,
   { command, timeoutMs, maxOutputLength, signal }: ContainerCommand,
 ): Promise<CommandResult> {
   const { db, clock, engine, homes, reader, settings } = host
   await touch(host, container)
   const home = homes.resolve(container.home)
-  const maxHome = await computeMaxHome(host, home)
+  const maxHome = await prepareHome(host, home, files)
   const limits = toSandboxLimits(settings, timeoutMs)
   const since = await homes.readTime()
   const end = await withNetwork(readPolicy(container), host.egress, (proxySocket) =>
@@ -92,9 +103,9 @@ export async function runCommand(
   await updateContainer(db, container, { size_bytes: bytes, last_used_at: isoNow(clock) })
   return {
     ...end,
-    containerId: formatContainerId(container.id, container.nonce),
+    containerId,
     timedOut: end.stopReason === 'timeout',
-    files: await citeChanges(host, container, since),
+    files: await citeChanges(host, { containerId, home, since }),
     costNanos: computeCost(settings, Math.min(end.elapsedMs, limits.timeoutMs)),
   }
 }
@@ -119,8 +130,12 @@ export function toSandboxLimits(settings: ContainerSettings, timeoutMs = setting
   }
 }
 
-/** A home that is too large already may not grow, so that commands can clean it up. */
-async function computeMaxHome({ reader, settings }: ContainerHost, home: string): Promise<HomeSize> {
+/** Gives the files, and returns how large the home may become: if it is too large already, it may not grow. */
+async function prepareHome(
+  { reader, settings, openFile, engine }: ContainerHost,
+  home: string,
+  files: readonly StoredFile[],
+): Promise<HomeSize> {
   if ((await readFreeBytes(home)) < settings.min_free_bytes) throw diskFullError()
   const { bytes, entries } = await reader.measure(home, countedEntriesOf(settings))
   if (entries > countedEntriesOf(settings))
@@ -128,6 +143,7 @@ async function computeMaxHome({ reader, settings }: ContainerHost, home: string)
       'storage_full',
       'The home of the container has far too many files or folders, or one that cannot be read. Use another container.',
     )
+  await giveFiles(home, files, { openFile, owner: engine.owner, freeBytes: settings.home_bytes - bytes })
   return { bytes: Math.max(bytes, settings.home_bytes), entries: Math.max(entries, settings.home_files) }
 }
 
@@ -140,18 +156,17 @@ function readPolicy({ network_policy }: Container): NetworkPolicy {
 }
 
 async function citeChanges(
-  { reader, homes, settings }: ContainerHost,
-  { id, nonce, home }: Container,
-  since: number,
+  { reader, settings }: ContainerHost,
+  { containerId, home, since }: { containerId: string; home: string; since: number },
 ): Promise<ContainerFileCitation[]> {
-  const files = await reader.listChanged(homes.resolve(home), {
+  const files = await reader.listChanged(home, {
     maxEntries: countedEntriesOf(settings),
     since,
     limit: maxCitations,
   })
   return files.map(({ path }) => ({
     type: 'container_file_citation',
-    container_id: formatContainerId(id, nonce),
+    container_id: containerId,
     file_id: toContainerFileId(path),
     filename: basename(path),
     start_index: 0,

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import type { ContainerEnvironment } from './environment.ts'
-import { type FileOpener, findGivenFiles, giveFiles } from './given-files.ts'
+import { findGivenFiles } from './given-files.ts'
 import { openHomeFile } from './home-file.ts'
 import { type HomePage, HomeReader } from './home-reader.ts'
 import { HomeFolder } from './homes.ts'
@@ -11,6 +11,7 @@ import {
   type CommandResult,
   type ContainerCommand,
   type ContainerHost,
+  type ContainerSession,
   computeCost,
   countedEntriesOf,
   runCommand,
@@ -20,18 +21,10 @@ import { assertHere, type ContainerOwner, containerNotFoundError, openContainer 
 import { CommandSlots } from './slots.ts'
 import { type Container, findContainer } from './store.ts'
 
-export interface ContainerParts extends Pick<ContainerHost, 'db' | 'clock' | 'engine'> {
+export interface ContainerParts extends Pick<ContainerHost, 'db' | 'clock' | 'engine' | 'openFile'> {
   folder: string
   /** Those in effect: headgate.yaml may be reloaded. */
   readSettings: () => Pick<ContainerHost, 'settings' | 'egress'>
-  openFile: FileOpener
-}
-
-/** A container that a request has started. */
-export interface ContainerSession {
-  /** As clients see it. */
-  containerId: string
-  container: Container
 }
 
 const maxCommandLength = 256 * 1024
@@ -61,25 +54,22 @@ export class ContainerService {
     origin: ContainerOrigin,
   ): Promise<ContainerSession> {
     const host = this.#host
-    const { db, engine, settings } = host
-    const files = await findGivenFiles(db, owner.workspaceId, environment.file_ids ?? [])
+    const files = await findGivenFiles(host.db, owner.workspaceId, environment.file_ids ?? [])
     const room = (isNew: boolean) => makeRoom(host, owner.workspaceId, { isNew })
     const parts = { ...host, makeRoom: () => room(true) }
     const container = await openContainer(parts, owner, environment, origin)
     await room(false)
-    const rules = { openFile: this.#parts.openFile, owner: engine.owner, maxBytes: settings.home_bytes }
-    await giveFiles(this.#homes.resolve(container.home), files, rules)
-    return { containerId: formatContainerId(container.id, container.nonce), container }
+    return { containerId: formatContainerId(container.id, container.nonce), container, files }
   }
 
   /** Runs a command. Those of one container run one after the other. */
-  async run({ container }: ContainerSession, command: ContainerCommand): Promise<CommandResult> {
+  async run(session: ContainerSession, command: ContainerCommand): Promise<CommandResult> {
     if (command.command.length > maxCommandLength)
       throw invalidFieldError('command', `must have at most ${maxCommandLength} characters`)
     const host = this.#host
-    return this.#slots.run(
-      { workspaceId: container.workspace_id, home: container.home, limits: host.settings },
-      () => runCommand(host, container, command),
+    const { workspace_id: workspaceId, home } = session.container
+    return this.#slots.run({ workspaceId, home, limits: host.settings }, () =>
+      runCommand(host, session, command),
     )
   }
 
@@ -117,7 +107,7 @@ export class ContainerService {
   }
 
   get #host(): ContainerHost {
-    const { db, clock, engine, readSettings } = this.#parts
-    return { db, clock, engine, homes: this.#homes, reader: this.#reader, ...readSettings() }
+    const { db, clock, engine, openFile, readSettings } = this.#parts
+    return { db, clock, engine, openFile, homes: this.#homes, reader: this.#reader, ...readSettings() }
   }
 }

@@ -29,8 +29,9 @@ export interface CommandEnd {
 
 const memoryWatchMs = 100
 const diskWatchMs = 250
-/** Of the time of a watcher that it may spend on counting. */
+/** Of the time of a watcher that it may spend on counting, unless it would pause for too long. */
 const watchShare = 0.1
+const maxPauseMs = 1000
 
 /** Runs a command, and ends it when it exceeds a limit that the sandbox itself cannot enforce. */
 export async function superviseCommand(
@@ -137,7 +138,7 @@ async function watch(everyMs: number, stop: Stop, check: () => Promise<void>): P
   while (!isEnded) {
     const startedAt = performance.now()
     await check().catch(() => stop.for('cancelled'))
-    const pauseMs = Math.max(everyMs, (performance.now() - startedAt) / watchShare)
+    const pauseMs = Math.min(maxPauseMs, Math.max(everyMs, (performance.now() - startedAt) / watchShare))
     await Promise.race([stop.ended, new Promise((resolve) => setTimeout(resolve, pauseMs).unref())])
   }
 }

@@ -114,6 +114,20 @@ function containerTests(server: () => TestServer): void {
       expect((await run('given', `cat '${name}'; ls`, { environment })).stdout).toBe(`changed\n${name}\n`)
     })
 
+    test('files that do not fit into the home are refused', async () => {
+      const { containers } = server().gateway.settings
+      const { home_bytes } = containers
+      const id = await uploadFile(server(), 'x'.repeat(300_000), 'long.txt')
+      Object.assign(containers, { home_bytes: 200_000 })
+      const environment: ContainerEnvironment = { type: 'container_auto', file_ids: [id] }
+      const problem = await problemOf(run('small', 'true', { environment }))
+      Object.assign(containers, { home_bytes })
+      expect(problem).toEqual({
+        code: 'storage_full',
+        message: 'file_ids: the files do not fit into the home of the container.',
+      })
+    })
+
     test('an unknown file, or one of another workspace, is 400', async () => {
       const id = await uploadFile(server(), 'text', 'a.txt')
       const environment: ContainerEnvironment = { type: 'container_auto', file_ids: [id, 'hg_file_unknown'] }
