@@ -248,6 +248,17 @@ describe('the process', () => {
     expect(program.output).not.toContain('hunter2')
   })
 
+  test('S10 containers that this machine cannot run prevent the start, before keys are shown', async () => {
+    const dataDir = folder()
+    const settings = join(dataDir, 'headgate.yaml')
+    writeFileSync(settings, 'containers: { engine: bubblewrap, bwrap: no-such-program }')
+    const program = start(dataDir, { HEADGATE_CONFIG: settings })
+    expect(await program.exit()).toBe(1)
+    await Bun.sleep(50)
+    expect(program.output).toStartWith('headgate: containers.engine: bubblewrap cannot be used: ')
+    expect(program.output.trim().split('\n')).toHaveLength(1)
+  })
+
   test('an invalid setting stops the start with one sentence and no stack', async () => {
     const program = start(folder(), { PORT: 'eighty' })
     expect(await program.exit()).toBe(1)

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bwrapPath } from '../../test/support/containers.ts'
+import { bwrapPath, findProcesses, waitUntil } from '../../test/support/containers.ts'
 import { ConfigError } from '../config.ts'
 import { Bubblewrap } from './bubblewrap.ts'
 import type { NetworkPolicy } from './environment.ts'
@@ -43,6 +43,24 @@ describe('the check at the start', () => {
       'containers.engine: bubblewrap cannot be used: a test command failed: ',
     )
   })
+})
+
+test.skipIf(bwrapPath === null)('a command ends with the gateway, even if that is killed', async () => {
+  const mark = `6${Date.now()}`
+  const script = `
+    import { Bubblewrap } from '${import.meta.dir}/bubblewrap.ts'
+    const engine = new Bubblewrap(${JSON.stringify({ bwrap: bwrapPath, system: settings.system, uid: settings.uid })})
+    await engine.start({ home: '/tmp', command: 'sleep ${mark}', limits: ${JSON.stringify(limits)}, proxySocket: null })
+    await new Promise(() => setInterval(() => undefined, 1000))`
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-killed-'))
+  const gateway = Bun.spawn([process.execPath, '-e', script], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  })
+  await waitUntil(() => findProcesses(`sleep\0${mark}`).length > 0)
+  gateway.kill('SIGKILL')
+  await waitUntil(() => findProcesses(`sleep\0${mark}`).length === 0)
+  rmSync(folder, { recursive: true })
 })
 
 test('the system call filter is a whole number of instructions, for known architectures', () => {

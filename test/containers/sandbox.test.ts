@@ -1,24 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bwrapPath, formatContainerSettings, runIn, withFolder } from '../support/containers.ts'
+import {
+  bwrapPath,
+  findProcesses,
+  formatContainerSettings,
+  runIn,
+  waitUntil,
+  withFolder,
+} from '../support/containers.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { LoopDelay } from '../support/loop-delay.ts'
 
 const mib = 1024 * 1024
 const canary = 'canary-7f3a91c2'
-
-/** The processes of this machine whose command line has the text. */
-function findProcesses(text: string): string[] {
-  return readdirSync('/proc').filter((name) => {
-    if (!/^\d+$/.test(name) || name === String(process.pid)) return false
-    try {
-      return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(text)
-    } catch {
-      return false
-    }
-  })
-}
 
 describe.skipIf(bwrapPath === null)('a command in the sandbox', () => {
   let server: TestServer
@@ -263,12 +258,3 @@ describe.skipIf(bwrapPath === null)('a command in the sandbox', () => {
     expect(readlinkSync(join(homes, home, 'root'))).toBe('/')
   })
 })
-
-/** What the kernel does on its own shortly after. */
-async function waitUntil(check: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!check()) {
-    if (performance.now() > deadline) throw new Error('it did not happen')
-    await Bun.sleep(20)
-  }
-}

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ContainerEnvironment } from '../../src/containers/environment.ts'
@@ -53,5 +53,26 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
     return await work(folder)
   } finally {
     rmSync(folder, { recursive: true })
+  }
+}
+
+/** The processes of this machine whose command line has the text. */
+export function findProcesses(text: string): string[] {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name) || name === String(process.pid)) return false
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(text)
+    } catch {
+      return false
+    }
+  })
+}
+
+/** What the kernel does on its own shortly after. */
+export async function waitUntil(check: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!check()) {
+    if (performance.now() > deadline) throw new Error('it did not happen')
+    await Bun.sleep(20)
   }
 }
