@@ -58,6 +58,14 @@ export async function findOperatorOrganization(db: Db): Promise<Selectable<Organ
   return db.selectFrom('organizations').selectAll().where('is_operator', '=', 1).executeTakeFirst()
 }
 
+export async function countOrganizations(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('organizations')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirst()
+  return row?.count ?? 0
+}
+
 export async function findOrganization(
   db: Db,
   id: string,

@@ -26,6 +26,8 @@ const hourMs = 60 * minuteMs
 const rollUpMs = 5000
 /** A few generations wait this long for more before they are rolled up. */
 const smallRollUpMs = 15 * minuteMs
+/** How long after midnight a day is published, apart from its last roll-up. */
+const publishMs = 10 * minuteMs
 /** A catalogue override is in effect on every node within two seconds. */
 const catalogueSyncMs = 1000
 /** Imported benchmarks are in effect on every node within about this time. */
@@ -50,6 +52,7 @@ const jobs: Job[] = [
   { name: 'benchmarks', everyMs: benchmarkSyncMs, run: ({ benchmarks, db }) => benchmarks.poll(db) },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
+  { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
@@ -86,6 +89,10 @@ async function runRepeatedly(gateway: Gateway, { name, everyMs, run }: Job): Pro
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {
   responseCache.evictExpired(clock.now())
+}
+
+function publishDatasets({ rollUps, clock, settings }: Gateway): Promise<void> {
+  return rollUps.publish(clock.now(), settings.records.retention_days)
 }
 
 function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {

@@ -9,6 +9,8 @@ import { routerPrefix } from '../catalogue/router-models.ts'
 import { dataRegions } from '../catalogue/vocabulary.ts'
 import { type Config, ConfigError, findSettingsPath } from '../config.ts'
 import { containerSettings } from '../containers/settings.ts'
+import { appSubcategories } from '../ledger/datasets/app-categories.ts'
+import { normalizeAppUrl } from '../ledger/datasets/app-url.ts'
 import { usdAmount } from '../ledger/money.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
@@ -45,6 +47,16 @@ const bucket = z.strictObject({
 })
 
 export type BucketSettings = z.output<typeof bucket>
+
+/** What the operator says about an app that is ranked. */
+const datasetApp = z.strictObject({
+  url: z
+    .string()
+    .refine((text) => normalizeAppUrl(text) !== null, 'must be a URL such as https://app.example.com')
+    .transform((text) => normalizeAppUrl(text) ?? ''),
+  name: z.string().min(1).max(200).optional(),
+  subcategory: z.enum(appSubcategories).optional(),
+})
 
 /** One maximum for each kind of record. */
 function buildCeilingFields() {
@@ -252,6 +264,21 @@ export const settingsFields = z.strictObject({
   web: webSettings,
   /** Router models, which choose the model of a request. */
   routers: routerSettings.prefault({}),
+  /** Rankings and other figures of this installation's traffic, which every key may read. */
+  datasets: z
+    .strictObject({
+      /** False: the figures cannot be read. */
+      publish: z.boolean().default(true),
+      /** Whom users of the data have to name. Null: the organization that operates this installation. */
+      operator_name: z.string().min(1).max(200).nullable().default(null),
+      /** A figure needs at least this many organizations. Null: 5, or 1 while there is only one. */
+      min_organizations: z.int().min(1).max(1000).nullable().default(null),
+      /** One of this many requests is classified by its task; 0: none. */
+      classify_one_in: z.int().min(0).max(1_000_000).default(10),
+      /** Names and categories of apps, by address. */
+      apps: z.array(datasetApp).max(1000).default([]),
+    })
+    .prefault({}),
   /** Records of finished requests. */
   records: z
     .strictObject({

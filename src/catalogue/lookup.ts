@@ -94,3 +94,8 @@ function indexLatest(models: readonly Model[]): Map<string, Model> {
   }
   return new Map([...newest].map(([name, { model }]) => [name, model]))
 }
+
+/** The permanent name of a model. One that is gone from the catalogue keeps the name it was used by. */
+export function permaslugOf({ bySlug }: Pick<ModelIndex, 'bySlug'>, model: string): string {
+  return bySlug.get(model)?.canonical_slug ?? model
+}

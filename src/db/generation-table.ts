@@ -32,7 +32,7 @@ interface Column<Value, P extends Part, Rollup extends string, Bucket extends st
   part: P
   /** Stands in where the part has no value, and where an earlier version did not have the column. */
   empty: Value
-  /** The labels, measures and histograms that read it; `record`: it identifies or dates the record. */
+  /** The labels, measures and histograms that read it; `record`: it identifies or dates the record; `dataset`. */
   rollup?: readonly Rollup[]
   /** Balances depend on it: written even when the database rejects the rest of the row. */
   isEssential?: boolean
@@ -96,7 +96,7 @@ export const generationTable = {
   }),
   tokens_output_audio: count('usage', { bucket: 'outputAudio', rollup: ['completion', 'throughput'] }),
   tokens_output_image: count('usage', { bucket: 'outputImage', rollup: ['completion', 'throughput'] }),
-  input_images: count('draft'),
+  input_images: count('draft', { rollup: ['dataset'] }),
   web_searches: count('usage', { bucket: 'webSearches' }),
   usage_source: createColumnType<UsageSource>('none')('usage', { isEssential: true }),
   cost_nanos: nanos('usage', { isEssential: true, rollup: ['credits', 'byok_fees'] }),
@@ -116,13 +116,13 @@ export const generationTable = {
   /** JSON array of the fields that the translation dropped. */
   dropped: nullableText('end'),
   preset_id: nullableText('draft'),
-  session_id: nullableText('draft'),
+  session_id: nullableText('draft', { rollup: ['dataset'] }),
   region: text('draft'),
   app_url: nullableText('draft', { rollup: ['app'] }),
   app_title: nullableText('draft', { rollup: ['app'] }),
   /** The end user, as the client names them. */
   external_user: nullableText('draft', { rollup: ['external'] }),
-  api_type: nullableText('draft'),
+  api_type: nullableText('draft', { rollup: ['dataset'] }),
   user_agent: nullableText('draft'),
   request_id: nullableText('draft'),
   /** The provider's own id of the reply. */

@@ -61,6 +61,12 @@ export interface Schema {
   catalogue_edits: CatalogueEditTable
   daily_requests: DailyRequestTable
   benchmark_results: BenchmarkResultTable
+  generation_tasks: GenerationTaskTable
+  dataset_contributions: DatasetContributionTable
+  dataset_days: DatasetDayTable
+  dataset_sessions: DatasetSessionTable
+  dataset_figures: DatasetFigureTable
+  dataset_apps: DatasetAppTable
 }
 
 export type Flag = 0 | 1
@@ -885,4 +891,80 @@ export interface BenchmarkResultTable {
   details: string
   source_url: string | null
   imported_at: string
+}
+
+/** The task of a sampled request: no text of it. */
+export interface GenerationTaskTable {
+  generation_id: string
+  tag: string
+  category: string | null
+  language: 'natural' | 'programming'
+  /** How many requests it stands for. */
+  weight: number
+  /** The datasets have counted it. */
+  counted: Generated<Flag>
+}
+
+/**
+ * What the datasets are made of. `model`: tokens by model, modality and context. `app`: by app. `task` and `topic`:
+ * sampled, by task, and by subject and language of a week.
+ */
+export type DatasetKind = 'model' | 'app' | 'task' | 'topic'
+
+/** What an organization adds to a figure. */
+export interface DatasetContributionTable {
+  kind: DatasetKind
+  /** UTC; of `topic` the Monday of the week. */
+  day: string
+  /** What the figure is about, one value on each line. */
+  subject: string
+  organization_id: string
+  /** The title of an app. */
+  label: string | null
+  requests: number
+  tokens: number
+  /** At list prices, BYOK requests included. */
+  cost_nanos: bigint
+}
+
+/** The days that have contributions, and which of their changes are in the figures. */
+export interface DatasetDayTable {
+  kind: DatasetKind
+  day: string
+  changes: number
+  published_changes: number
+  published_at: string | null
+}
+
+/** The requests of a session to a model through an app. */
+export interface DatasetSessionTable {
+  organization_id: string
+  session_id: string
+  app_url: string
+  model: string
+  /** Of the last request. */
+  day: string
+  turns: number
+  cost_nanos: bigint
+}
+
+/** A figure of all organizations together. Of `session` the cost is the median, and the requests are sessions. */
+export interface DatasetFigureTable {
+  kind: DatasetKind | 'session'
+  day: string
+  subject: string
+  requests: number
+  tokens: number
+  cost_nanos: bigint
+  /** How many organizations contributed. */
+  organizations: number
+}
+
+/** An app of any organization, by its address. */
+export interface DatasetAppTable {
+  id: Generated<number>
+  /** Host and path. */
+  url: string
+  slug: string
+  title: string | null
 }

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts'
+import { permaslugOf } from '../../catalogue/lookup.ts'
 import type { Dimension } from '../../ledger/rollups/aggregator.ts'
 
 type NullableText = string | null
@@ -60,7 +61,7 @@ export const dimensionsByName: ReadonlyMap<string, DimensionDefinition> = new Ma
 
 /** The permanent slug; a model that is no longer in the catalogue keeps the requested name. */
 export function resolvePermaslug(model: NullableText, catalogue: Catalogue): NullableText {
-  return model === null ? null : (catalogue.bySlug.get(model)?.canonical_slug ?? model)
+  return model === null ? null : permaslugOf(catalogue, model)
 }
 
 function variantOf(model: NullableText): NullableText {

@@ -104,6 +104,7 @@ async function deleteGenerations(tx: Db, ids: string[]): Promise<void> {
   await tx.deleteFrom('generation_feedback').where('generation_id', 'in', ids).execute()
   await tx.deleteFrom('generation_contents').where('generation_id', 'in', ids).execute()
   await tx.deleteFrom('generation_lines').where('generation_id', 'in', ids).execute()
+  await tx.deleteFrom('generation_tasks').where('generation_id', 'in', ids).execute()
   await tx.deleteFrom('corrections').where('generation_id', 'in', ids).execute()
   await tx.deleteFrom('generations').where('id', 'in', ids).execute()
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
 import type { KeyDayTable, UnrolledGenerationTable } from '../../db/schema.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { buildDatasetBatch, countDatasetBatch } from '../datasets/count.ts'
 import { rollupLevelNames, rollupLevels } from './levels.ts'
 import { aggregateSegment, buildSegments } from './segment.ts'
 import { insertSegments, type NewSegment } from './segment-store.ts'
@@ -63,6 +64,7 @@ async function rollUpBatch(
   const records = [...current, ...reversals]
   const segments = await buildNewSegments(records)
   const totals = computeKeyDays(records)
+  const datasets = await buildDatasetBatch(db, records)
   return db.transaction().execute(async (tx) => {
     if (!(await advanceStep(tx, steps))) return false
     for (const some of splitChunks(ids)) {
@@ -70,6 +72,7 @@ async function rollUpBatch(
     }
     await insertSegments(tx, segments)
     await addKeyDays(tx, totals)
+    await countDatasetBatch(tx, datasets)
     return true
   })
 }

@@ -5,6 +5,7 @@ export type RollupTask =
   | { kind: 'open'; url: string }
   | { kind: 'roll'; isAll: boolean }
   | { kind: 'tidy'; now: number; policy: RetentionPolicy }
+  | { kind: 'publish'; now: number; retentionDays: number | null }
 
 /** Maintains the roll-ups on a thread and a connection of its own. */
 export class RollupThread {
@@ -22,6 +23,11 @@ export class RollupThread {
 
   async runMaintenance(now: number, policy: RetentionPolicy): Promise<void> {
     await this.#send({ kind: 'tidy', now, policy })
+  }
+
+  /** Publishes the figures of the datasets. */
+  async publish(now: number, retentionDays: number | null): Promise<void> {
+    await this.#send({ kind: 'publish', now, retentionDays })
   }
 
   #send(task: RollupTask): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { type Db, openDb } from '../../db/db.ts'
 import { handleRequests } from '../../lib/worker-thread.ts'
+import { publishFigures } from '../datasets/publish.ts'
 import { runMaintenance } from './retention.ts'
 import { rollUp } from './roll-up.ts'
 import type { RollupTask } from './rollup-thread.ts'
@@ -14,6 +15,8 @@ handleRequests(async (message) => {
 })
 
 async function runTask(on: Db, task: Exclude<RollupTask, { kind: 'open' }>): Promise<void> {
-  if (task.kind === 'roll') await rollUp({ db: on }, task.isAll ? { minRows: 1 } : {})
-  else await runMaintenance({ db: on, clock: { now: () => task.now } }, task.policy)
+  if (task.kind === 'roll') return void (await rollUp({ db: on }, task.isAll ? { minRows: 1 } : {}))
+  const context = { db: on, clock: { now: () => task.now } }
+  if (task.kind === 'tidy') await runMaintenance(context, task.policy)
+  else await publishFigures({ ...context, retentionDays: task.retentionDays })
 }

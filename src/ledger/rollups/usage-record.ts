@@ -89,7 +89,8 @@ function listRollups(column: RecordColumn): readonly RollupName[] {
   return generationTable[column].rollup ?? []
 }
 
-type RollupName = LabelName | MeasureName | HistogramName | 'record'
+/** `record` and `dataset` have no column in segments. */
+type RollupName = LabelName | MeasureName | HistogramName | 'record' | 'dataset'
 
 /** The columns that one of the roll-ups reads. */
 type SourceOf<Name extends RollupName> = {

@@ -24,6 +24,7 @@ import {
 } from './content-log.ts'
 import { buildEvent, readParameters } from './event.ts'
 import { buildEventTrace, deriveTrace } from './event-trace.ts'
+import { buildTaskStatements } from './task-sample.ts'
 
 /** What is recorded of a request besides its generation. */
 export interface RecordSource extends ContentSource {
@@ -45,6 +46,7 @@ export function buildRecordStatements(
     ...(source.lines?.length ? [buildLineStatement(gateway.db, request.id, source.lines)] : []),
     ...buildContentStatements(gateway, request, source),
     ...buildHitStatements(gateway, request, source.candidate),
+    ...buildTaskStatements(gateway, request),
     ...buildExportStatements(gateway, request, settled, source),
   ]
 }
