@@ -9,6 +9,7 @@ import { completionOperations } from './completions/operations.ts'
 import { containerOperations } from './containers/operations.ts'
 import { conversationOperations } from './conversations/operations.ts'
 import { creditOperations } from './credits/operations.ts'
+import { datasetOperations } from './datasets/operations.ts'
 import { embeddingOperations } from './embeddings/operations.ts'
 import { endpointOperations } from './endpoints/operations.ts'
 import { fileOperations } from './files/operations.ts'
@@ -54,6 +55,7 @@ export const operations: Operation[] = [
   ...oauthOperations,
   ...creditOperations,
   ...analyticsOperations,
+  ...datasetOperations,
   ...organizationOperations,
   ...workspaceOperations,
   ...guardrailOperations,

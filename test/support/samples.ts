@@ -330,6 +330,10 @@ export const samples: Record<string, SampleFactory> = {
   grantCredits: fixedSample('/credits/grants', { amount: 1 }),
 
   getActivity: fixedSample('/activity'),
+  getTaskClassification: fixedSample('/classifications/task'),
+  getAppRankings: fixedSample('/datasets/app-rankings'),
+  getDailyRankings: fixedSample('/datasets/rankings-daily'),
+  getSessionCost: fixedSample('/datasets/session-cost'),
   getAnalyticsMeta: fixedSample('/analytics/meta'),
   queryAnalytics: fixedSample('/analytics/query', { metrics: ['request_count'], dimensions: ['model'] }),
 

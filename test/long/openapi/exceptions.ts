@@ -12,6 +12,9 @@ const past = 'a time must not be in the past'
  * 400. All other checks apply to them too.
  */
 export const unstated: Record<string, string> = {
+  getAppRankings:
+    'the period must not end before it begins, nor before 2025; a subcategory must be of the category',
+  getDailyRankings: 'the period must not end before it begins, nor before 2025; filters exclude each other',
   createChatCompletion: prompt,
   createCompletion: prompt,
   createMessage: prompt,
