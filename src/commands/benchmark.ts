@@ -9,7 +9,8 @@ import { saveResults } from '../benchmarks/store.ts'
 import { findModel } from '../catalogue/lookup.ts'
 import type { Model } from '../catalogue/model.ts'
 import { isoNow } from '../lib/clock.ts'
-import { type CommandResult, type CommandRunner, UsageError } from './command.ts'
+import { benchmarkRunCommand } from './benchmark-run.ts'
+import { type CommandResult, type CommandRunner, readTextFile, UsageError } from './command.ts'
 
 interface ImportOptions {
   source: BenchmarkSource
@@ -19,8 +20,6 @@ interface ImportOptions {
   category?: string
   match: [name: string, model: string][]
 }
-
-const maxFileBytes = 64 * 1024 * 1024
 
 export function benchmarkCommand(run: CommandRunner): Command {
   const benchmark = new Command('benchmark').description('import and run benchmarks of models')
@@ -43,13 +42,14 @@ export function benchmarkCommand(run: CommandRunner): Command {
     .option('--category <category>', 'category of a Design Arena leaderboard that does not name it')
     .option('--match <name=model>', 'the model that a name in the file means; repeatable', collectMatch, [])
     .action((file: string, options: ImportOptions) => run((gateway) => runImport(gateway, file, options)))
+  benchmark.addCommand(benchmarkRunCommand(run))
   return benchmark
 }
 
 async function runImport(gateway: Gateway, path: string, options: ImportOptions): Promise<CommandResult> {
   const now = isoNow(gateway.clock)
   const matcher = new ModelMatcher(gateway.catalogue, resolveMatches(gateway, options.match))
-  const scores = readScores(await readFile(path), options)
+  const scores = readScores(await readTextFile(path), options)
   const { results, unmatched, superseded } = buildResults(scores, matcher, {
     date: options.date ?? now,
     sourceUrl: options.sourceUrl ?? null,
@@ -73,13 +73,6 @@ function readScores(text: string, { source, arena, category }: ImportOptions) {
   } catch (error) {
     throw error instanceof ImportError ? new UsageError(error.message) : error
   }
-}
-
-async function readFile(path: string): Promise<string> {
-  const file = Bun.file(path)
-  if (!(await file.exists())) throw new UsageError(`The file ${path} does not exist.`)
-  if (file.size > maxFileBytes) throw new UsageError(`The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
-  return file.text()
 }
 
 function resolveMatches({ catalogue }: Gateway, matches: ImportOptions['match']): Map<string, Model> {

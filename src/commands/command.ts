@@ -76,6 +76,15 @@ export function parseTime(text: string): string {
   throw new InvalidArgumentError('It must be a UTC time in the future, such as 2027-01-31T23:59:59Z.')
 }
 
+const maxFileBytes = 64 * 1024 * 1024
+
+export async function readTextFile(path: string): Promise<string> {
+  const file = Bun.file(path)
+  if (!(await file.exists())) throw new UsageError(`The file ${path} does not exist.`)
+  if (file.size > maxFileBytes) throw new UsageError(`The file is larger than ${maxFileBytes / 2 ** 20} MiB.`)
+  return file.text()
+}
+
 /** Names come from API clients: control characters could send escape sequences to the terminal. */
 export function printResult({ value, text }: CommandResult, json: boolean): void {
   const plain = text.replace(/(?!\n)\p{Cc}/gu, '?')
