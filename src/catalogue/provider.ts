@@ -106,6 +106,26 @@ export interface VideoJobFormat {
   error: string
 }
 
+/** What a search of the web is restricted by. */
+export interface NativeSearchOptions {
+  maxUses?: number | undefined
+  includeDomains: readonly string[]
+  excludeDomains: readonly string[]
+  contextSize?: string | undefined
+  userLocation?: JsonObject | null | undefined
+}
+
+/** How a provider searches the web itself: a tool of one of its formats. */
+export interface NativeSearch {
+  dialect: DialectName
+  /** The types of the tool in that format. */
+  types: RegExp
+  /** The lists of domains that it accepts. */
+  domainLists: 'exclusive' | 'include' | 'none'
+  maxDomains?: number
+  createTool(options: NativeSearchOptions): JsonObject
+}
+
 /** Which of a provider's regions are within a data region. */
 export interface DataResidency {
   regionPattern: RegExp
@@ -127,6 +147,7 @@ export interface Provider extends ProviderAddress {
   keyFile?: true
   /** The scheme, and its options, of the JSON credentials that it accepts besides a token. */
   signIn?: SignInOptions
+  webSearch?: NativeSearch
   /** Its credential may be a list of resources and deployments. */
   acceptsDeployments?: true
   /** In order of preference, for requests in another format. */

@@ -6,6 +6,8 @@ import { paretoRouterPlugin } from './pareto-router.ts'
 import type { Plugin } from './plugin.ts'
 import { responseHealing } from './response-healing.ts'
 import { switchyardRouterPlugin } from './switchyard-router.ts'
+import { web } from './web.ts'
+import { webFetch } from './web-fetch.ts'
 
 /** In the order they are applied. */
 export const plugins: readonly Plugin[] = [
@@ -14,6 +16,8 @@ export const plugins: readonly Plugin[] = [
   paretoRouterPlugin,
   switchyardRouterPlugin,
   moderation,
+  web,
+  webFetch,
   responseHealing,
 ]
 

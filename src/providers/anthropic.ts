@@ -1,4 +1,5 @@
 import type { Provider } from '../catalogue/provider.ts'
+import { messagesSearch } from './native-search.ts'
 
 export const anthropic: Provider = {
   slug: 'anthropic',
@@ -16,4 +17,5 @@ export const anthropic: Provider = {
   author: 'anthropic',
   vendor: 'vendor_a',
   fileFormat: 'vendor_a',
+  webSearch: messagesSearch,
 }

@@ -11,6 +11,7 @@ import {
   mistralEmbeddings,
   nvidiaEmbeddings,
 } from './embeddings-wire.ts'
+import { shortListSearch } from './native-search.ts'
 
 type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
 
@@ -59,6 +60,7 @@ export const compatibleProviders: Provider[] = [
     baseUrl: 'https://api.x.ai/v1',
     keyVariable: 'XAI_API_KEY',
     dialects: ['chat', 'responses', 'images', 'video-jobs'],
+    webSearch: shortListSearch,
     wire: { images: lowerCaseResolution },
     videoJobs: {
       submit: '/videos/generations',

@@ -1,4 +1,5 @@
 import type { Provider } from '../catalogue/provider.ts'
+import { geminiSearch } from './native-search.ts'
 
 export const google: Provider = {
   slug: 'google-ai-studio',
@@ -18,4 +19,5 @@ export const google: Provider = {
   author: 'google',
   vendor: 'vendor_c',
   implicitCaching: true,
+  webSearch: geminiSearch,
 }

@@ -1,4 +1,5 @@
 import type { Provider } from '../catalogue/provider.ts'
+import { responsesSearch } from './native-search.ts'
 
 export const openai: Provider = {
   slug: 'openai',
@@ -22,4 +23,5 @@ export const openai: Provider = {
   unsupportedFields: ['input_type'],
   reasoningHistory: { field: 'none' },
   speech: { reports_usage: true },
+  webSearch: responsesSearch,
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { KeyContext } from '../app/account-cache.ts'
 import type { Gateway } from '../app/gateway.ts'
-import type { FunctionTool, ModelCall } from '../call/call.ts'
+import type { FunctionTool, ModelCall, NativeTool } from '../call/call.ts'
 import type {
   Citation,
   FilePart,
@@ -63,6 +63,10 @@ export interface ToolSetup extends ToolRequest {
 export interface ToolInstance {
   /** What the model is offered. */
   functions: FunctionTool[]
+  /** Tools of the provider that replace it: nothing is left to run. */
+  natives?: NativeTool[]
+  /** Fields of the entry that have no effect, such as `tools[2].parameters.user_location`. */
+  ignored?: readonly string[]
   /** The running call, as the client sees it. A status of the item is added where it has none. */
   describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress'>
   /** How long a call may take, in milliseconds; two minutes if absent. */

@@ -1,12 +1,13 @@
 import type { z } from 'zod'
 import { serverToolPrefix } from '../call/call.ts'
-import type { Citation } from '../call/part.ts'
 import { findModel } from '../catalogue/lookup.ts'
 import { webSearch as parameters } from '../dialects/schema/server-tools.ts'
 import { asString, type JsonObject } from '../lib/json-values.ts'
-import { type ChosenEngine, chooseEngine } from '../web/choose-engine.ts'
+import type { ChosenEngine } from '../web/choose-engine.ts'
 import type { SearchResult } from '../web/engine.ts'
-import { type PreparedSearch, prepareSearch } from '../web/prepare.ts'
+import { formatResults, toCitation } from '../web/format-results.ts'
+import type { PreparedSearch } from '../web/prepare.ts'
+import { type ResolvedSearch, resolveSearch } from '../web/resolve-search.ts'
 import { priceWorstCase, searchWeb } from '../web/search.ts'
 import { defineServerTool, type ToolOutcome, type ToolRun, type ToolSetup } from './tool.ts'
 
@@ -18,11 +19,13 @@ const defaultTotalResults = 50
 export const webSearch = defineServerTool({
   name,
   formats: ['chat', 'messages', 'responses'],
-  isGlobal: true,
   parameters,
   create: (settings: Parameters, setup) => {
-    const chosen = chooseSearchEngine(setup, settings.engine)
-    const prepared = prepare(chosen, settings, setup)
+    const ignored = settings.x_search ? [`${setup.at}.parameters.x_search`] : []
+    const search = resolve(settings, setup)
+    if (search.kind === 'native')
+      return { functions: [], natives: [search.tool], ignored, describe: () => ({ item: {} }) }
+    const { chosen, prepared } = search
     const limits = new SearchLimits(settings)
     return {
       functions: [
@@ -37,6 +40,7 @@ export const webSearch = defineServerTool({
           },
         },
       ],
+      ignored: [...prepared.ignored, ...ignored],
       describe: ({ arguments: text }) => ({
         item: describeItem(readQuery(text), []),
         progress: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
@@ -47,18 +51,16 @@ export const webSearch = defineServerTool({
   },
 })
 
-function chooseSearchEngine(setup: ToolSetup, engine: string | undefined): ChosenEngine {
-  const model = findModel(setup.gateway.catalogue, setup.model)?.model.canonical_slug ?? null
-  const requester = { byokKeys: setup.keyContext.byokKeys, model }
-  const id = engine === 'auto' ? undefined : engine
-  return chooseEngine(setup.gateway, id, requester, `${setup.at}.parameters.engine`)
-}
-
-function prepare({ engine }: ChosenEngine, settings: Parameters, { at }: ToolSetup): PreparedSearch {
+function resolve(
+  settings: Parameters,
+  { gateway, keyContext, region, model, at }: ToolSetup,
+): ResolvedSearch {
   const named = (field: string) => `${at}.parameters.${field}`
-  return prepareSearch(
-    engine,
+  return resolveSearch(
+    gateway,
     {
+      engine: settings.engine,
+      maxUses: settings.max_uses,
       maxResults: settings.max_results,
       includeDomains: settings.allowed_domains,
       excludeDomains: settings.excluded_domains,
@@ -68,6 +70,12 @@ function prepare({ engine }: ChosenEngine, settings: Parameters, { at }: ToolSet
       userLocation: settings.user_location,
     },
     {
+      model: findModel(gateway.catalogue, model)?.model,
+      byokKeys: keyContext.byokKeys,
+      isRegional: region !== 'global',
+    },
+    {
+      engine: named('engine'),
       maxResults: named('max_results'),
       includeDomains: named('allowed_domains'),
       excludeDomains: named('excluded_domains'),
@@ -157,29 +165,6 @@ function describeItem(query: string, results: readonly SearchResult[]): JsonObje
   return { type: `${serverToolPrefix}${name}`, action: { type: 'search', query, sources } }
 }
 
-/** For the model. */
-export function formatResults(results: readonly SearchResult[]): string {
-  if (results.length === 0) return 'The search found nothing.'
-  const texts = results.map(({ url, title, text, publishedAt }, index) =>
-    [
-      `[${index + 1}] ${title || url}`,
-      `URL: ${url}`,
-      ...(publishedAt === null ? [] : [`Published: ${publishedAt}`]),
-      '',
-      text,
-    ].join('\n'),
-  )
-  return texts.join('\n\n---\n\n')
-}
-
 function encodeBlockResult({ url, title, publishedAt }: SearchResult): JsonObject {
   return { type: 'web_search_result', url, title, encrypted_content: '', page_age: publishedAt }
-}
-
-/** The cited text is an excerpt: the client has the URL. */
-const maxCitedText = 300
-
-export function toCitation({ url, title, text }: SearchResult): Citation {
-  const citedText = text.slice(0, maxCitedText).toWellFormed()
-  return { url, ...(title && { title }), ...(citedText && { citedText }) }
 }

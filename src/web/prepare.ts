@@ -31,7 +31,7 @@ export interface PreparedSearch {
   /** What its results must fulfil: not every engine understands every rule. */
   includeDomains: readonly DomainRule[]
   excludeDomains: readonly DomainRule[]
-  /** Options that the engine does not have, by the client's name. */
+  /** Options besides the mode that the engine does not have, by the client's name. */
   ignored: string[]
 }
 
@@ -78,7 +78,6 @@ export function prepareSearch(
     includeDomains: include,
     excludeDomains,
     ignored: [
-      ...(options.mode !== undefined && mode !== options.mode ? [names.mode] : []),
       ...(isIncludeOnly && exclude.length > 0 ? [names.excludeDomains] : []),
       ...(hasLocation && !engine.hasLocation ? [names.userLocation] : []),
     ],

@@ -67,11 +67,13 @@ async function replaceTools(
     }
     const entry = await prepareEntry(toolRequest, tool, `tools[${index}]`, names)
     entries.push(entry)
-    replaced.push(...entry.functions)
+    replaced.push(...entry.functions, ...(entry.instance.natives ?? []))
   }
   const prepared = withWork(request)
   const budget = readBudget(content.body)
-  prepared.work.tools = { ...budget, functions: indexFunctions(entries), request: toolRequest, askModel }
+  const functions = indexFunctions(entries)
+  if (functions.size > 0) prepared.work.tools = { ...budget, functions, request: toolRequest, askModel }
+  for (const { instance } of entries) prepared.work.dropped.push(...(instance.ignored ?? []))
   return { ...prepared, content: content.replaceCall(buildCall(call, replaced, entries, budget.maxCalls)) }
 }
 

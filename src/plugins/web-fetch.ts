@@ -1,0 +1,78 @@
+import type { PluginSettings } from '../dialects/schema/plugins.ts'
+import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { parseDomainRules } from '../web/prepare.ts'
+import { type PageOptions, type PageOutcome, readPage } from '../web/read-page.ts'
+import { CiteSources } from './cite-sources.ts'
+import { addToPrompt, readLastUserText } from './last-user-message.ts'
+import type { AugmentContext, Plugin, PluginContext } from './plugin.ts'
+
+type Settings = PluginSettings<'web-fetch'>
+
+const defaultPages = 5
+/** Pages that one request may read. */
+const maxPages = 50
+
+/** Reads the pages that the last message of the user names, and adds their text to the prompt. */
+export const webFetch: Plugin<'web-fetch'> = {
+  id: 'web-fetch',
+  prepare: (context, settings) => {
+    readOptions(context, settings)
+    return context.request
+  },
+  augment: async (context, settings) => {
+    const { gateway, request, work, signal } = context
+    const options = { ...readOptions(context, settings), signal }
+    const max = Math.min(settings.max_uses ?? defaultPages, maxPages)
+    const urls = findUrls(readLastUserText(request.content.call.messages)).slice(0, max)
+    if (urls.length === 0) return request
+    const pages: { url: string; outcome: PageOutcome }[] = []
+    for (const url of urls) pages.push({ url, outcome: await readPage(gateway, url, options) })
+    const read = pages.flatMap(({ outcome }) => (outcome.ok ? [outcome.page] : []))
+    work.stages.push({
+      type: 'plugin',
+      name: 'web-fetch',
+      summary: `${read.length} of ${urls.length} pages read`,
+      data: { pages: read.length },
+    })
+    const sources = read.map(({ url, title }) => ({ url, ...(title && { title }) }))
+    return {
+      ...addToPrompt(request, pages.map(formatPage).join('\n\n---\n\n')),
+      replyTransforms: [...request.replyTransforms, () => new CiteSources(sources)],
+    }
+  },
+}
+
+/** Errors are 400 or 403. */
+function readOptions(
+  { gateway, request }: PluginContext | AugmentContext,
+  settings: Settings,
+): Omit<PageOptions, 'signal'> {
+  if (request.region !== 'global')
+    throw gatewayError('region_refused', 'plugins.web-fetch: pages are not read on regional hosts.')
+  if (request.keyContext.disabledServerTools.includes('service:web_fetch'))
+    throw gatewayError('forbidden', 'plugins.web-fetch: "service:web_fetch" is disabled for this workspace.')
+  if (!gateway.settings.web.fetch.enabled)
+    throw invalidFieldError(
+      'plugins.web-fetch',
+      'reading pages is disabled on this server (web.fetch.enabled)',
+    )
+  return {
+    owner: request.caller.organizationId,
+    maxContentTokens: settings.max_content_tokens ?? null,
+    allowedDomains: parseDomainRules(settings.allowed_domains, 'plugins.web-fetch.allowed_domains'),
+    blockedDomains: parseDomainRules(settings.blocked_domains, 'plugins.web-fetch.blocked_domains'),
+  }
+}
+
+/** Each once, without the punctuation of the sentence around it. */
+function findUrls(text: string): string[] {
+  const found = text.match(/https?:\/\/[^\s<>"'`\]})]+/gi) ?? []
+  return [...new Set(found.map((url) => url.replace(/[.,;:!?]+$/, '')))]
+}
+
+function formatPage({ url, outcome }: { url: string; outcome: PageOutcome }): string {
+  if (!outcome.ok) return `The page ${url} could not be read: ${outcome.error.message}`
+  const { title, text, isComplete } = outcome.page
+  const end = isComplete ? '' : '\n\n(The page is longer than what is shown.)'
+  return `The page ${outcome.page.url}\nTitle: ${title ?? ''}\n\n${text}${end}`
+}

@@ -1,0 +1,122 @@
+import { findModel } from '../catalogue/lookup.ts'
+import type { PluginSettings } from '../dialects/schema/plugins.ts'
+import { GatewayError, gatewayError } from '../errors/gateway-error.ts'
+import { usdFromNanos } from '../ledger/money.ts'
+import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { SearchResult } from '../web/engine.ts'
+import { formatResults, toCitation } from '../web/format-results.ts'
+import { type ResolvedSearch, resolveSearch } from '../web/resolve-search.ts'
+import { priceWorstCase, searchWeb } from '../web/search.ts'
+import { CiteSources } from './cite-sources.ts'
+import { addToPrompt, readLastUserText } from './last-user-message.ts'
+import type { AugmentContext, Plugin, PluginContext } from './plugin.ts'
+
+type Settings = PluginSettings<'web'>
+
+/** One search for the last message of the user; the model is given the results. */
+export const web: Plugin<'web'> = {
+  id: 'web',
+  prepare: (context, settings) => {
+    const { request, work } = context
+    if (settings.x_search) work.dropped.push('plugins.web.x_search')
+    if (settings.max_uses === 0) return request
+    const search = resolve(context, settings)
+    if (search.kind === 'native') {
+      const { call } = request.content
+      const tools = [...(call.tools ?? []), search.tool]
+      return { ...request, content: request.content.replaceCall({ ...call, tools }) }
+    }
+    work.dropped.push(...search.prepared.ignored)
+    return request
+  },
+  augment: async (context, settings) => {
+    const { request } = context
+    const query = readLastUserText(request.content.call.messages)
+    if (settings.max_uses === 0 || query === '') return request
+    const search = resolve(context, settings)
+    return search.kind === 'native' ? request : addResults(context, search, query, settings)
+  },
+}
+
+function resolve({ gateway, request }: PluginContext, settings: Settings): ResolvedSearch {
+  if (request.keyContext.disabledServerTools.includes('service:web_search'))
+    throw gatewayError('forbidden', 'plugins.web: "service:web_search" is disabled for this workspace.')
+  const [model = ''] = request.options.models
+  return resolveSearch(
+    gateway,
+    {
+      engine: settings.engine,
+      maxUses: settings.max_uses,
+      maxResults: settings.max_results,
+      includeDomains: settings.include_domains,
+      excludeDomains: settings.exclude_domains,
+      mode: settings.mode,
+      contextSize: 'low',
+      userLocation: settings.user_location,
+    },
+    {
+      model: findModel(gateway.catalogue, model)?.model,
+      byokKeys: request.keyContext.byokKeys,
+      isRegional: request.region !== 'global',
+    },
+    names,
+  )
+}
+
+const names = {
+  engine: 'plugins.web.engine',
+  maxResults: 'plugins.web.max_results',
+  includeDomains: 'plugins.web.include_domains',
+  excludeDomains: 'plugins.web.exclude_domains',
+  mode: 'plugins.web.mode',
+  maxCharacters: 'plugins.web.max_characters',
+  userLocation: 'plugins.web.user_location',
+}
+
+async function addResults(
+  context: AugmentContext,
+  { chosen, prepared }: Extract<ResolvedSearch, { kind: 'engine' }>,
+  query: string,
+  settings: Settings,
+): Promise<InferenceRequest> {
+  const { gateway, request, work, signal } = context
+  const startedAt = performance.now()
+  await context.reserve(priceWorstCase(gateway.settings.web, prepared, chosen.accesses))
+  const found = await searchWeb(gateway, prepared, chosen.accesses, query, signal)
+  if (!found.ok)
+    throw new GatewayError('upstream_failed', { message: `The web search failed: ${found.error.message}` })
+  const { results, nanos } = found
+  work.bill.addFee({
+    kind: 'plugin',
+    name: 'web',
+    provider: chosen.engine.id,
+    quantity: 1,
+    cost: nanos,
+    durationMs: Math.round(performance.now() - startedAt),
+  })
+  work.toolCalls.webSearches++
+  work.stages.push({
+    type: 'plugin',
+    name: 'web-search',
+    summary: `${results.length} results of ${chosen.engine.name}`,
+    data: { engine: chosen.engine.id, results: results.length },
+    cost_usd: usdFromNanos(nanos),
+  })
+  const text = buildText(results, settings, gateway.clock.now())
+  return {
+    ...addToPrompt(request, text),
+    replyTransforms: [...request.replyTransforms, () => new CiteSources(results.map(toCitation))],
+  }
+}
+
+function buildText(results: readonly SearchResult[], { search_prompt }: Settings, now: number): string {
+  return `${search_prompt ?? defaultPrompt(new Date(now))}\n\n${formatResults(results)}`
+}
+
+function defaultPrompt(now: Date): string {
+  return [
+    `A web search was made on ${now.toISOString().slice(0, 10)}. Use its results in your reply.`,
+    'Cite them as Markdown links that are named after the domain of the source,',
+    'for example [example.com](https://example.com/page).',
+  ].join(' ')
+}

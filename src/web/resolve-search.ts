@@ -1,0 +1,109 @@
+import type { NativeTool } from '../call/call.ts'
+import type { Model } from '../catalogue/model.ts'
+import type { NativeSearch } from '../catalogue/provider.ts'
+import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import type { AccessContext } from './access.ts'
+import { type ChosenEngine, chooseEngine, type EngineRequester } from './choose-engine.ts'
+import { formatDomainRule } from './domains.ts'
+import {
+  type OptionNames,
+  type PreparedSearch,
+  parseDomainRules,
+  prepareSearch,
+  type SearchOptions,
+} from './prepare.ts'
+
+/** As the client sent them. */
+export interface SearchRequest extends SearchOptions {
+  engine?: string | undefined
+  maxUses?: number | undefined
+}
+
+export type SearchNames = OptionNames & { engine: string }
+
+export interface Searcher extends Omit<EngineRequester, 'model'> {
+  model: Model | undefined
+  /** Of a regional host, which sends no search outside its region. */
+  isRegional: boolean
+}
+
+/** The provider of the model searches with its own tool, or the gateway with an engine. */
+export type ResolvedSearch =
+  | { kind: 'native'; tool: NativeTool }
+  | { kind: 'engine'; chosen: ChosenEngine; prepared: PreparedSearch }
+
+/** Without an engine, the provider searches if it can. Errors are 400 or 403 and name the field. */
+export function resolveSearch(
+  context: AccessContext,
+  request: SearchRequest,
+  { model, byokKeys, isRegional }: Searcher,
+  names: SearchNames,
+): ResolvedSearch {
+  const { engine } = request
+  const native = findNativeSearch(model)
+  if (engine === 'native') return { kind: 'native', tool: createNativeTool(native, request, names) }
+  const isAuto = engine === undefined || engine === 'auto'
+  if (isAuto && native && findNativeProblem(native, request, names) === null)
+    return { kind: 'native', tool: createNativeTool(native, request, names) }
+  if (isRegional)
+    throw gatewayError(
+      'region_refused',
+      `${names.engine}: search engines are not available on regional hosts; only the provider's own search is.`,
+    )
+  const requester = { byokKeys, model: model?.canonical_slug ?? null }
+  const chosen = chooseEngine(context, isAuto ? undefined : engine, requester, names.engine)
+  return { kind: 'engine', chosen, prepared: prepareSearch(chosen.engine, request, names) }
+}
+
+/** The search that every provider of the model has; null if one of them has none. */
+export function findNativeSearch(model: Model | undefined): NativeSearch | null {
+  const endpoints = model?.callable.length ? model.callable : (model?.endpoints ?? [])
+  const [first, ...others] = endpoints.map(({ provider, dialects }) =>
+    provider.webSearch && dialects.includes(provider.webSearch.dialect) ? provider.webSearch : null,
+  )
+  return first && others.every((other) => other?.dialect === first.dialect) ? first : null
+}
+
+function createNativeTool(
+  native: NativeSearch | null,
+  request: SearchRequest,
+  names: SearchNames,
+): NativeTool {
+  if (!native)
+    throw invalidFieldError(
+      names.engine,
+      'not every provider of this model has a search of its own; use another engine',
+    )
+  const problem = findNativeProblem(native, request, names)
+  if (problem) throw invalidFieldError(problem.field, problem.message)
+  const format = (texts: SearchRequest['includeDomains'], name: string) =>
+    parseDomainRules(texts, name).map(formatDomainRule)
+  const value = native.createTool({
+    maxUses: request.maxUses,
+    includeDomains: format(request.includeDomains, names.includeDomains),
+    excludeDomains: format(request.excludeDomains, names.excludeDomains),
+    contextSize: request.contextSize,
+    userLocation: request.userLocation && { ...request.userLocation },
+  })
+  const type = typeof value.type === 'string' ? value.type : (Object.keys(value)[0] ?? '')
+  return { kind: 'native', dialect: native.dialect, type, value }
+}
+
+/** Why the lists of domains do not fit the provider's search; null if they do. */
+function findNativeProblem(
+  { domainLists, maxDomains = 100 }: NativeSearch,
+  { includeDomains, excludeDomains }: SearchRequest,
+  names: SearchNames,
+): { field: string; message: string } | null {
+  const included = includeDomains?.length ?? 0
+  const excluded = excludeDomains?.length ?? 0
+  const unsupported = 'is not supported by the search of the provider'
+  if (domainLists === 'none' && included > 0) return { field: names.includeDomains, message: unsupported }
+  if (domainLists !== 'exclusive' && excluded > 0)
+    return { field: names.excludeDomains, message: unsupported }
+  if (included > 0 && excluded > 0)
+    return { field: names.excludeDomains, message: `cannot be combined with ${names.includeDomains}` }
+  if (included + excluded <= maxDomains) return null
+  const field = included > 0 ? names.includeDomains : names.excludeDomains
+  return { field, message: `the search of the provider accepts at most ${maxDomains} domains` }
+}
