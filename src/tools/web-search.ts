@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { serverToolPrefix } from '../call/call.ts'
+import { isServerToolType } from '../call/call.ts'
 import { findModel } from '../catalogue/lookup.ts'
 import { webSearch as parameters } from '../dialects/schema/server-tools.ts'
 import { asString, type JsonObject } from '../lib/json-values.ts'
@@ -27,6 +27,7 @@ export const webSearch = defineServerTool({
       return { functions: [], natives: [search.tool], ignored, describe: () => ({ item: {} }) }
     const { chosen, prepared } = search
     const limits = new SearchLimits(settings)
+    const itemType = itemTypeOf(setup.entry)
     return {
       functions: [
         {
@@ -42,11 +43,11 @@ export const webSearch = defineServerTool({
       ],
       ignored: [...prepared.ignored, ...ignored],
       describe: ({ arguments: text }) => ({
-        item: describeItem(readQuery(text), []),
+        item: describeItem(itemType, readQuery(text), []),
         progress: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
       }),
       timeoutMs: setup.gateway.settings.web.timeout * chosen.accesses.length + 1000,
-      run: async (_call, run) => runSearch({ chosen, prepared, limits }, run),
+      run: async (_call, run) => runSearch({ chosen, prepared, limits, itemType }, run),
     }
   },
 })
@@ -114,24 +115,26 @@ class SearchLimits {
 }
 
 interface SearchSession {
+  itemType: string
   chosen: ChosenEngine
   prepared: PreparedSearch
   limits: SearchLimits
 }
 
-async function runSearch({ chosen, prepared, limits }: SearchSession, run: ToolRun): Promise<ToolOutcome> {
+async function runSearch(session: SearchSession, run: ToolRun): Promise<ToolOutcome> {
+  const { chosen, prepared, limits, itemType } = session
   const { gateway, signal } = run
   const query = asString(run.input.query)?.trim() ?? ''
-  if (query === '') return fail(query, 'invalid_input', 'The argument query must be a text.')
+  if (query === '') return fail(itemType, query, 'invalid_input', 'The argument query must be a text.')
   const limit = limits.start()
-  if (limit !== null) return fail(query, 'max_uses_exceeded', limit)
+  if (limit !== null) return fail(itemType, query, 'max_uses_exceeded', limit)
   await run.reserve(priceWorstCase(gateway.settings.web, prepared, chosen.accesses))
   const found = await searchWeb(gateway, prepared, chosen.accesses, query, signal)
-  if (!found.ok) return fail(query, 'unavailable', found.error.message)
+  if (!found.ok) return fail(itemType, query, 'unavailable', found.error.message)
   const results = found.results.slice(0, limits.take(found.results.length))
   return {
     content: [{ kind: 'text', text: formatResults(results) }],
-    item: describeItem(query, results),
+    item: describeItem(itemType, query, results),
     block: { type: 'web_search_tool_result', content: results.map(encodeBlockResult) },
     citations: results.map(toCitation),
     fees: [{ name: chosen.engine.id, quantity: 1, nanos: found.nanos }],
@@ -139,11 +142,11 @@ async function runSearch({ chosen, prepared, limits }: SearchSession, run: ToolR
   }
 }
 
-function fail(query: string, code: string, message: string): ToolOutcome {
+function fail(itemType: string, query: string, code: string, message: string): ToolOutcome {
   return {
     content: [{ kind: 'text', text: message }],
     isError: true,
-    item: { ...describeItem(query, []), status: 'incomplete' },
+    item: { ...describeItem(itemType, query, []), status: 'incomplete' },
     block: {
       type: 'web_search_tool_result',
       content: { type: 'web_search_tool_result_error', error_code: code },
@@ -160,9 +163,14 @@ function readQuery(text: string): string {
   }
 }
 
-function describeItem(query: string, results: readonly SearchResult[]): JsonObject {
+/** A client that spells the tool as a vendor does gets the vendor's item. */
+function itemTypeOf({ type }: JsonObject): string {
+  return typeof type === 'string' && isServerToolType(type) ? type : 'web_search_call'
+}
+
+function describeItem(type: string, query: string, results: readonly SearchResult[]): JsonObject {
   const sources = results.map(({ url }) => ({ type: 'url', url }))
-  return { type: `${serverToolPrefix}${name}`, action: { type: 'search', query, sources } }
+  return { type, action: { type: 'search', query, sources } }
 }
 
 function encodeBlockResult({ url, title, publishedAt }: SearchResult): JsonObject {

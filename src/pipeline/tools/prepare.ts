@@ -13,6 +13,7 @@ import { validateInput } from '../../lib/validate-input.ts'
 import { findServerTool, serverToolTypes } from '../../tools/all.ts'
 import type { PreparedFunction } from '../../tools/prepared-tools.ts'
 import type { AskModelFn, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
+import { convertVendorTool } from '../../tools/vendor-spellings.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
 import { readBudget } from './budget.ts'
@@ -28,7 +29,15 @@ export function prepareTools(
   askModel: AskModelFn = askNoModel,
 ): InferenceRequest | Promise<InferenceRequest> {
   const { tools } = request.content.call
-  return tools?.some(isServerTool) ? replaceTools(gateway, request, tools, askModel) : request
+  if (!tools?.some(({ kind }) => kind === 'native')) return request
+  const toolRequest = describeRequest(gateway, request)
+  const converted = tools.map((tool) =>
+    tool.kind === 'native' ? convertVendorTool(tool, toolRequest) : tool,
+  )
+  if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, askModel)
+  if (converted.every((tool, index) => tool === tools[index])) return request
+  const { content } = request
+  return { ...request, content: content.replaceCall({ ...content.call, tools: converted }) }
 }
 
 /** For requests that are not sent: none of their tools is called. */
@@ -40,6 +49,7 @@ function isServerTool(tool: Tool): tool is NativeTool {
 
 /** An entry of `tools`, ready to run. */
 interface PreparedEntry {
+  /** As the client spelled it. */
   type: string
   tool: ServerTool
   instance: ToolInstance
@@ -48,15 +58,14 @@ interface PreparedEntry {
 }
 
 async function replaceTools(
-  gateway: Gateway,
   request: InferenceRequest,
   tools: Tool[],
+  toolRequest: ToolRequest,
   askModel: AskModelFn,
 ): Promise<InferenceRequest> {
   const { content } = request
   const { call } = content
   if ((call.n ?? 1) > 1) throw invalidFieldError('n', 'must be 1 in a request with server tools')
-  const toolRequest = describeRequest(gateway, request)
   const names = new Set(tools.flatMap(listNames))
   const replaced: Tool[] = []
   const entries: PreparedEntry[] = []
@@ -114,7 +123,7 @@ async function prepareEntry(
   const parameters = validateParameters(tool, value.parameters ?? {}, at)
   const instance = await tool.create(parameters, { ...request, at, entry: value })
   const functions = instance.functions.map((offered) => ({ ...offered, name: takeName(offered.name, names) }))
-  return { type, tool, instance, functions }
+  return { type: asString(value.type) ?? type, tool, instance, functions }
 }
 
 function requireTool(type: string, { format, keyContext, region }: ToolRequest, at: string): ServerTool {

@@ -13,7 +13,9 @@ export function mapToolChoice(choice: ToolChoice, entries: readonly ReplacedEntr
   if (choice.kind === 'tool' && isServerToolType(choice.name)) return chooseType(choice.name, entries)
   if (choice.kind !== 'native') return choice
   const type = asString(choice.value.type)
-  return type !== undefined && isServerToolType(type) ? chooseType(type, entries) : choice
+  const isReplaced =
+    type !== undefined && (isServerToolType(type) || entries.some((entry) => entry.type === type))
+  return isReplaced ? chooseType(type, entries) : choice
 }
 
 function chooseType(type: string, entries: readonly ReplacedEntry[]): ToolChoice {
