@@ -80,6 +80,8 @@ export interface DialectDefaults {
   headers: Readonly<Record<string, string>>
   /** The format of reasoning signatures that its vendor understands. */
   signatureFormat: ReasoningFormat
+  /** The most messages in a request, if its vendor has a limit. */
+  maxMessages?: number
 }
 
 export interface Passthrough {

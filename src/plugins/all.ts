@@ -1,6 +1,7 @@
 import type { PluginId } from '../dialects/schema/plugins.ts'
 import { autoBetaRouterPlugin } from './auto-beta-router.ts'
 import { autoRouterPlugin } from './auto-router.ts'
+import { contextCompression } from './context-compression.ts'
 import { moderation } from './moderation.ts'
 import { paretoRouterPlugin } from './pareto-router.ts'
 import type { Plugin } from './plugin.ts'
@@ -18,6 +19,7 @@ export const plugins: readonly Plugin[] = [
   moderation,
   web,
   webFetch,
+  contextCompression,
   responseHealing,
 ]
 

@@ -25,6 +25,7 @@ export const messages: Dialect = {
       keyHeader: 'x-api-key',
       headers: { 'anthropic-version': '2023-06-01' },
       signatureFormat: 'vendor_a-v1',
+      maxMessages: 1000,
     },
     encodeRequest,
     createReader,

@@ -19,7 +19,7 @@ import type { RoutingPlan } from './plan.ts'
 export function buildMetadata(request: ModelRequest, trace: RequestTrace): JsonObject {
   return {
     ...explainDecision(describeDecision(request, trace.plan), describePath(trace, null)),
-    ...describePipeline(request),
+    ...describePipeline(request, trace),
   }
 }
 
@@ -67,13 +67,21 @@ export function explainError(
   if (!request.options.wantsMetadata || !(error instanceof GatewayError) || error.serviceMetadata) return
   error.serviceMetadata = {
     ...explainDecision(describeDecision(request, plan), trace && describePath(trace, error)),
-    ...describePipeline(request),
+    ...describePipeline(request, trace),
   }
 }
 
 /** The steps besides the model: only those that acted. */
-export function describePipeline({ hits, work }: ModelRequest): { pipeline?: PipelineStage[] } {
-  const pipeline = [...describeGuardrailStages(hits ?? []), ...(work?.stages ?? [])]
+export function describePipeline(
+  { hits, work }: ModelRequest,
+  trace: RequestTrace | null = null,
+): { pipeline?: PipelineStage[] } {
+  const compression = trace?.translation?.compression
+  const pipeline = [
+    ...describeGuardrailStages(hits ?? []),
+    ...(compression ? [compression] : []),
+    ...(work?.stages ?? []),
+  ]
   return pipeline.length === 0 ? {} : { pipeline }
 }
 

@@ -13,6 +13,7 @@ import type { RoutingQuery } from '../../routing/query.ts'
 import type { RoutingState } from '../../routing/rank.ts'
 import { hashConversationStart } from '../../routing/sticky.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import { preferRoomiest } from './roomiest.ts'
 
 /** The candidates for a request, best first. */
 export interface RoutingPlan extends RoutingDecision {
@@ -49,7 +50,8 @@ export function buildPlan(
   const now = gateway.clock.now()
   const state = { health, benchmarks: gateway.benchmarks.current, random, now }
   const query = buildRoutingQuery(gateway, request, resolvedModels)
-  const decision = decideRoute(query, state, (conversation) => sticky.find(conversation, now))
+  const decided = decideRoute(query, state, (conversation) => sticky.find(conversation, now))
+  const decision = preferRoomiest(request, decided)
   const { wantsMetadata } = request.options
   return {
     ...decision,

@@ -7,6 +7,7 @@ import type { Charge } from '../../ledger/charge.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { Transcript } from '../reply/transcript.ts'
 import type { ReplyPipeline } from '../reply/transforms.ts'
+import type { PipelineStage } from '../request/work.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import type { UpstreamAccess } from '../upstream/access.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
@@ -17,6 +18,8 @@ export interface AttemptedTranslation {
   dialect: { name: DialectName }
   upstreamRequest: { dropped: string[] }
   isPassThrough: boolean
+  /** How the prompt was shortened. */
+  compression?: PipelineStage | null
   access: UpstreamAccess
 }
 

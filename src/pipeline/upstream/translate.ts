@@ -11,7 +11,9 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { RequestSource } from '../request/content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
+import type { PipelineStage } from '../request/work.ts'
 import { resolveAccess, type UpstreamAccess } from './access.ts'
+import { fitContext } from './fit-context.ts'
 
 /** A request encoded for one upstream. Pass-through needs the client's own text, which a rewritten request does not have. */
 export type EncodedRequest = { dialect: Dialect; upstreamRequest: UpstreamRequest } & (
@@ -19,7 +21,7 @@ export type EncodedRequest = { dialect: Dialect; upstreamRequest: UpstreamReques
   | { isPassThrough: false }
 )
 
-export type Translation = EncodedRequest & { access: UpstreamAccess }
+export type Translation = EncodedRequest & { access: UpstreamAccess; compression: PipelineStage | null }
 
 /** Decrypts the candidate's credential, so it is called right before the request is sent. */
 export function translate(gateway: Gateway, request: InferenceRequest, candidate: Candidate): Translation {
@@ -28,11 +30,16 @@ export function translate(gateway: Gateway, request: InferenceRequest, candidate
 }
 
 /** Encodes a request for an endpoint; a strict request is rejected if a field would be dropped. */
-export function encodeFor(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
-  const encoded = passOrEncode(request, model, endpoint)
+export function encodeFor(
+  request: InferenceRequest,
+  model: Model,
+  endpoint: Endpoint,
+): EncodedRequest & { compression: PipelineStage | null } {
+  const fitted = fitContext(request, model, endpoint)
+  const encoded = passOrEncode(fitted.request, model, endpoint)
   const upstreamRequest = dropUnsupported(encoded, endpoint)
   const unimplemented = listUnimplementedFields(request.content.body, upstreamRequest.body)
-  const ignored = request.work?.dropped ?? []
+  const ignored = [...fitted.dropped, ...(request.work?.dropped ?? [])]
   const dropped = [...new Set([...upstreamRequest.dropped, ...unimplemented, ...ignored])].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
@@ -42,7 +49,7 @@ export function encodeFor(request: InferenceRequest, model: Model, endpoint: End
         dropped,
       },
     )
-  return { ...encoded, upstreamRequest: { ...upstreamRequest, dropped } }
+  return { ...encoded, upstreamRequest: { ...upstreamRequest, dropped }, compression: fitted.stage }
 }
 
 /** Drops fields of the dialect that this provider rejects. */
