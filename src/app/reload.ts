@@ -12,7 +12,8 @@ export function buildCatalogueSources({
   config,
   settings,
 }: Pick<Gateway, 'config' | 'settings'>): CatalogueSources {
-  return { settings, providers, environment: config.environment }
+  const { environment } = config
+  return { settings, providers, environment, disabledRouters: settings.routers.disabled }
 }
 
 /** The catalogue with the overrides applied last. */

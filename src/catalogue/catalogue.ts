@@ -24,6 +24,8 @@ export interface CatalogueSources {
   settings: DeclaredCatalogue
   providers: Provider[]
   environment: Environment
+  /** Router models that are not offered. */
+  disabledRouters?: readonly string[]
 }
 
 export function buildCatalogue(sources: CatalogueSources): Catalogue {
@@ -39,7 +41,7 @@ export function buildCatalogue(sources: CatalogueSources): Catalogue {
     models,
     providers: all,
     providerByName: indexProviders(all),
-    routers: buildRouterModels(models, Date.parse(readSnapshot().date) / 1000),
+    routers: buildRouterModels(models, Date.parse(readSnapshot().date) / 1000, sources.disabledRouters ?? []),
     ...indexModels(models),
   }
 }

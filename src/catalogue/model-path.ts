@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { gatewayError } from '../errors/gateway-error.ts'
 import type { Catalogue } from './catalogue.ts'
-import { findModel, type ResolvedModel } from './lookup.ts'
-import { findRouterModel } from './router-models.ts'
+import type { ResolvedModel } from './lookup.ts'
+import { findModelOrRouter } from './router-models.ts'
 
 export const modelPath = z.object({
   author: z.string().min(1),
@@ -13,8 +13,7 @@ export function requireModel(
   catalogue: Catalogue,
   { author, slug }: z.output<typeof modelPath>,
 ): ResolvedModel {
-  const name = `${author}/${slug}`
-  const resolved = findModel(catalogue, name) ?? findRouterModel(catalogue, name)
+  const resolved = findModelOrRouter(catalogue, `${author}/${slug}`)
   if (!resolved) throw gatewayError('not_found', 'The model does not exist.')
   return resolved
 }

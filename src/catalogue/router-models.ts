@@ -1,7 +1,7 @@
 import { compileModel } from './compile-model.ts'
 import { declaredModel } from './declared-model.ts'
 import { installProvider } from './install.ts'
-import type { ResolvedModel } from './lookup.ts'
+import { findModel, type ModelIndex, type ResolvedModel } from './lookup.ts'
 import { hasOutput, type Model } from './model.ts'
 import type { Provider } from './provider.ts'
 import { dynamicVariants } from './vocabulary.ts'
@@ -89,10 +89,15 @@ export const ownProvider: Provider = {
 }
 
 /** They accept what any of the models accepts that they choose from. */
-export function buildRouterModels(models: readonly Model[], listedAt: number): Map<string, Model> {
+export function buildRouterModels(
+  models: readonly Model[],
+  listedAt: number,
+  disabled: readonly string[],
+): Map<string, Model> {
   const texts = models.filter((model) => hasOutput(model, 'text'))
   const provider = installProvider(ownProvider, undefined, {})
-  const routers = routerDescriptions.flatMap(({ id, name, description, isFree, replies }) => {
+  const enabled = routerDescriptions.filter(({ id }) => !disabled.includes(id))
+  const routers = enabled.flatMap(({ id, name, description, isFree, replies }) => {
     const declared = declaredModel.parse({
       id,
       name,
@@ -135,4 +140,12 @@ export function findRouterModel({ routers }: RouterIndex, slug: string): Resolve
   return model && variants.every((variant) => dynamicVariants.has(variant))
     ? { model, latest: null, variants }
     : undefined
+}
+
+/** As a name in a request or a path is understood: a model, or a router model. */
+export function findModelOrRouter(
+  catalogue: ModelIndex & RouterIndex,
+  slug: string,
+): ResolvedModel | undefined {
+  return findModel(catalogue, slug) ?? findRouterModel(catalogue, slug)
 }

@@ -1,11 +1,13 @@
 import { classifyTask } from '../classifier/classify.ts'
 import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { asObjects, asString } from '../lib/json-values.ts'
+import { runInSlices } from '../lib/time-slicer.ts'
 import type { InferenceRequest, SettledReply } from '../pipeline/request/inference-request.ts'
 import { computeStickyKey } from '../pipeline/routing/plan.ts'
-import { type AutoOptions, selectAuto } from '../router-models/auto.ts'
+import { selectAuto } from '../router-models/auto.ts'
+import type { RouterCandidate } from '../router-models/candidate.ts'
 import { bandOfTier, bandOfTradeoff } from '../router-models/cost-bands.ts'
-import { compileModelPatterns } from '../router-models/model-patterns.ts'
+import { compileModelPatterns, type ModelMatcher } from '../router-models/model-patterns.ts'
 import type { Plugin } from './plugin.ts'
 import { noModelError, type Router, type RouterContext, type RouterResult, settingsOf } from './router.ts'
 import { listRouterCandidates } from './router-candidates.ts'
@@ -38,8 +40,10 @@ export async function routeByTask(
   const { tag } = classifyTask(request.content.call)
   const session = computeStickyKey(request, router.model.id)
   const { routedSessions } = gateway.routing
-  const selection = selectAuto(await listRouterCandidates(context), {
-    ...compileLists(settings, plugin),
+  const candidates = await listRouterCandidates(context)
+  const selection = selectAuto(candidates, {
+    isAllowed: await matchList(candidates, settings.allowed_models, `plugins.${plugin}.allowed_models`),
+    isExcluded: await matchList(candidates, settings.excluded_models, `plugins.${plugin}.excluded_models`),
     band: resolveBand(context, settings),
     pinned,
     remembered: routedSessions.find(session, gateway.clock.now()),
@@ -64,13 +68,24 @@ function resolveBand({ gateway }: RouterContext, { cost_tier, cost_quality_trade
   return bandOfTier(cost_tier ?? gateway.settings.routers.cost_tier)
 }
 
-function compileLists(
-  { allowed_models: allowed = [], excluded_models: excluded = [] }: AutoSettings,
-  plugin: string,
-): Pick<AutoOptions, 'isAllowed' | 'isExcluded'> {
-  const compile = (patterns: readonly string[], field: string) =>
-    patterns.length > 0 ? compileModelPatterns(patterns, `plugins.${plugin}.${field}`) : null
-  return { isAllowed: compile(allowed, 'allowed_models'), isExcluded: compile(excluded, 'excluded_models') }
+/** In slices: there may be a thousand patterns for each of hundreds of models. */
+async function matchList(
+  candidates: readonly RouterCandidate[],
+  patterns: readonly string[] = [],
+  field: string,
+): Promise<ModelMatcher | null> {
+  if (patterns.length === 0) return null
+  const matching = await runInSlices(listMatching(candidates, compileModelPatterns(patterns, field)))
+  return (id) => matching.has(id)
+}
+
+function* listMatching(candidates: readonly RouterCandidate[], matches: ModelMatcher) {
+  const matching = new Set<string>()
+  for (const { id } of candidates) {
+    if (matches(id)) matching.add(id)
+    yield
+  }
+  return matching
 }
 
 /** The model of the last reply in the conversation, where the client sends it. */

@@ -1,6 +1,6 @@
 import type { ResolvedModel } from '../catalogue/lookup.ts'
 import { findRouterModel, isRouterSlug } from '../catalogue/router-models.ts'
-import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { PipelineStage } from '../pipeline/request/work.ts'
 import { autoBetaRouter } from './auto-beta-router.ts'
@@ -36,7 +36,7 @@ export async function routeModels(context: PluginContext): Promise<InferenceRequ
     const router = findRouterModel(gateway.catalogue, slug)
     const known = router && routers.find(({ model }) => model === router.model.id)
     if (!router || !known) continue
-    assertUsable({ ...context, request }, router)
+    assertUsable(request, router)
     const listed = requested.filter((name) => name !== slug)
     const result = await known.route({ ...context, request, router, listed })
     work.stages.push(describeStage(known, result))
@@ -48,16 +48,10 @@ export async function routeModels(context: PluginContext): Promise<InferenceRequ
   return request
 }
 
-function assertUsable({ gateway, request }: PluginContext, { model: { id } }: ResolvedModel): void {
-  if (gateway.settings.routers.disabled.includes(id))
-    throw new GatewayError('model_unknown', {
-      message: `model: "${id}" is disabled on this gateway. List the models with GET /models.`,
-      param: 'model',
-      availability: { code: 'model_not_found', retryable: false, requested_models: [id] },
-    })
-  if (request.region !== 'global')
-    throw gatewayError('region_refused', `model: "${id}" is not available in the region ${request.region}.`)
-  if (request.format.name === 'completions')
+function assertUsable({ region, format }: InferenceRequest, { model: { id } }: ResolvedModel): void {
+  if (region !== 'global')
+    throw gatewayError('region_refused', `model: "${id}" is not available in the region ${region}.`)
+  if (format.name === 'completions')
     throw invalidFieldError('model', `"${id}" needs messages; use /chat/completions, or name a model`)
 }
 

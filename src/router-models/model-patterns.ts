@@ -7,6 +7,8 @@ const maxPatternCharacters = 65_536
 export type ModelMatcher = (id: string) => boolean
 
 interface Wildcard {
+  /** No shorter name matches. */
+  minLength: number
   prefix: string
   middle: string[]
   suffix: string
@@ -29,14 +31,15 @@ export function compileModelPatterns(patterns: readonly string[], field: string)
 }
 
 function splitWildcard(pattern: string): Wildcard {
-  const [prefix = '', ...rest] = pattern.split('*')
-  return { prefix, suffix: rest.pop() ?? '', middle: rest.filter((text) => text !== '') }
+  const parts = pattern.split('*')
+  const minLength = parts.reduce((sum, { length }) => sum + length, 0)
+  const [prefix = '', ...rest] = parts
+  return { minLength, prefix, suffix: rest.pop() ?? '', middle: rest.filter((text) => text !== '') }
 }
 
 /** Each part is searched from where the previous one ended: the time does not grow with the number of stars. */
-function matchWildcard({ prefix, middle, suffix }: Wildcard, name: string): boolean {
-  if (name.length < prefix.length + suffix.length || !name.startsWith(prefix) || !name.endsWith(suffix))
-    return false
+function matchWildcard({ minLength, prefix, middle, suffix }: Wildcard, name: string): boolean {
+  if (name.length < minLength || !name.startsWith(prefix) || !name.endsWith(suffix)) return false
   const end = name.length - suffix.length
   let at = prefix.length
   for (const text of middle) {

@@ -302,7 +302,7 @@ describeOnEachDatabase(
         const disabled = await ask({ model: 'service/auto-beta' })
         expect([disabled.status, disabled.reply.error.message]).toEqual([
           400,
-          expect.stringContaining('disabled'),
+          expect.stringContaining('not in the catalogue'),
         ])
         const embeddings = await sendTo(server(), '/v1/embeddings', { model: 'service/auto', input: 'Hello' })
         expect([embeddings.status, await embeddings.text()]).toEqual([

@@ -28,7 +28,7 @@ describeOnEachDatabase(
       expect(served).toContain('acme/open-1')
       expect(served).toContain('sandbox/echo')
       expect(served).not.toContain('acme/closed-1')
-      expect(served.every((id) => id.startsWith('acme/') || id.startsWith('sandbox/'))).toBe(true)
+      expect(served.every((id) => /^(?:acme|sandbox|service)\//.test(id))).toBe(true)
       const all = await list('/models?include_unavailable=true')
       expect(all).toContain('acme/closed-1')
       expect(all.length).toBeGreaterThan(served.length + 100)

@@ -330,9 +330,9 @@ describeOnEachDatabase(
       test('counts by output; all is everything there is', async () => {
         const count = async (modalities: string) =>
           (await get(`/models/count?include_unavailable=true&output_modalities=${modalities}`)).data.count
-        const { models } = server().gateway.catalogue
+        const { models, routers } = server().gateway.catalogue
         const videos = models.filter(({ output_modalities }) => output_modalities.includes('video'))
-        expect(await count('all')).toBe(models.length)
+        expect(await count('all')).toBe(models.length + routers.size)
         expect(await count('video')).toBe(videos.length)
         expect(await count('text')).toBe((await get('/models/count?include_unavailable=true')).data.count)
         expect((await server().call('GET', '/models/count?output_modalities=x')).status).toBe(400)
@@ -346,7 +346,7 @@ describeOnEachDatabase(
             (model: { owned_by: string }) => model.owned_by,
           ),
         )
-        expect([...authors].sort()).toEqual(['acme', 'sandbox'])
+        expect([...authors].sort()).toEqual(['acme', 'sandbox', 'service'])
         expect(await get('/models/user?limit=1')).toMatchObject({ has_more: true, last_id: 'acme/cheap-1' })
       })
     })

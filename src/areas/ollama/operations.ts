@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
-import { findModel } from '../../catalogue/lookup.ts'
 import { hasOutput, type Model } from '../../catalogue/model.ts'
+import { findModelOrRouter } from '../../catalogue/router-models.ts'
 import { ollamaChat, ollamaGenerate } from '../../dialects/ollama/ollama.ts'
 import { ollamaChatRequest, ollamaGenerateRequest } from '../../dialects/ollama/schema.ts'
 import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
@@ -179,7 +179,7 @@ const showModel = defineOperation({
   handle: async ({ gateway, body }) => {
     const name = body.model ?? body.name
     if (name === undefined) throw invalidFieldError('model', 'is required')
-    const match = findModel(gateway.catalogue, stripLatestTag(name))
+    const match = findModelOrRouter(gateway.catalogue, stripLatestTag(name))
     if (!match) throw modelNotFoundError(name)
     return toShowResponse(match.model)
   },
@@ -204,7 +204,7 @@ function buildLoadResponse(
   empty: JsonObject,
 ): Response {
   const name = asString(model) ?? ''
-  if (!name.includes('@preset/') && !findModel(catalogue, name)) throw modelNotFoundError(name)
+  if (!name.includes('@preset/') && !findModelOrRouter(catalogue, name)) throw modelNotFoundError(name)
   return Response.json({ model, created_at: isoNow(clock), ...empty, done: true, done_reason: 'load' })
 }
 

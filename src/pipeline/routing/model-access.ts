@@ -36,9 +36,8 @@ export async function listReachableModels(
 }
 
 /** Regional hosts have none. */
-function listRouterModels({ catalogue, settings }: Gateway, region: DataRegion): Model[] {
-  if (region !== 'global') return []
-  return [...catalogue.routers.values()].filter(({ id }) => !settings.routers.disabled.includes(id))
+function listRouterModels({ catalogue }: Gateway, region: DataRegion): Model[] {
+  return region === 'global' ? [...catalogue.routers.values()] : []
 }
 
 /** The models that a plain request of the caller could be routed to, by the rules of routing, and router models. */

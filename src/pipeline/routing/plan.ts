@@ -1,8 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { isReasoningRequested } from '../../call/reasoning.ts'
-import { findModel, type ResolvedModel } from '../../catalogue/lookup.ts'
+import type { ResolvedModel } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
-import { findRouterModel } from '../../catalogue/router-models.ts'
+import { findModelOrRouter } from '../../catalogue/router-models.ts'
 import { tasks } from '../../catalogue/vocabulary.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
@@ -110,7 +110,7 @@ export function computeStickyKey({ caller, options, content }: ModelRequest, mod
 }
 
 function requireModel(gateway: Gateway, slug: string, { options, format }: ModelRequest): ResolvedModel {
-  const resolved = findModel(gateway.catalogue, slug) ?? findRouterModel(gateway.catalogue, slug)
+  const resolved = findModelOrRouter(gateway.catalogue, slug)
   const requested = options.models.map(truncateSlug)
   if (!resolved) {
     throw new GatewayError('model_unknown', {
