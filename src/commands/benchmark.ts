@@ -60,7 +60,7 @@ async function runImport(gateway: Gateway, path: string, options: ImportOptions)
   const value = { source: options.source, models, ...saved, superseded, unmatched }
   const counts = `${saved.added} added, ${saved.updated} updated, ${saved.unchanged} unchanged, ${saved.outdated} older than what is stored`
   const lines = [
-    `${results.length} scores of ${models} models: ${counts}.`,
+    `${results.length} scores of ${models} ${models === 1 ? 'model' : 'models'}: ${counts}.`,
     ...(superseded.length > 0 ? [`Other settings of the same models: ${superseded.join(', ')}.`] : []),
     ...(unmatched.length > 0 ? [`Not in the catalogue (use --match): ${unmatched.join(', ')}.`] : []),
   ]

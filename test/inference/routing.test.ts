@@ -224,6 +224,18 @@ describeRouting('a preference', (routed) => {
       expect(await firstFor({ tools, provider: { sort: 'price' } })).toBe('Alpha Cloud')
     })
 
+    test('service_metadata names the success rate below which endpoints are tried later', async () => {
+      learn('plain')
+      const floorOf = async (body: object) => {
+        const headers = { 'x-service-metadata': 'enabled' }
+        const { body: reply } = await sendRouted(routed(), { ...body }, { headers })
+        return reply.service_metadata.params?.quality_floor
+      }
+      expect(await floorOf({ tools })).toBe(0.95)
+      expect(await floorOf({})).toBeUndefined()
+      expect(await floorOf({ tools, provider: { sort: 'exacto' } })).toBeUndefined()
+    })
+
     test('partition model keeps the models apart, none ranks all endpoints together', async () => {
       const models = ['test/gift', 'test/plain']
       const grouped = await collectAttempts(routed(), {

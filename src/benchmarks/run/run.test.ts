@@ -236,6 +236,12 @@ describe('runs', () => {
     const stopped = await runWith(always, StateFile.open(newStatePath(), start), { concurrency: 1 })
     expect([stopped.stoppedBy, always.sent.length]).toEqual(['failures', 5])
   })
+
+  test('a run without any answer is not an interrupted one', () => {
+    const path = newStatePath()
+    StateFile.open(path, start)
+    expect(StateFile.open(path, { ...start, runId: 'run-2' }).runId).toBe('run-2')
+  })
 })
 
 describe('the client', () => {

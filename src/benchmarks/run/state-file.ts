@@ -40,13 +40,15 @@ export class StateFile {
 
   /** Continues the run if it was interrupted and `isResumed`, else starts it. */
   static open(path: string, { isResumed, runId, now }: { isResumed: boolean; runId: string; now: string }) {
-    if (existsSync(path)) {
-      if (isResumed) return StateFile.#read(path)
+    const interrupted = existsSync(path) ? StateFile.#read(path) : null
+    if (isResumed) {
+      if (interrupted) return interrupted
+      throw new RunError('There is no interrupted run of these tasks, models and options.')
+    }
+    if (interrupted && interrupted.answers.length > 0)
       throw new RunError(
         `This run was interrupted. Continue it with --resume, or delete ${path} to start again.`,
       )
-    }
-    if (isResumed) throw new RunError('There is no interrupted run of these tasks, models and options.')
     mkdirSync(dirname(path), { recursive: true })
     const first = { run_id: runId, started_at: now }
     writeFileSync(path, `${JSON.stringify(first)}\n`)
