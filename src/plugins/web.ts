@@ -81,7 +81,8 @@ async function addResults(
 ): Promise<InferenceRequest> {
   const { gateway, request, work, signal } = context
   const startedAt = performance.now()
-  await context.reserve(priceWorstCase(gateway.settings.web, prepared, chosen.accesses))
+  const worstCase = priceWorstCase(gateway.settings.web, prepared, chosen.accesses)
+  if (worstCase > 0n) await context.reserve(worstCase)
   const found = await searchWeb(gateway, prepared, chosen.accesses, query, signal)
   if (!found.ok)
     throw new GatewayError('upstream_failed', { message: `The web search failed: ${found.error.message}` })

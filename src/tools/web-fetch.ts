@@ -131,7 +131,8 @@ async function readWithEngine(
   if (target === null || !/^https?:$/.test(target.protocol)) return pageError('invalid_url')
   if (findDomainBlock(target, session.allowedDomains, session.blockedDomains) !== null)
     return pageError('blocked_domain')
-  await run.reserve(pricePageWorstCase(gateway.settings.web, chosen.engine, chosen.accesses))
+  const worstCase = pricePageWorstCase(gateway.settings.web, chosen.engine, chosen.accesses)
+  if (worstCase > 0n) await run.reserve(worstCase)
   const query = { url: target.href, maxCharacters: session.maxContentTokens * charactersPerToken }
   const outcome = await readEnginePage(gateway, chosen, query, signal)
   if (!outcome.ok) return { status: null, ...outcome.error }

@@ -11,6 +11,7 @@ import {
 
 const price = 'pricing: { prompt: "0.000001", completion: "0.000001" }'
 const settings = (first: string) => `
+web: { engine: sandbox }
 providers:
   - { slug: one, name: One, base_url: "${first}", dialects: [chat], api_key: vendor-secret }
 models:

@@ -73,7 +73,7 @@ export function describeRequest(
     onSettled: [],
     replyHeaders: {},
     work:
-      resolvePlugins(body, listDefaultPlugins(keyContext, incoming.isNested ?? false)) ??
+      resolvePlugins(body, options.models, listDefaultPlugins(keyContext, incoming.isNested ?? false)) ??
       (options.models.some(isRouterSlug) ? new RequestWork([]) : null),
   }
 }

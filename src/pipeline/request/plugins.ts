@@ -17,8 +17,12 @@ const pluginList = z.object({ plugins: z.array(pluginEntry).nullish() })
  * The plugins of a request: its own, and the defaults of the account that it does not name. A default that prevents
  * overrides is final. Null if there are none.
  */
-export function resolvePlugins(body: JsonObject, defaults: readonly DefaultPlugin[]): RequestWork | null {
-  const requested = readEntries(body)
+export function resolvePlugins(
+  body: JsonObject,
+  models: readonly string[],
+  defaults: readonly DefaultPlugin[],
+): RequestWork | null {
+  const requested = readEntries(body, models)
   if (requested.length === 0 && defaults.length === 0) return null
   const isFinal = ({ id }: PluginEntry) =>
     defaults.some((other) => other.id === id && other.prevent_overrides)
@@ -68,7 +72,7 @@ function settingsOf(entry: Partial<DefaultPlugin>): JsonObject {
 }
 
 /** Validated again: a preset may be older than the schema, and not every format declares the field. */
-function readEntries(body: JsonObject): PluginEntry[] {
+function readEntries(body: JsonObject, models: readonly string[]): PluginEntry[] {
   const { plugins, transforms } = body
   const listed: PluginEntry[] =
     plugins == null ? [] : (validateInput(pluginList, { plugins }, 'body').plugins ?? [])
@@ -76,8 +80,16 @@ function readEntries(body: JsonObject): PluginEntry[] {
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
   if (repeated >= 0)
     throw invalidFieldError(`plugins.${repeated}.id`, `"${ids[repeated]}" is listed more than once`)
-  const compression = Array.isArray(transforms) ? readTransforms(transforms) : null
-  return compression && !ids.includes(compression.id) ? [...listed, compression] : listed
+  const implied: PluginEntry[] = [
+    ...(Array.isArray(transforms) ? [readTransforms(transforms)] : []),
+    ...(models.some(isOnline) ? [{ id: 'web' as const }] : []),
+  ]
+  return [...listed, ...implied.filter(({ id }) => !ids.includes(id))]
+}
+
+/** The suffix `:online` of a model is the older spelling of the plugin web. */
+function isOnline(slug: string): boolean {
+  return slug.split(':').includes('online', 1)
 }
 
 /** The older spelling of the plugin context-compression; an empty list switches it off. */
