@@ -265,3 +265,44 @@ describe('errors with the OpenRouter SDK', () => {
     expect(requests).toHaveLength(2)
   })
 })
+
+describe('router models', () => {
+  const plugins = [{ id: 'auto-router' as const, costTier: 'low' as const, allowedModels: ['lab/*'] }]
+
+  test('chat.send() is served by a concrete model', async () => {
+    const request = { model: 'service/auto', messages, plugins }
+    const reply = (await client().chat.send({ chatRequest: request })) as ChatResult
+    expect([reply.model, reply.choices[0]?.message.content]).toEqual([
+      expect.stringMatching(/^lab\//),
+      scenarios.text.text,
+    ])
+  })
+
+  test('chat.send() streams from it', async () => {
+    const chatRequest = { model: 'service/auto', messages, plugins, stream: true }
+    const stream = (await client().chat.send({ chatRequest })) as unknown as AsyncIterable<ChatStreamChunk>
+    let text = ''
+    const models = new Set<string>()
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? ''
+      models.add(chunk.model)
+    }
+    expect([text, [...models]]).toEqual([scenarios.text.text, [expect.stringMatching(/^lab\//)]])
+  })
+
+  test('the bodies of service/bodybuilder are requests for this SDK', async () => {
+    const prompt = [{ role: 'user' as const, content: 'Say hello using lab/chat and lab/messages' }]
+    const built = (await client().chat.send({
+      chatRequest: { model: 'service/bodybuilder', messages: prompt },
+    })) as ChatResult
+    const { requests } = JSON.parse(String(built.choices[0]?.message.content))
+    for (const chatRequest of requests) {
+      const reply = (await client().chat.send({ chatRequest })) as ChatResult
+      expect([reply.model, reply.choices[0]?.message.content]).toEqual([
+        chatRequest.model,
+        scenarios.text.text,
+      ])
+    }
+    expect(requests).toHaveLength(2)
+  })
+})

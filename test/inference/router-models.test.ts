@@ -331,6 +331,17 @@ describeOnEachDatabase(
         expect((await response.json()) as object).toMatchObject({ model: 'test/large' })
       })
 
+      test('the settings saved for the account apply, until a request has its own', async () => {
+        const save = (plugins: object[]) =>
+          server().call('PUT', '/organization/plugins', { body: { plugins } })
+        expect((await save([{ id: 'auto-router', cost_tier: 'max' }])).status).toBe(200)
+        expect(await chosen({ model: 'service/auto' })).toBe('test/giant')
+        expect(await chosen(auto({ cost_tier: 'medium' }))).toBe('test/small')
+        expect(await chosen(auto({ enabled: false }))).toBe('test/tiny')
+        expect((await ask({ model: 'test/tiny' })).dropped).toBeNull()
+        await save([])
+      })
+
       test('settings of a router that the request does not name are dropped', async () => {
         const { dropped, reply } = await ask({
           model: 'service/auto',
