@@ -3,6 +3,7 @@ import { BenchmarkSnapshot } from '../../src/benchmarks/snapshot.ts'
 import { buildResult } from '../support/benchmarks.ts'
 import { insertGeneration } from '../support/generations.ts'
 import { describeOnEachDatabase, resetRouting, type TestServer } from '../support/harness.ts'
+import { collectAttempts, describeRouting, sendRouted } from './routing-fixture.ts'
 import { type FormatName, formatNames, formats } from './two-upstreams.ts'
 
 /** Dollars for a million tokens; each is served by the sandbox. */
@@ -285,6 +286,28 @@ describeOnEachDatabase(
         expect([counted.status, await counted.json()]).toEqual([200, { input_tokens: expect.any(Number) }])
       })
 
+      test('a preset names it with its settings', async () => {
+        const body = { ...auto({ cost_tier: 'xhigh' }), messages: [{ role: 'system', content: 'Be brief.' }] }
+        const made = await server().call('POST', '/presets/routed/chat/completions', { body })
+        expect([made.status, made.body]).toEqual([200, expect.anything()])
+        const { reply } = await ask({ model: '@preset/routed' })
+        expect(reply).toMatchObject({
+          model: 'test/large',
+          service_metadata: { requested: '@preset/routed', strategy: 'auto' },
+        })
+      })
+
+      test('a response in the background', async () => {
+        const { url, own, gateway } = server()
+        const started = await send({ model: 'service/auto', background: true }, { format: 'responses' })
+        const { id } = (await started.json()) as { id: string }
+        await gateway.backgroundRuns.drain(5000)
+        const read = await fetch(`${url}/v1/responses/${id}`, {
+          headers: { authorization: `Bearer ${own.inferenceKey}` },
+        })
+        expect((await read.json()) as object).toMatchObject({ status: 'completed', model: 'test/tiny' })
+      })
+
       test('a request without messages, on a regional host, or to a disabled router is refused', async () => {
         const completion = await sendTo(server(), '/v1/completions', {
           model: 'service/auto',
@@ -510,6 +533,37 @@ describeOnEachDatabase(
   },
   { settings },
 )
+
+describeRouting('the choice of a router model', (routed) => {
+  const auto = (provider: object = {}) => ({
+    model: 'service/auto',
+    plugins: [{ id: 'auto-router', allowed_models: ['test/line-*', 'test/blind'] }],
+    provider,
+  })
+  const tried = async (body: Record<string, unknown>) => {
+    const { attempts, status } = await collectAttempts(routed(), body)
+    return [status, attempts.map(({ endpoint }) => endpoint)]
+  }
+
+  test('falls back to the next models, and then to those that the request lists', async () => {
+    expect(await tried(auto())).toEqual([502, ['blind alpha', 'line-1 alpha', 'line-2 beta']])
+    const listed = await tried({ ...auto(), models: ['test/eyes'] })
+    expect(listed).toEqual([502, ['blind alpha', 'line-1 alpha', 'line-2 beta', 'eyes beta']])
+    expect(await tried(auto({ allow_fallbacks: false }))).toEqual([502, ['blind alpha']])
+  })
+
+  test('avoids a model that failed, and one that is cooling down', async () => {
+    const { server } = routed()
+    const { health } = server.gateway.routing
+    const now = server.clock.now()
+    health.getOrCreate('test/blind alpha').recordFailure(now, { kind: 'server' })
+    health
+      .getOrCreate('test/line-1 alpha')
+      .recordFailure(now, { kind: 'rate_limit_exceeded', retryAfterMs: 60_000 })
+    const { body } = await sendRouted(routed(), auto())
+    expect(body.model).toBe('test/line-2')
+  })
+})
 
 describeOnEachDatabase('router models without any settings', (server) => {
   test('they choose among the models of the sandbox; service/switchyard says what is missing', async () => {
