@@ -62,6 +62,7 @@ const senders: ReadonlySet<string> = new Set([
   'src/pipeline/upstream/count-tokens.ts',
   'src/pipeline/upstream/dispatch-stream.ts',
   'src/pipeline/upstream/dispatch-whole.ts',
+  'src/pipeline/upstream/reply-events.ts',
   'src/pipeline/video/upstream.ts',
 ])
 const senderImport = /^import \{[^}]*\bsend\b[^}]*\} from '[^']*\/send\.ts'/m

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../lib/json-values.ts'
 import type { Choice, PartDelta, Reply, ReplyEvent } from './event.ts'
-import type { OutputPart } from './part.ts'
+import type { OutputPart, ServerToolPart } from './part.ts'
 
 /** The part before its first delta. */
 export function toEmptyPart(part: OutputPart): OutputPart {
@@ -9,7 +9,11 @@ export function toEmptyPart(part: OutputPart): OutputPart {
   if (part.kind === 'tool-call') return { ...part, arguments: '' }
   if (part.kind === 'audio') return { ...part, data: '', transcript: '' }
   if (part.kind === 'reasoning') return { ...part, text: '', summary: [] }
-  return part
+  return part.kind === 'server-tool' ? toRunningTool(part) : part
+}
+
+function toRunningTool({ result: _result, isError: _isError, block: _block, ...running }: ServerToolPart) {
+  return { ...running, item: { ...running.item, status: 'in_progress' } }
 }
 
 /** The content of a part as deltas. Signatures stay in the part. */
@@ -22,6 +26,10 @@ export function toDeltas(part: OutputPart): PartDelta[] {
   if (part.kind === 'refusal') return part.text ? [{ text: part.text }] : []
   if (part.kind === 'tool-call') return part.arguments ? [{ arguments: part.arguments }] : []
   if (part.kind === 'audio') return [omitUndefined({ transcript: part.transcript, data: part.data })]
+  if (part.kind === 'server-tool') {
+    const { item, result, isError, block } = part
+    return result === undefined ? [] : [{ ended: omitUndefined({ item, result, isError, block }) }]
+  }
   if (part.kind !== 'reasoning') return []
   const reasoningDeltas = part.text ? [{ text: part.text }] : []
   return [...reasoningDeltas, ...part.summary.map((summary, section) => ({ summary, section }))]

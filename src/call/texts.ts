@@ -138,6 +138,12 @@ function mapPart(part: Part, place: Omit<TextPlace, 'part'>, map: TextMapper): P
     }
     case 'opaque':
       return withFields(part, mapJsonFields(part, ['value'], apply('text')))
+    case 'server-tool':
+      return withFields(part, {
+        ...mapFields(part, ['arguments'], apply('tool-call')),
+        ...mapJsonFields(part, ['item', 'block'], apply('tool-result')),
+        ...mapFields(part, ['result'], apply('tool-result')),
+      })
     case 'file':
       return mapFile(part, apply)
     case 'image':

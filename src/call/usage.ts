@@ -111,6 +111,14 @@ export interface UsageCost {
   upstream: number
   upstreamPrompt: number
   upstreamCompletion: number
-  /** What tools and plugins cost, besides tokens. */
-  serverTools?: number
+  /** What tools and plugins cost besides tokens, and the calls of tools. */
+  serverTools?: ServerToolUse
+}
+
+export interface ServerToolUse {
+  /** In USD. */
+  cost: number
+  requested: number
+  executed: number
+  webSearches: number
 }

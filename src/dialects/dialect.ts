@@ -210,6 +210,8 @@ export interface ReplySummary {
   hasContent: boolean
   /** The upstream marked the end of its reply. */
   isComplete: boolean
+  /** A turn has ended, and the next one has not begun: tools are run, and there is nothing to charge. */
+  isBetweenTurns: boolean
   failure: UpstreamFailure | null
   usage: Usage | null
   /** By choice. */
@@ -235,6 +237,7 @@ export function newReplySummary(): ReplySummary {
   return {
     hasContent: false,
     isComplete: false,
+    isBetweenTurns: false,
     failure: null,
     usage: null,
     finishReasons: [],

@@ -38,15 +38,23 @@ export const fieldNames = {
 export type CallField = keyof typeof fieldNames
 
 /** Fields of the API that this gateway accepts and does not implement. */
-const unimplementedFields = ['stop_server_tools_when', 'max_tool_calls', 'debug']
+const unimplementedFields = ['debug']
 
-/** Unimplemented fields that the request uses and that were not sent to the upstream. */
-export function listUnimplementedFields(body: JsonObject, sent: JsonObject): string[] {
-  return unimplementedFields.filter((name) => isRequested(body[name]) && sent[name] === undefined)
+/** Fields that say how long server tools run. */
+const serverToolFields = ['stop_server_tools_when', 'max_tool_calls']
+
+/** Fields that the request uses, that have no effect, and that were not sent to the upstream. */
+export function listUnimplementedFields(
+  body: JsonObject,
+  sent: JsonObject,
+  hasServerTools = false,
+): string[] {
+  const ignored = hasServerTools ? unimplementedFields : [...unimplementedFields, ...serverToolFields]
+  return ignored.filter((name) => isRequested(body[name]) && sent[name] === undefined)
 }
 
 /** Fields for the gateway in every format. */
-const gatewayFields = ['plugins', 'transforms']
+const gatewayFields = ['plugins', 'transforms', ...serverToolFields]
 
 /** The fields of a body outside a format, without those of the gateway and those that are reported as unimplemented. */
 export function pickUnknown(body: JsonObject, known: ReadonlySet<string>): JsonObject {

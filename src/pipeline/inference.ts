@@ -13,14 +13,17 @@ import { parseRequest } from './request/parse.ts'
 import { explainError } from './routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
+import { prepareTools } from './tools/prepare.ts'
 
-/** A request for text: parse, guard, route, look up, admit, dispatch, settle, reply. */
+/** A request for text: parse, guard, prepare its tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
+  const createAsk = (outer: InferenceRequest) => createAskModel(gateway, outer, handleInference)
   const parsed = await parseRequest(gateway, incoming)
   const guarding = guardRequest(gateway, parsed)
   const guarded = guarding instanceof Promise ? await guarding : guarding
-  const askModel = createAskModel(gateway, guarded, handleInference)
-  const preparing = preparePlugins(gateway, guarded, { isDryRun: false, askModel })
+  const plugging = preparePlugins(gateway, guarded, { isDryRun: false, askModel: createAsk(guarded) })
+  const plugged = plugging instanceof Promise ? await plugging : plugging
+  const preparing = prepareTools(gateway, plugged, createAsk)
   const request = preparing instanceof Promise ? await preparing : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { asString } from '../lib/json-values.ts'
 import { defineServerTool } from './tool.ts'
 
 const name = 'datetime'
@@ -15,29 +14,14 @@ export const datetime = defineServerTool({
       {
         kind: 'function',
         name,
-        description: `The current date and time. The default time zone is ${timezone}.`,
-        schema: {
-          type: 'object',
-          properties: {
-            timezone: { type: 'string', description: 'An IANA time zone, such as Europe/Paris.' },
-          },
-        },
+        description: `The current date and time in the time zone ${timezone}.`,
+        schema: { type: 'object', properties: {} },
       },
     ],
     describe: () => ({ item: { type: 'service:datetime', datetime: '', timezone } }),
-    run: async (_call, { gateway, input }) => {
-      const requested = asString(input.timezone) ?? timezone
-      if (!isTimeZone(requested))
-        return {
-          content: [{ kind: 'text', text: `"${requested.slice(0, 100)}" is not an IANA time zone.` }],
-          isError: true,
-          item: { status: 'incomplete' },
-        }
-      const at = formatInZone(gateway.clock.now(), requested)
-      return {
-        content: [{ kind: 'text', text: JSON.stringify({ datetime: at, timezone: requested }) }],
-        item: { datetime: at, timezone: requested },
-      }
+    run: async (_call, { gateway }) => {
+      const now = { datetime: formatInZone(gateway.clock.now(), timezone), timezone }
+      return { content: [{ kind: 'text', text: JSON.stringify(now) }], item: now }
     },
   }),
 })

@@ -22,7 +22,7 @@ export interface PreparedTools {
   functions: ReadonlyMap<string, PreparedFunction>
   maxCalls: number
   stopWhen: readonly StopCondition[]
-  /** The request, as each call sees it. */
+  /** What every call knows of the request. */
   request: ToolRequest
   askModel: AskModelFn
 }

@@ -50,7 +50,7 @@ describeOnEachDatabase(
         status: 'completed',
       })
       expect(outer.work?.bill.lines).toMatchObject([
-        { kind: 'request', name: 'advisor', generationId: answer.id, cost: answer.costNanos },
+        { kind: 'request', name: 'advisor', nestedId: answer.id, cost: answer.costNanos },
       ])
       expect(outer.work?.bill.nested).toBe(answer.costNanos)
     })

@@ -3,7 +3,7 @@ import type { InputPart, OutputPart, ReasoningPart, ToolCallPart, ToolResultPart
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeAnnotation, decodeCacheControl, decodeContent, decodeSource } from './parts-decode.ts'
-import { decodeReasoningDetails } from './reasoning-details.ts'
+import { decodeReasoningDetails, decodeServerTool } from './reasoning-details.ts'
 import { functionFieldsOf, isCustomToolCall } from './tool-call-table.ts'
 
 /** State carried from one message to the next. */
@@ -130,7 +130,9 @@ function decodeReasoningParts(message: JsonObject): OutputPart[] {
   const details = decodeReasoningDetails(message.reasoning_details)
   if (details.length > 0) {
     return details.map((part) =>
-      isReasoningPart(part) ? part : { kind: 'opaque', dialect: 'chat', value: part },
+      isReasoningPart(part)
+        ? part
+        : (decodeServerTool(part) ?? { kind: 'opaque', dialect: 'chat', value: part }),
     )
   }
   const text = asString(message.reasoning) ?? asString(message.reasoning_content)

@@ -7,7 +7,6 @@ import { convertFunctionsToTools } from './legacy-functions.ts'
 import { passReasoningHistory } from './reasoning-history.ts'
 import { decodeReasoning, gatewayFields, knownFields, vendorEffortOf } from './request-decode.ts'
 import { encodeReasoning, encodeStreamFields, maxTokensFieldOf, requestPath } from './request-encode.ts'
-import { isGatewayTool } from './tools.ts'
 
 /** Fields that are rewritten below. */
 const rewrittenFields: ReadonlySet<string> = new Set([
@@ -67,12 +66,12 @@ function setOrDrop(
   else passed[field] = value
 }
 
-/** Gateway tools are not sent; without any tool, upstreams reject a tool choice. */
+/** Without any tool, upstreams reject a tool choice. */
 function passTools(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
   const tools = Array.isArray(body.tools) ? body.tools : []
   const isUnsupported = target.unsupportedFields.has('tools')
   if (tools.length > 0 && isUnsupported) losses.add('tools')
-  const accepted = isUnsupported ? [] : tools.filter((tool) => shouldPassTool(asObject(tool), losses))
+  const accepted = isUnsupported ? [] : tools
   if (accepted.length > 0) {
     const dropsCacheControl = target.unsupportedFields.has('cache_control')
     passed.tools = accepted.map((tool) =>
@@ -83,12 +82,6 @@ function passTools(body: JsonObject, passed: JsonObject, target: Target, losses:
     delete passed.tool_choice
     delete passed.parallel_tool_calls
   }
-}
-
-function shouldPassTool(tool: JsonObject | undefined, losses: Losses): boolean {
-  const type = asString(tool?.type) ?? ''
-  if (isGatewayTool(type)) losses.add(`tool:${type}`)
-  return !isGatewayTool(type)
 }
 
 /** Some clients send the fields of a function next to its type, others omit the type. */

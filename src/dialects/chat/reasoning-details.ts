@@ -1,7 +1,20 @@
 import type { PartDelta } from '../../call/event.ts'
-import type { ReasoningFormat, ReasoningPart } from '../../call/part.ts'
+import type { ReasoningFormat, ReasoningPart, ServerToolPart } from '../../call/part.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeReasoningFormat, encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
+
+/** An entry for a tool that the gateway ran. */
+const serverToolType = 'reasoning.server_tool_call'
+
+/** Undefined for an entry of another type. */
+export function decodeServerTool(entry: JsonObject): ServerToolPart | undefined {
+  const [id, tool] = [asString(entry.tool_call_id), asString(entry.tool_name)]
+  if (entry.type !== serverToolType || id === undefined || tool === undefined) return undefined
+  const [args, result] = [asString(entry.arguments) || '{}', asString(entry.result) ?? '']
+  const part: ServerToolPart = { kind: 'server-tool', id, tool, arguments: args, result, item: {} }
+  if (entry.is_error === true) part.isError = true
+  return part
+}
 
 /** The format of an entry. A signed entry without a format has the documented default. */
 export function decodeEntryFormat(entry: JsonObject): ReasoningFormat {
@@ -185,6 +198,20 @@ export class DetailWriter {
     if (this.#hasStarted && this.#lastType !== 'reasoning.text') this.#index++
     if (text !== '') this.hasText = true
     return this.#writeEntry(part, 'reasoning.text', { text, ...(signature !== undefined && { signature }) })
+  }
+
+  writeServerTool({ id, tool, arguments: args, result = '', isError }: ServerToolPart): JsonObject {
+    this.#onIndexUsed(this.#index)
+    return {
+      type: serverToolType,
+      tool_name: tool,
+      tool_call_id: id,
+      arguments: args,
+      result,
+      ...(isError && { is_error: true }),
+      format: encodeReasoningFormat('unknown', this.#names),
+      index: this.#index,
+    }
   }
 
   writeEncrypted(part: ReasoningPart, data: string): JsonObject {

@@ -63,7 +63,9 @@ function encodeMessage(parts: OutputPart[], context: ReplyContext): JsonObject {
     content: texts.length === 0 && parts.length > 0 ? null : text,
     refusal: refusals.length > 0 ? refusals.map((part) => part.text).join('') : null,
   }
-  if (context.call.reasoning?.exclude !== true) Object.assign(message, encodeReasoning(parts, context))
+  const isHidden = context.call.reasoning?.exclude === true
+  const shown = isHidden ? parts.filter(({ kind }) => kind === 'server-tool') : parts
+  Object.assign(message, encodeReasoning(shown, context))
   if (toolCalls.length > 0) {
     message.tool_calls = toolCalls.map((part) => encodeToolCall(part, context))
   }
@@ -86,6 +88,7 @@ function encodeReasoning(parts: OutputPart[], { formatNames }: ReplyContext): Js
   const texts: string[] = []
   for (const part of parts) {
     if (part.kind === 'opaque') details.push(...asObjects(encodeOpaqueStart(part)?.reasoning_details))
+    if (part.kind === 'server-tool') details.push(numbering.nextWriter().writeServerTool(part))
     if (part.kind !== 'reasoning') continue
     details.push(...encodeReasoningDetails(part, numbering.nextWriter()))
     const text = readableTextOf(part)

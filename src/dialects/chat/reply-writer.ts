@@ -1,5 +1,5 @@
 import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
-import type { OutputPart, ReasoningPart, TextPart, TokenLogprob } from '../../call/part.ts'
+import type { OutputPart, ReasoningPart, ServerToolPart, TextPart, TokenLogprob } from '../../call/part.ts'
 import type { Usage, UsageCost } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
@@ -131,7 +131,8 @@ class ChatWriter implements ReplyWriter {
     const part: OpenPart = {
       content,
       position: content.kind === 'tool-call' ? choice.toolCallCount++ : choice.textLength,
-      details: content.kind === 'reasoning' ? choice.numbering.nextWriter() : null,
+      details:
+        content.kind === 'reasoning' || content.kind === 'server-tool' ? choice.numbering.nextWriter() : null,
       signature: '',
       encrypted: '',
       sections: 0,
@@ -212,9 +213,24 @@ class ChatWriter implements ReplyWriter {
         const audio = { ...(data !== undefined && { data }), ...(transcript !== undefined && { transcript }) }
         return this.#formatChunk(index, { audio })
       }
+      case 'server-tool':
+        return this.#writeServerTool(index, part, part.content, delta)
       default:
         return ''
     }
+  }
+
+  /** Written once it has ended. */
+  #writeServerTool(
+    index: number,
+    { details }: OpenPart,
+    content: ServerToolPart,
+    { ended }: PartDelta,
+  ): string {
+    if (!ended || !details) return ''
+    return this.#formatChunk(index, {
+      reasoning_details: [details.writeServerTool({ ...content, ...ended })],
+    })
   }
 
   #writeTextDelta(index: number, part: OpenPart, { text, citation, logprobs }: PartDelta): string {

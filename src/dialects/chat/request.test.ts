@@ -423,12 +423,12 @@ describe('passing a request', () => {
       transforms: [],
       stop_server_tools_when: [],
       store: false,
-      tools: [{ type: 'service:web_search' }],
+      tools: [],
       tool_choice: 'auto',
     }
     const { body: passed, dropped } = pass(body)
     expect(passed).toEqual({ model: 'large-2026-09', messages: [hello] })
-    expect(dropped).toEqual(['tool:service:web_search'])
+    expect(dropped).toEqual([])
   })
 
   test('requests usage for a stream, and keeps the other stream options', () => {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { ifFieldIn, ifThen, requireFields } from '../../lib/schema-rules.ts'
-import { validateServerTool } from '../schema/server-tools.ts'
 import {
   anyCacheControl,
   anyReasoning,
@@ -45,7 +44,6 @@ const tool = z
     parameters: z.unknown().optional(),
   })
   .superRefine((value, context) => {
-    validateServerTool(value, context)
     if (value.type === 'function' && !value.function) {
       context.addIssue({ code: 'custom', path: ['function'], message: 'is required for a function' })
     }
@@ -192,7 +190,6 @@ const requestTool = z
     parameters: z.unknown().optional(),
   })
   .superRefine((value, context) => {
-    validateServerTool({ type: value.type ?? undefined, parameters: value.parameters }, context)
     const isFunction = (value.type ?? 'function') === 'function'
     if (isFunction && !value.function && typeof value.name !== 'string') {
       context.addIssue({

@@ -10,13 +10,6 @@ import { asBoolean, asObject, asObjects, asString, type JsonObject } from '../..
 import { type Losses, listUnknownMembers } from '../fields.ts'
 import { decodeCacheControl } from './parts-decode.ts'
 
-/** Tools that the gateway runs; they are never sent upstream. */
-const gatewayToolPrefix = 'service:'
-
-export function isGatewayTool(type: string): boolean {
-  return type.startsWith(gatewayToolPrefix)
-}
-
 export function decodeTools(body: JsonObject): Tool[] | undefined {
   const tools = Array.isArray(body.tools) ? body.tools.map((tool, at) => decodeTool(tool, at)) : []
   return tools.length > 0 ? tools : undefined
@@ -80,7 +73,7 @@ export function encodeTools(tools: Tool[], losses: Losses): JsonObject[] {
   return tools.flatMap((tool) => {
     if (tool.kind === 'function') return [encodeFunction(tool, losses)]
     if (tool.kind === 'custom') return [encodeCustom(tool)]
-    if (tool.dialect === 'chat' && !isGatewayTool(tool.type)) return [tool.value]
+    if (tool.dialect === 'chat') return [tool.value]
     losses.add(`tool:${tool.type}`)
     return []
   })

@@ -8,6 +8,7 @@ import {
 } from '../../call/usage.ts'
 import { asCount, asNumber, asObject, type JsonObject } from '../../lib/json-values.ts'
 import { hasAnyCount } from '../token-counts.ts'
+import { encodeToolCost, encodeToolUse } from '../tool-usage.ts'
 
 /** The unit of one vendor's `cost_in_usd_ticks`. */
 const ticksPerDollar = 1e10
@@ -159,7 +160,8 @@ export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
     },
     ...encodeCost(cost),
   }
-  if (usage.webSearches > 0) encoded.server_tool_use_details = { web_search_requests: usage.webSearches }
+  const toolUse = encodeToolUse(usage, cost)
+  if (toolUse) encoded.server_tool_use_details = toolUse
   return encoded
 }
 
@@ -171,6 +173,7 @@ export function encodeCost(cost: UsageCost): JsonObject {
       upstream_inference_cost: cost.upstream,
       upstream_inference_prompt_cost: cost.upstreamPrompt,
       upstream_inference_completions_cost: cost.upstreamCompletion,
+      ...encodeToolCost(cost),
     },
   }
 }

@@ -26,6 +26,7 @@ export const unimplementedSamples = {
   stop_server_tools_when: {
     used: { stop_server_tools_when: [{ type: 'step_count_is', step_count: 2 }] },
   },
+  max_tool_calls: { used: { max_tool_calls: 2 } },
 }
 
 export const commonSamples = {
@@ -34,7 +35,6 @@ export const commonSamples = {
   prompt_cache_key: { used: { prompt_cache_key: 'k' } },
   prompt_cache_options: { used: { prompt_cache_options: { mode: 'x' } } },
   debug: { used: { debug: { echo_upstream_body: true } } },
-  max_tool_calls: { used: { max_tool_calls: 2 } },
 }
 
 export const cacheSamples = {

@@ -4,12 +4,14 @@ import type {
   ImagePart,
   OutputPart,
   ReasoningPart,
+  ServerToolPart,
   TextPart,
   ToolCallPart,
 } from '../../call/part.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { BlockFrames } from './block-frames.ts'
 import { encodeCitation } from './citation.ts'
+import { encodeServerToolResult, encodeServerToolUse } from './server-tool.ts'
 import {
   encodeFormatHint,
   encodeHiddenThinking,
@@ -50,13 +52,13 @@ export function createPartWriter(
     case 'tool-call':
       return createToolCallWriter(content, frames)
     case 'server-tool':
-      return null
+      return createServerToolWriter(content, frames)
     case 'image':
     case 'opaque': {
-      const block = encodeBlock(content, hidesReasoning)
-      return (
-        block && { start: () => frames.writeBlock(block), add: () => '', pause: () => '', close: () => '' }
-      )
+      const [block] = encodeBlocks(content, hidesReasoning)
+      return block
+        ? { start: () => frames.writeBlock(block), add: () => '', pause: () => '', close: () => '' }
+        : null
     }
   }
 }
@@ -176,8 +178,32 @@ function createHiddenReasoningWriter(content: ReasoningPart, frames: BlockFrames
   }
 }
 
-/** The block of a complete part; null where the format has none. */
-export function encodeBlock(part: OutputPart, hidesReasoning: boolean): JsonObject | null {
+/** The call at once, the result when it has ended. */
+function createServerToolWriter(content: ServerToolPart, frames: BlockFrames): PartWriter {
+  let ended: PartDelta['ended']
+  const { input, ...use } = encodeServerToolUse(content)
+  return {
+    start: () =>
+      frames.open({ ...use, input: {} }) +
+      frames.writeTextDelta('input_json_delta', 'partial_json', JSON.stringify(input)) +
+      frames.close(),
+    add: (delta) => {
+      ended = delta.ended ?? ended
+      return ''
+    },
+    pause: () => '',
+    close: () => (ended ? frames.writeBlock(encodeServerToolResult({ ...content, ...ended })) : ''),
+  }
+}
+
+/** The blocks of a complete part; none where the format has none. */
+export function encodeBlocks(part: OutputPart, hidesReasoning: boolean): JsonObject[] {
+  if (part.kind === 'server-tool') return [encodeServerToolUse(part), encodeServerToolResult(part)]
+  const block = encodeBlock(part, hidesReasoning)
+  return block ? [block] : []
+}
+
+function encodeBlock(part: Exclude<OutputPart, ServerToolPart>, hidesReasoning: boolean): JsonObject | null {
   switch (part.kind) {
     case 'text':
       return encodeTextBlock(part)
@@ -197,8 +223,6 @@ export function encodeBlock(part: OutputPart, hidesReasoning: boolean): JsonObje
       }
     case 'image':
       return encodeImageBlock(part)
-    case 'server-tool':
-      return null
     case 'opaque':
       return part.dialect === 'messages' ? part.value : null
   }

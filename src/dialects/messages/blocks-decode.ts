@@ -11,6 +11,7 @@ import {
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asBoolean, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeCitations } from './citation.ts'
+import { decodeServerToolUse, joinServerTools } from './server-tool.ts'
 import { decodeRedactedThinking, decodeThinking } from './thinking.ts'
 
 type Part = InputPart | OutputPart
@@ -38,7 +39,8 @@ const decoders: Record<string, BlockDecoder> = {
 export function decodeContent(content: unknown, path: string): Part[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }]
   if (!Array.isArray(content)) throw invalidFieldError(path, 'must be a string or an array of blocks')
-  return content.map((block, index) => decodeBlock(block, `${path}.${index}`))
+  const parts = content.map((block, index) => decodeBlock(block, `${path}.${index}`))
+  return joinServerTools(content, parts)
 }
 
 function decodeBlock(value: unknown, path: string): Part {
@@ -46,7 +48,7 @@ function decodeBlock(value: unknown, path: string): Part {
   const type = asString(block?.type)
   if (!block || type === undefined) throw invalidFieldError(path, 'must be a block with a type')
   const decode = Object.hasOwn(decoders, type) ? decoders[type] : undefined
-  const part = decode ? decode(block, path) : createOpaquePart(block)
+  const part = decode ? decode(block, path) : (decodeServerToolUse(block) ?? createOpaquePart(block))
   const cache = decodeCacheControl(block.cache_control)
   if (cache && 'kind' in part && isCacheable(part)) part.cache = cache
   return part

@@ -10,7 +10,6 @@ import { encodeReasoning } from './reasoning-encode.ts'
 import { encodeTier, hashUser, path } from './request-encode.ts'
 import { defaultMaxTokens, gatewayFields } from './request-fields.ts'
 import { nativeFormat } from './thinking.ts'
-import { gatewayToolPrefix } from './tools.ts'
 
 /** Body fields by the name under which a provider declares them unsupported. */
 const bodyFields: Record<string, string> = {
@@ -37,7 +36,6 @@ export function passRequest(clientBody: JsonObject, target: Target): UpstreamReq
   else delete body.stream
   passUser(clientBody, body)
   passTier(body, target, losses)
-  passTools(body, losses)
   passReasoning(body, target)
   body.messages = passMessages(clientBody.messages, target, losses)
   for (const name of target.unsupportedFields) dropUnsupported(body, name, losses)
@@ -84,17 +82,6 @@ function isIncompatibleWithThinking({ temperature, top_k, top_p, tool_choice }: 
   const isForced = ['any', 'tool'].includes(asString(asObject(tool_choice)?.type) ?? '')
   const isNarrow = typeof top_p === 'number' && top_p < 0.95
   return isForced || isNarrow || top_k !== undefined || (temperature !== undefined && temperature !== 1)
-}
-
-function passTools(body: JsonObject, losses: Losses): void {
-  const tools = asObjects(body.tools)
-  const gatewayTools = tools.filter((tool) => asString(tool.type)?.startsWith(gatewayToolPrefix))
-  if (gatewayTools.length === 0) return
-  for (const tool of gatewayTools) losses.add(`tool:${tool.type}`)
-  body.tools = tools.filter((tool) => !gatewayTools.includes(tool))
-  if (gatewayTools.length < tools.length) return
-  delete body.tools
-  delete body.tool_choice
 }
 
 function dropUnsupported(body: JsonObject, name: string, losses: Losses): void {

@@ -5,7 +5,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
 import { BlockFrames, formatFrame } from './block-frames.ts'
-import { createPartWriter, encodeBlock, type PartWriter } from './block-writer.ts'
+import { createPartWriter, encodeBlocks, type PartWriter } from './block-writer.ts'
 import { encodeErrorEvent } from './error.ts'
 import { encodeStopFields } from './stop-reason.ts'
 import { emptyUsage, encodeCost, encodeServedTier, encodeUsage } from './usage.ts'
@@ -168,7 +168,7 @@ export function encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost
   })
   return {
     ...createEmptyMessage(context),
-    content: parts.map((part) => encodeBlock(part, hidesReasoning)).filter((block) => block !== null),
+    content: parts.flatMap((part) => encodeBlocks(part, hidesReasoning)),
     ...stop,
     usage: {
       ...emptyUsage,

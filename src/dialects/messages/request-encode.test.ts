@@ -241,7 +241,6 @@ describe('tools', () => {
           type: 'bash_20250124',
           value: { type: 'bash_20250124', name: 'bash' },
         },
-        { kind: 'native', dialect: 'messages', type: 'service:web_search', value: {} },
         { kind: 'native', dialect: 'responses', type: 'file_search', value: {} },
       ],
     })
@@ -258,7 +257,7 @@ describe('tools', () => {
     expect(JSON.stringify(tools[1])).toContain('start: x')
     expect(tools[2]).toEqual({ type: 'bash_20250124', name: 'bash' } as never)
     expect(tools).toHaveLength(3)
-    expect(dropped).toEqual(['tool:file_search', 'tool:service:web_search'])
+    expect(dropped).toEqual(['tool:file_search'])
   })
 
   test('a choice of allowed tools sends only those', () => {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { excludeBoth, ifThen } from '../../lib/schema-rules.ts'
-import { validateServerTool } from '../schema/server-tools.ts'
 import { anyCacheControl, cacheControl, sharedFields } from '../schema/shared-fields.ts'
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() })
@@ -46,9 +45,8 @@ const toolFields = {
 /** A tool without a type, or of type `custom`, is defined by the client; others are defined by the vendor. */
 function checkTool(
   toolBody: z.output<z.ZodObject<typeof toolFields, z.core.$loose>>,
-  context: Parameters<typeof validateServerTool>[1],
+  context: z.core.$RefinementCtx,
 ): void {
-  validateServerTool(toolBody, context)
   if (toolBody.type !== undefined && toolBody.type !== 'custom') return
   for (const field of ['name', 'input_schema'] as const) {
     if (toolBody[field] === undefined) {

@@ -10,9 +10,6 @@ import { hasUnknownCacheTtl, type Losses } from '../fields.ts'
 import { decodeCacheControl } from './blocks-decode.ts'
 import { encodeCacheControl } from './cache-control.ts'
 
-/** Tools that run in the gateway. */
-export const gatewayToolPrefix = 'service:'
-
 const knownToolFields = new Set([
   'type',
   'name',
@@ -63,8 +60,7 @@ export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losse
   const encoded: JsonObject[] = []
   for (const tool of tools) {
     if (tool.kind === 'native') {
-      if (tool.dialect === 'messages' && !tool.type.startsWith(gatewayToolPrefix))
-        encoded.push({ ...tool.value })
+      if (tool.dialect === 'messages') encoded.push({ ...tool.value })
       else losses.add(`tool:${tool.type}`)
       continue
     }

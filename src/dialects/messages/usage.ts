@@ -10,6 +10,7 @@ import { asCount, asNumber, asObject, asObjects, type JsonObject } from '../../l
 import type { ReplyContext } from '../dialect.ts'
 import { decodeServedTier } from '../tier.ts'
 import { hasAnyCount } from '../token-counts.ts'
+import { encodeToolCost } from '../tool-usage.ts'
 
 /** Later counts replace earlier ones: usage in a stream is cumulative and may be corrected. */
 export function mergeUsage(earlier: JsonObject, later: unknown): JsonObject {
@@ -149,14 +150,25 @@ function pickNonZero(counts: Record<string, number>): JsonObject | undefined {
   return some.length > 0 ? Object.fromEntries(some) : undefined
 }
 
+/** `usage` besides the tokens; the counts of server tools are in the format only for searches. */
 export function encodeCost(cost: UsageCost): JsonObject {
+  const { requested = 0, executed, webSearches } = cost.serverTools ?? {}
   return {
+    ...(webSearches && { server_tool_use: { web_fetch_requests: 0, web_search_requests: webSearches } }),
+    ...(requested > 0 && {
+      server_tool_use_details: {
+        tool_calls_requested: requested,
+        tool_calls_executed: executed,
+        web_search_requests: webSearches,
+      },
+    }),
     cost: cost.total,
     is_byok: cost.isByok,
     cost_details: {
       upstream_inference_cost: cost.upstream,
       upstream_inference_prompt_cost: cost.upstreamPrompt,
       upstream_inference_completions_cost: cost.upstreamCompletion,
+      ...encodeToolCost(cost),
     },
   }
 }

@@ -5,6 +5,7 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeReasoningFormat } from '../reasoning-format.ts'
 import { createOpaquePart, decodeContent, decodeSource } from './parts-decode.ts'
+import { decodeServerToolItem } from './server-tool.ts'
 
 type Part = Message['parts'][number]
 type Role = Message['role']
@@ -47,6 +48,8 @@ function decodeItem(value: unknown, at: string, resolvedCallIds: ReadonlySet<unk
   const isVendorCall =
     type === 'custom_tool_call' && !resolvedCallIds.has(item.call_id) && item.status === 'completed'
   if (isVendorCall) return { role: 'assistant', parts: [createOpaquePart(item)] }
+  const serverTool = decodeServerToolItem(item)
+  if (serverTool) return { role: 'assistant', parts: [serverTool] }
   const handler = itemDecoders.get(type)
   if (handler) return handler(item, at)
   return { role: clientItemPattern.test(type) ? 'user' : 'assistant', parts: [createOpaquePart(item)] }

@@ -14,6 +14,7 @@ import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { unwrapCustomInput } from '../custom-tools.ts'
 import { encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 import { encodeAnnotations, encodeLogprobs } from './annotations.ts'
+import { encodeServerToolItem } from './server-tool.ts'
 import { findTool } from './tools.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
@@ -45,7 +46,7 @@ export function encodeOutputItem(
     case 'image':
       return encodeImageItem(part, index, status, context)
     case 'server-tool':
-      return withId(part.item, index, context)
+      return withId(encodeServerToolItem(part), index, context)
     case 'opaque':
       return part.dialect === 'responses' ? withId(part.value, index, context) : null
   }

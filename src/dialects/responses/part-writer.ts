@@ -81,6 +81,13 @@ export const partWriters: { [K in PartKind]?: PartWriter<Extract<OutputPart, { k
   },
   'tool-call': { open: () => '', delta: writeToolCallDelta, close: writeToolCallDone },
   reasoning: { open: () => '', delta: writeReasoningDelta, close: writeReasoningDone },
+  'server-tool': {
+    open: ({ position }, { progress = [] }, emit) =>
+      progress.map((name) => emit(`response.${name}`, position)).join(''),
+    delta: ({ position }, { progress: { type, ...fields } = {} }, _part, emit) =>
+      typeof type === 'string' ? emit(`response.${type}`, { ...position, ...fields }) : '',
+    close: () => '',
+  },
   image: {
     open: ({ position }, _part, emit) => emit('response.image_generation_call.in_progress', position),
     delta: () => '',

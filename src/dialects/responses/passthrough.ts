@@ -16,7 +16,6 @@ import {
   type ResponseState,
   responseIdOf,
 } from './response-object.ts'
-import { isGatewayTool } from './tools.ts'
 import { mergeUsage } from './usage.ts'
 
 /** Gateway fields, including those of conversations the gateway stores; never sent upstream. */
@@ -43,7 +42,6 @@ export function passRequest(body: JsonObject, target: Target): UpstreamRequest {
   passReasoning(passed, target, losses)
   passInclude(passed, target)
   if (passed.input !== undefined) passed.input = passInput(passed.input, target, losses)
-  if (Array.isArray(passed.tools)) passed.tools = passTools(passed.tools, losses)
   passed.service_tier = resolveTier(asString(passed.service_tier), target, losses)
   passStream(passed, target)
   return { path: requestPath, headers: {}, body: omitUndefined(passed), dropped: losses.list() }
@@ -125,15 +123,6 @@ function passInput(input: unknown, target: Target, losses: Losses): unknown {
 /** A function call without arguments gets an empty object. */
 function fillEmptyArguments(item: JsonObject): JsonObject {
   return item.type === 'function_call' && !item.arguments ? { ...item, arguments: '{}' } : item
-}
-
-function passTools(tools: unknown[], losses: Losses): unknown[] {
-  return tools.filter((tool) => {
-    const type = asString(asObject(tool)?.type) ?? ''
-    if (!isGatewayTool(type)) return true
-    losses.add(`tool:${type}`)
-    return false
-  })
 }
 
 const initialState: ResponseState = {

@@ -310,7 +310,7 @@ describe('passing a request', () => {
       top_k: 5,
       stream_options: { include_usage: true },
       reasoning: { max_tokens: 2000, context: 'auto' },
-      tools: [{ type: 'service:datetime' }, { type: 'web_search' }],
+      tools: [{ type: 'web_search' }],
     }
     const { body, dropped } = passRequest(request, createTarget())
     expect(body).toEqual({
@@ -322,7 +322,7 @@ describe('passing a request', () => {
       include: ['reasoning.encrypted_content'],
       tools: [{ type: 'web_search' }],
     })
-    expect(dropped).toEqual(['tool:service:datetime', 'top_k'])
+    expect(dropped).toEqual(['top_k'])
     expect(request.store).toBe(true)
   })
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
-import { validateServerTool } from '../schema/server-tools.ts'
 import {
   anyCacheControl,
   anyReasoning,
@@ -28,7 +27,6 @@ const tool = z
     parameters: z.unknown().optional(),
   })
   .superRefine((value, context) => {
-    validateServerTool(value, context)
     if (value.type === 'function' && value.name === undefined) {
       context.addIssue({
         code: 'custom',

@@ -129,13 +129,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
 }
 
 function encodeNativeTool(tool: NativeTool, losses: Losses): JsonObject | undefined {
-  const known = tool.dialect === 'responses' && !isGatewayTool(tool.type)
-  return known ? tool.value : losses.add(`tool:${tool.type}`)
-}
-
-/** Tools that the gateway runs; they are never sent upstream. */
-export function isGatewayTool(type: string): boolean {
-  return type.startsWith('service:')
+  return tool.dialect === 'responses' ? tool.value : losses.add(`tool:${tool.type}`)
 }
 
 export function encodeToolChoice(choice: ToolChoice, tools: Tool[], losses: Losses): unknown {

@@ -8,6 +8,7 @@ import {
 } from '../../call/usage.ts'
 import { asCount, asNumber, asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { hasAnyCount } from '../token-counts.ts'
+import { encodeToolCost, encodeToolUse } from '../tool-usage.ts'
 
 /** The unit of one vendor's `cost_in_usd_ticks`. */
 const ticksPerDollar = 1e10
@@ -98,12 +99,13 @@ export function encodeUsage(usage: Usage, cost: UsageCost): JsonObject {
       rejected_prediction_tokens: omitZero(usage.rejectedPrediction),
     }),
     total_tokens: input + output,
-    server_tool_use_details: usage.webSearches > 0 ? { web_search_requests: usage.webSearches } : undefined,
+    server_tool_use_details: encodeToolUse(usage, cost),
     cost: cost.total,
     cost_details: {
       upstream_inference_cost: cost.upstream,
       upstream_inference_input_cost: cost.upstreamPrompt,
       upstream_inference_output_cost: cost.upstreamCompletion,
+      ...encodeToolCost(cost),
     },
     is_byok: cost.isByok,
   })

@@ -65,55 +65,6 @@ export const webFetch = z.strictObject({
   max_uses: count,
 })
 
-const container = z.looseObject({
-  engine: z.string().optional(),
-  environment: z
-    .looseObject({
-      type: z.enum(['container_auto', 'container_reference']),
-      file_ids: z.array(z.string()).max(20).optional(),
-    })
-    .optional(),
-})
-
-/** Schemas of the `parameters` of server tools. A tool that is not listed is not validated. */
-const serverToolParameters = new Map<string, z.ZodType>([
-  ['service:bash', container],
-  ['service:shell', container],
-  [
-    'service:datetime',
-    z.looseObject({
-      timezone: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Paris').optional(),
-    }),
-  ],
-  ['service:image_generation', z.looseObject({ model: z.string().optional() })],
-  ['service:experimental__search_models', z.looseObject({ max_results: countUpTo(20) })],
-  ['service:tool_search', z.looseObject({ max_results: countUpTo(50) })],
-  ['service:web_fetch', webFetch],
-  ['service:web_search', webSearch],
-])
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Validates the parameters of a server tool, in any format. */
-export function validateServerTool(
-  tool: { type?: string | undefined; parameters?: unknown },
-  context: {
-    addIssue(issue: { code: 'custom'; path: PropertyKey[]; message: string; continue?: false }): void
-  },
-): void {
-  const result = serverToolParameters.get(tool.type ?? '')?.safeParse(tool.parameters ?? {})
-  for (const { path, message } of result?.error?.issues ?? []) {
-    context.addIssue({ code: 'custom', path: ['parameters', ...path], message })
-  }
-}
-
 /** The server tool loop stops when any of these conditions is met. */
 export const stopServerToolsWhen = z
   .array(

@@ -28,6 +28,11 @@ export const sharedFields = {
   session_id: z.string().max(256).optional(),
   stream: z.boolean().optional(),
   stop_server_tools_when: stopServerToolsWhen.optional(),
+  max_tool_calls: z
+    .int()
+    .min(0)
+    .nullish()
+    .describe('The most calls of server tools; 30 if absent, which is the maximum.'),
   cache_control: cacheControl.optional(),
   trace: trace.optional(),
   cache_enabled: z.boolean().optional().describe('Whether replies may be cached. Only in presets'),
@@ -91,5 +96,4 @@ export const requestOptionFields = {
   prompt_cache_options: z.looseObject({}).nullish(),
   debug: z.looseObject({}).nullish(),
   store: z.boolean().nullish(),
-  max_tool_calls: z.int().min(0).nullish(),
 }

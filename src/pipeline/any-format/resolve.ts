@@ -14,6 +14,7 @@ import { ownerOf } from '../request/authenticate.ts'
 import { resolveConversation } from '../request/conversation.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { parseRequest } from '../request/parse.ts'
+import { prepareTools } from '../tools/prepare.ts'
 import { encodeFor } from '../upstream/translate.ts'
 import { mediaFormats } from './media.ts'
 import type { AnyRequest, ResolvedRequest } from './resolved-request.ts'
@@ -54,7 +55,8 @@ export async function resolveRequest(
   const { keyContext, ...incoming } = input
   const parsed = await parseRequest(gateway, await resolveText(gateway, incoming, name))
   const inspected = await inspectRequest(gateway, keyContext ? { ...parsed, keyContext } : parsed)
-  const request = await preparePlugins(gateway, inspected, dryRun)
+  const plugged = await preparePlugins(gateway, inspected, dryRun)
+  const request = await prepareTools(gateway, plugged)
   return {
     request,
     original: parsed.content.call,

@@ -215,7 +215,7 @@ export async function settleHit(
   }
 }
 
-export const zeroCost = buildCost(zeroCharge, undefined)
+export const zeroCost = buildCost(zeroCharge, null)
 
 function encodeWhole(
   request: InferenceRequest,

@@ -37,7 +37,7 @@ export class PartFilter {
 
   /** The deltas that can be sent. */
   async add(delta: PartDelta): Promise<PartDelta[]> {
-    const { signature, encrypted, citation, data, logprobs } = delta
+    const { signature, encrypted, citation, data, logprobs, ended, progress } = delta
     if (signature !== undefined) this.#signature.signature = (this.#signature.signature ?? '') + signature
     if (encrypted !== undefined) this.#signature.encrypted = (this.#signature.encrypted ?? '') + encrypted
     if (citation) this.#citations.push(citation)
@@ -49,6 +49,10 @@ export class PartFilter {
       const text = delta[name]
       if (text !== undefined) deltas.push(...(await this.#addText(name, delta.section, text)))
     }
+    if (ended) deltas.push({ ended: await this.#context.redactJson(ended, 'tool-result') })
+    // A text in pieces cannot be filtered piece by piece: the item has all of it at the end.
+    if (progress && typeof progress.delta !== 'string')
+      deltas.push({ progress: await this.#context.redactJson(progress, 'tool-result') })
     return deltas
   }
 

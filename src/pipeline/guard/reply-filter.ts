@@ -109,6 +109,12 @@ export class ReplyFilter implements ReplyTransform {
     switch (content.kind) {
       case 'tool-call':
         return { ...content, name: await this.redactText(content.name, 'name') }
+      case 'server-tool':
+        return {
+          ...content,
+          arguments: await this.redactText(content.arguments, 'tool-call'),
+          item: await this.redactJson(content.item, 'tool-call'),
+        }
       case 'opaque':
         return { ...content, value: await this.redactJson(content.value, 'text') }
       case 'image':

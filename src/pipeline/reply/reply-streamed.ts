@@ -19,7 +19,7 @@ export async function replyStreamed(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   request.spans?.beginStream()
-  const open = () => dispatchStream(gateway, request, admission.plan, trace)
+  const open = () => dispatchStream(gateway, request, admission, trace)
   const augmenting = augmentRequest(gateway, request, admission)
   const opening = augmenting ? augmenting.then(open) : open()
   const session = new StreamSession(gateway, request, admission, trace, settle)

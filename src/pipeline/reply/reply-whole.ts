@@ -3,6 +3,7 @@ import { collectReply } from '../../call/event.ts'
 import { type GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import type { Charge } from '../../ledger/charge.ts'
 import { augmentRequest } from '../../plugins/apply.ts'
+import type { Candidate } from '../../routing/candidate.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
 import { buildCost, computeCharge, endedWithError, settleOnce } from '../settlement/settle.ts'
@@ -25,18 +26,20 @@ export async function replyWhole(
   try {
     const augmenting = augmentRequest(gateway, request, admission)
     if (augmenting) await augmenting
-    const attempt = await dispatchWhole(gateway, request, admission.plan, trace)
+    const attempt = await dispatchWhole(gateway, request, admission, trace)
     const { summary, refusal } = attempt.reply
+    // Of the last turn.
+    const candidate = trace.candidate ?? attempt.candidate
     if (refusal) {
-      const charge = computeCharge(gateway, request, admission, attempt.candidate, summary, !isBlock(refusal))
+      const charge = computeCharge(gateway, request, admission, candidate, summary, !isBlock(refusal))
       await settle({ status: 'failed', charge, summary, error: refusal, firstTokenMs: null })
       throw refusal
     }
     const isInterrupted = summary.failure !== null || endedWithError(summary)
     if (isInterrupted && !request.format.replyCodec.canEncodeFailure)
       throw interruptedReplyError(trace, attempt)
-    const charge = computeCharge(gateway, request, admission, attempt.candidate, summary, isInterrupted)
-    const body = encodeBody(request, attempt, charge)
+    const charge = computeCharge(gateway, request, admission, candidate, summary, isInterrupted)
+    const body = encodeBody(request, attempt, charge, candidate)
     const status = isInterrupted ? 'failed' : request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, summary, error: null, firstTokenMs: null }
     await settle(outcome, await request.store?.(body))
@@ -63,10 +66,11 @@ function interruptedReplyError(
 
 function encodeBody(
   request: InferenceRequest,
-  { translation, context, reply, candidate }: AcceptedAttempt<WholeReply>,
+  { translation, context, reply }: AcceptedAttempt<WholeReply>,
   charge: Charge,
+  candidate: Candidate,
 ) {
-  const cost = buildCost(charge, candidate, request.work?.bill)
+  const cost = buildCost(charge, candidate, request.work)
   const { dialect, isPassThrough } = translation
   if (isPassThrough && reply.body)
     return dialect.passthrough.passReply(reply.body, context, cost, charge.usage)

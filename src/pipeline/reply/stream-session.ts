@@ -199,7 +199,9 @@ export class StreamSession {
   async abandon(): Promise<void> {
     if (this.#ended) return
     const attempt = this.#attempt
-    if (attempt?.candidate.endpoint.provider.billsAbandoned) {
+    // The provider of the turn in progress.
+    const { candidate } = this.#trace
+    if (attempt && candidate?.endpoint.provider.billsAbandoned) {
       await this.#gateway.drainLimiter.tryRun(() => drainUpstream(this.#gateway, attempt.reply.stream))
       void releaseConnection(this.#gateway, attempt.reply.stream)
     } else attempt?.reply.stream.cancel()
@@ -221,14 +223,14 @@ export class StreamSession {
       this.#gateway,
       this.#request,
       this.#admission,
-      candidate,
+      this.#trace.candidate ?? candidate,
       reply.stream.summary,
       isInterrupted,
     )
   }
 
   #buildCost(charge: Charge) {
-    return buildCost(charge, this.#attempt?.candidate, this.#request.work?.bill)
+    return buildCost(charge, this.#trace.candidate, this.#request.work)
   }
 
   #buildOutcome(status: Outcome['status'], charge: Charge, error: GatewayError | null): Outcome {

@@ -47,9 +47,10 @@ export class StreamTimers {
   /** To be called after each read. */
   update(): void {
     this.#now = performance.now()
-    const { contentEvents, isComplete } = this.#stream.summary
+    const { contentEvents, isComplete, isBetweenTurns } = this.#stream.summary
     this.#completeAt = isComplete ? (this.#completeAt ?? this.#now) : null
-    if (contentEvents === this.#progress) return
+    // Tools and the next turn have time limits of their own.
+    if (contentEvents === this.#progress && !isBetweenTurns) return
     this.#progress = contentEvents
     this.#progressAt = this.#now
   }

@@ -8,6 +8,7 @@ export function recordEvent(summary: ReplySummary, event: ReplyEvent, limits: Re
   if (limits) addReplyLosses(summary.losses, event, limits)
   switch (event.type) {
     case 'reply-start':
+      summary.isBetweenTurns = false
       summary.model = event.model ?? summary.model
       summary.tier = event.serviceTier ?? summary.tier
       break
@@ -43,8 +44,8 @@ export function recordEvent(summary: ReplySummary, event: ReplyEvent, limits: Re
 
 /** The finished turn is on the bill; what follows is charged for separately. */
 function startTurn(summary: ReplySummary): void {
-  const { usage, finishReasons, characters, units, isComplete } = newReplySummary()
-  Object.assign(summary, { usage, finishReasons, characters, units, isComplete })
+  const { usage, finishReasons, characters, units, isComplete, tier } = newReplySummary()
+  Object.assign(summary, { usage, finishReasons, characters, units, isComplete, tier, isBetweenTurns: true })
 }
 
 function recordProgress(summary: ReplySummary): void {

@@ -104,6 +104,8 @@ function createFragment(part: OutputPart): (Pick<Fragment, 'kind' | 'text'> & Pa
       return { kind: 'reasoning', text: part.text + part.summary.join('\n\n') }
     case 'tool-call':
       return { kind: 'call', text: part.arguments, id: part.id, name: part.name }
+    case 'server-tool':
+      return { kind: 'call', text: part.arguments, id: part.id, name: part.tool }
     default:
       return undefined
   }

@@ -1,4 +1,5 @@
 import type { ModelCall } from '../../call/call.ts'
+import { expandServerTools, hasServerTools } from '../../call/server-tools.ts'
 import { computeRequestSize, type RequestSize } from '../../call/size.ts'
 import { commonReasoningHistory } from '../../catalogue/provider.ts'
 import { wireCapabilities } from '../../catalogue/vocabulary.ts'
@@ -58,7 +59,10 @@ export class RequestContent {
       isLarge: isLarge(source),
       model: asString(source.body?.model) ?? null,
     }
-    return new RequestContent(requestCodec.decodeRequest(body), body, source, received)
+    const call = requestCodec.decodeRequest(body)
+    if (!hasServerTools(call.messages)) return new RequestContent(call, body, source, received)
+    // Upstreams are sent what the model saw, not what the client was sent.
+    return new RequestContent({ ...call, messages: expandServerTools(call.messages) }, body, null, received)
   }
 
   /** Of the whole body, including what a preset or a stored conversation added. */

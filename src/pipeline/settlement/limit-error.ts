@@ -1,5 +1,5 @@
 import type { TaskName } from '../../catalogue/vocabulary.ts'
-import { type GatewayError, gatewayError, rateLimitError } from '../../errors/gateway-error.ts'
+import { GatewayError, gatewayError, rateLimitError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import type { LimitKind, Rejection } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
@@ -19,6 +19,13 @@ const limitCodes = {
   workspace: 'workspace_budget_reached',
   guardrail: 'guardrail_budget_reached',
 } as const satisfies Record<LimitKind, ErrorCode>
+
+const limitCodeSet: ReadonlySet<ErrorCode> = new Set(Object.values(limitCodes))
+
+/** A limit on spending does not allow what a request needs. */
+export function isLimitError(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && limitCodeSet.has(error.code)
+}
 
 const limitNames: Record<LimitKind, (window: string) => string> = {
   credits: () => "the account's credits",

@@ -6,7 +6,7 @@ import type { ServedTier } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
 import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import type { Bill, BillLine } from '../../ledger/bill.ts'
+import type { BillLine } from '../../ledger/bill.ts'
 import { addCharges, type BillableReply, type Charge, minAmount, priceReply } from '../../ledger/charge.ts'
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
@@ -15,6 +15,7 @@ import { buildSettlement, createRelease, type SettledGeneration } from '../../le
 import type { Candidate } from '../../routing/candidate.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestWork } from '../request/work.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { releaseExtensions, remainingHold } from './extend-hold.ts'
@@ -32,8 +33,10 @@ export function computeCharge(
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
+  const { work } = request
+  if (work && summary.isBetweenTurns) return work.bill.charge
   const charge = computeTurnCharge(gateway, request, admission, candidate, summary, isInterrupted)
-  return request.work ? addCharges(request.work.bill.charge, charge) : charge
+  return work ? addCharges(work.bill.charge, charge) : charge
 }
 
 /** The usage and cost of the reply in progress, without what is on the bill already. */
@@ -92,20 +95,20 @@ export function endedWithError(summary: ReplySummary): boolean {
 
 export function buildCost(
   { cost, listPrice, byok }: Charge,
-  candidate: Candidate | undefined,
-  bill: Bill | null = null,
+  candidate: Candidate | null,
+  work: RequestWork | null = null,
 ): UsageCost {
   const isByok = candidate?.byokKey != null
-  const fees = bill?.fees ?? 0n
+  const fees = work?.bill.fees ?? 0n
   const total = isByok ? byok : cost - fees
   // A charge may be capped at its hold; then its parts must not exceed it.
   const isCapped = total < listPrice.total
   const prompt = isCapped ? minAmount(listPrice.prompt, total) : listPrice.prompt
   const completion = isCapped ? minAmount(listPrice.completion, total - prompt) : listPrice.completion
   return {
-    total: usdFromNanos(cost + (bill?.nested ?? 0n)),
+    total: usdFromNanos(cost + (work?.bill.nested ?? 0n)),
     isByok,
-    ...(bill && { serverTools: usdFromNanos(fees) }),
+    ...(work && { serverTools: { cost: usdFromNanos(fees), ...work.toolCalls } }),
     upstream: usdFromNanos(total),
     upstreamPrompt: usdFromNanos(prompt),
     upstreamCompletion: usdFromNanos(completion),

@@ -26,7 +26,7 @@ import { mapToolChoice } from './tool-choice.ts'
 export function prepareTools(
   gateway: Gateway,
   request: InferenceRequest,
-  askModel: AskModelFn = askNoModel,
+  createAsk: CreateAskFn = () => askNoModel,
 ): InferenceRequest | Promise<InferenceRequest> {
   const { tools } = request.content.call
   if (!tools?.some(({ kind }) => kind === 'native')) return request
@@ -34,14 +34,18 @@ export function prepareTools(
   const converted = tools.map((tool) =>
     tool.kind === 'native' ? convertVendorTool(tool, toolRequest) : tool,
   )
-  if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, askModel)
+  if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createAsk)
   if (converted.every((tool, index) => tool === tools[index])) return request
   const { content } = request
   return { ...request, content: content.replaceCall({ ...content.call, tools: converted }) }
 }
 
-/** For requests that are not sent: none of their tools is called. */
-const askNoModel: AskModelFn = () => Promise.reject(gatewayError('unavailable', 'Tools cannot run here.'))
+/** How the tools of a request ask models. */
+type CreateAskFn = (request: InferenceRequest) => AskModelFn
+
+/** For requests that are not sent: their tools are not called. */
+const askNoModel: AskModelFn = () =>
+  Promise.reject(gatewayError('unavailable', 'Only a request that is sent can ask models.'))
 
 function isServerTool(tool: Tool): tool is NativeTool {
   return tool.kind === 'native' && isServerToolType(tool.type)
@@ -61,7 +65,7 @@ async function replaceTools(
   request: InferenceRequest,
   tools: Tool[],
   toolRequest: ToolRequest,
-  askModel: AskModelFn,
+  createAsk: CreateAskFn,
 ): Promise<InferenceRequest> {
   const { content } = request
   const { call } = content
@@ -81,6 +85,7 @@ async function replaceTools(
   const prepared = withWork(request)
   const budget = readBudget(content.body)
   const functions = indexFunctions(entries)
+  const askModel = createAsk(prepared)
   if (functions.size > 0) prepared.work.tools = { ...budget, functions, request: toolRequest, askModel }
   for (const { instance } of entries) prepared.work.dropped.push(...(instance.ignored ?? []))
   return { ...prepared, content: content.replaceCall(buildCall(call, replaced, entries, budget.maxCalls)) }

@@ -45,6 +45,13 @@ export function acceptAttempt(
   trace.replySpan = request.spans?.begin('reply') ?? null
 }
 
+/** A turn has ended, and another one may follow. */
+export function endTurnSpans(trace: RequestTrace): void {
+  trace.attemptSpan?.end(null)
+  trace.replySpan?.end(null)
+  trace.attemptSpan = trace.replySpan = null
+}
+
 /** Without the message, which may quote the prompt. */
 export function failAttempt({ attemptSpan }: RequestTrace, { kind, status }: UpstreamFailure): void {
   if (status !== null) attemptSpan?.describe({ 'http.response.status_code': status })

@@ -13,6 +13,7 @@ import type { IncomingRequest, InferenceRequest } from '../request/inference-req
 import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
 import { admitFree } from '../settlement/admit.ts'
+import { prepareTools } from '../tools/prepare.ts'
 import { propagateTrace } from './attempt-span.ts'
 import { buildUpstreamCall } from './build-call.ts'
 import { ClientDisconnectedError, UpstreamError } from './errors.ts'
@@ -24,8 +25,9 @@ import { translate } from './translate.ts'
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
   const guarded = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
-  const request = await preparePlugins(gateway, guarded, dryRun)
-  await recordHits(gateway, request)
+  const plugged = await preparePlugins(gateway, guarded, dryRun)
+  await recordHits(gateway, plugged)
+  const request = await prepareTools(gateway, plugged)
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {
     return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.content.call)

@@ -1,22 +1,24 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
-import { type FrameReader, SseReader } from '../../lib/sse.ts'
 import { EventEncoder } from '../reply/event-encoder.ts'
 import { createRelay } from '../reply/relay.ts'
 import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import type { RoutingPlan } from '../routing/plan.ts'
+import type { Admission } from '../settlement/admit.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
+import { createLoop, type ToolLoop } from '../tools/loop.ts'
 import { buildUpstreamCall } from './build-call.ts'
 import { assertFinished, decodeEvents, readJsonBody } from './decode-reply.ts'
 import { dispatchText } from './dispatch-text.ts'
 import { timeoutError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
+import { createFrameReader } from './frame-reader.ts'
 import { redactFrames } from './redact-secrets.ts'
+import { openEvents } from './reply-events.ts'
 import { send } from './send.ts'
 import { simulateReply } from './simulation.ts'
-import type { Translation } from './translate.ts'
+import { Turn } from './turn.ts'
 
 export interface OpenedStream {
   stream: ReplyStream
@@ -30,13 +32,14 @@ export interface OpenedStream {
 export function dispatchStream(
   gateway: Gateway,
   request: InferenceRequest,
-  plan: RoutingPlan,
+  admission: Admission,
   trace: RequestTrace,
 ): Promise<AcceptedAttempt<OpenedStream>> {
   const { limits } = gateway.settings
-  return dispatchText(gateway, request, plan, trace, async (exchange, attempt) => {
+  return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
-    const stream = await openStream(gateway, exchange, attempt, request)
+    const loop = createLoop({ gateway, request, admission, trace, exchange })
+    const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
     return { stream, ...buffered }
@@ -48,11 +51,17 @@ async function openStream(
   exchange: UpstreamExchange,
   attempt: Attempt,
   request: InferenceRequest,
+  loop: ToolLoop | null,
 ): Promise<ReplyStream> {
   const { candidate, translation, context, pipeline } = attempt
   const { replyCodec } = request.format
   const createEncoder = () =>
     new EventEncoder(replyCodec.createWriter(context), replyCodec.replyLimits, pipeline)
+  if (loop) {
+    const turn = new Turn(gateway, exchange, candidate, await openEvents(gateway, exchange, request, attempt))
+    const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
+    return new EventStream(loop.run(turn), createEncoder(), exchange, limits)
+  }
   const simulated = simulateReply(gateway, request, candidate, exchange)
   if (simulated) {
     const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
@@ -80,18 +89,6 @@ function buildStreamLimits({ settings, timeSlicer }: Gateway, maxBytes: number):
 
 /** Some formats repeat the whole text in the last event, which is written at once. */
 const maxCharacters = 32 * 1024 * 1024
-
-/** Server-sent events, unless the provider uses its own framing for this reply. */
-function createFrameReader({ headers }: Response, { dialect, access }: Translation): FrameReader {
-  const createReader = access.endpoint.provider.wire?.[dialect.name]?.createFrameReader
-  const isSse = headers.get('content-type')?.startsWith('text/event-stream')
-  return createReader && !isSse
-    ? createReader()
-    : new SseReader(access.isUserNamed ? maxUserNamedFrame : undefined)
-}
-
-/** In characters. */
-const maxUserNamedFrame = 4 * 1024 * 1024
 
 /**
  * Buffers the events before the first content, so that failover stays invisible to the client. Any event resets the

@@ -1,33 +1,57 @@
 import type { Gateway } from '../../app/gateway.ts'
+import type { ReplyEvent } from '../../call/event.ts'
 import { checkBounds } from '../reply/reply-stream.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import type { RoutingPlan } from '../routing/plan.ts'
+import type { Admission } from '../settlement/admit.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
+import { createLoop, type ToolLoop } from '../tools/loop.ts'
 import { buildUpstreamCall } from './build-call.ts'
 import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
 import { dispatchText } from './dispatch-text.ts'
 import { drainAbandoned } from './drain-abandoned.ts'
 import type { UpstreamExchange } from './exchange.ts'
+import { openEvents } from './reply-events.ts'
 import { send } from './send.ts'
 import { collectEvents, simulateReply } from './simulation.ts'
+import { Turn } from './turn.ts'
 
 /** The reply of the first candidate that completes one. */
 export function dispatchWhole(
   gateway: Gateway,
   request: InferenceRequest,
-  plan: RoutingPlan,
+  admission: Admission,
   trace: RequestTrace,
 ): Promise<AcceptedAttempt<WholeReply>> {
   const { limits } = gateway.settings
-  return dispatchText(gateway, request, plan, trace, async (exchange, attempt) => {
+  return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.whole_reply)
-    const replying = fetchReply(gateway, exchange, attempt, request)
+    const loop = createLoop({ gateway, request, admission, trace, exchange })
+    const replying = loop
+      ? runLoop(gateway, exchange, attempt, request, loop)
+      : fetchReply(gateway, exchange, attempt, request)
     if (attempt.candidate.endpoint.provider.billsAbandoned)
       drainAbandoned(gateway, request, exchange, replying)
     const reply = await replying
     exchange.release()
     return reply
   })
+}
+
+/** The first turn has the time of any whole reply, the request that of a stream. */
+async function runLoop(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  attempt: Attempt,
+  request: InferenceRequest,
+  loop: ToolLoop,
+): Promise<WholeReply> {
+  const first = await openEvents(gateway, exchange, request, attempt)
+  const turn = new Turn(gateway, exchange, attempt.candidate, first)
+  await turn.bufferAll()
+  exchange.setTimeout(gateway.settings.limits.total)
+  const events: ReplyEvent[] = []
+  for await (const event of loop.run(turn)) events.push(event)
+  return processEvents(events, null, attempt.pipeline, request.format.replyCodec.replyLimits)
 }
 
 async function fetchReply(

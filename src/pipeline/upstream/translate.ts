@@ -38,7 +38,8 @@ export function encodeFor(
   const fitted = fitContext(request, model, endpoint)
   const encoded = passOrEncode(fitted.request, model, endpoint)
   const upstreamRequest = dropUnsupported(encoded, endpoint)
-  const unimplemented = listUnimplementedFields(request.content.body, upstreamRequest.body)
+  const hasServerTools = request.work?.tools != null
+  const unimplemented = listUnimplementedFields(request.content.body, upstreamRequest.body, hasServerTools)
   const ignored = [...fitted.dropped, ...(request.work?.dropped ?? [])]
   const dropped = [...new Set([...upstreamRequest.dropped, ...unimplemented, ...ignored])].sort()
   if (request.options.strict && dropped.length > 0)

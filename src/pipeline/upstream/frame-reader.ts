@@ -1,0 +1,14 @@
+import { type FrameReader, SseReader } from '../../lib/sse.ts'
+import type { Translation } from './translate.ts'
+
+/** Server-sent events, unless the provider uses its own framing for this reply. */
+export function createFrameReader({ headers }: Response, { dialect, access }: Translation): FrameReader {
+  const createReader = access.endpoint.provider.wire?.[dialect.name]?.createFrameReader
+  const isSse = headers.get('content-type')?.startsWith('text/event-stream')
+  return createReader && !isSse
+    ? createReader()
+    : new SseReader(access.isUserNamed ? maxUserNamedFrame : undefined)
+}
+
+/** In characters. */
+const maxUserNamedFrame = 4 * 1024 * 1024
