@@ -19,7 +19,7 @@ import {
   encodeThinking,
   isRedacted,
 } from './thinking.ts'
-import { parseToolArguments } from './tools.ts'
+import { parseToolArguments } from './tool-arguments.ts'
 
 /** Writes one part of a reply. A block is opened only when it has content. */
 export interface PartWriter {

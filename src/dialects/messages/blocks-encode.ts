@@ -19,7 +19,7 @@ import type { Losses } from '../fields.ts'
 import { encodeCacheControl } from './cache-control.ts'
 import { encodeCitation } from './citation.ts'
 import { isRedacted, readableTextOf } from './thinking.ts'
-import { parseToolArguments } from './tools.ts'
+import { parseToolArguments } from './tool-arguments.ts'
 
 type Part = InputPart | OutputPart
 type Role = 'user' | 'assistant' | 'system'

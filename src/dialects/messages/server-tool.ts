@@ -1,6 +1,6 @@
 import type { InputPart, OutputPart, ServerToolPart } from '../../call/part.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
-import { parseToolArguments } from './tools.ts'
+import { parseToolArguments } from './tool-arguments.ts'
 
 /** Marks a block of a tool that the gateway ran: those of the vendor's own tools are sent back to the vendor. */
 const idPrefix = 'srvtoolu_service_'

@@ -93,27 +93,6 @@ function encodeCustomTool(tool: CustomTool): JsonObject {
   }
 }
 
-/** The arguments of a tool with free-text input. */
-function wrapCustomInput(text: string): JsonObject {
-  return { input: text }
-}
-
-/**
- * Arguments as the object that the format requires. Other text is wrapped in `_raw`, so that the model still
- * sees what it wrote.
- */
-export function parseToolArguments(text: string, custom: boolean | undefined): JsonObject {
-  if (custom) return wrapCustomInput(text)
-  if (text.trim() === '') return {}
-  try {
-    const value = asObject(JSON.parse(text))
-    if (value) return value
-  } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error
-  }
-  return { _raw: text }
-}
-
 /** `canForce`: whether the upstream accepts a choice that forces a tool call. */
 export function encodeToolChoice(
   choice: ToolChoice | undefined,

@@ -12,7 +12,7 @@ import { type GatewayError, toErrorEnvelope } from '../../errors/gateway-error.t
 import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeUsage } from '../chat/usage.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
-import { parseToolArguments } from '../messages/tools.ts'
+import { parseToolArguments } from '../messages/tool-arguments.ts'
 
 /** Content of a record; chat and generate encode it in different fields. */
 export interface RecordContent {

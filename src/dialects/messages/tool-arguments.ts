@@ -1,0 +1,22 @@
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+
+/** The arguments of a tool with free-text input. */
+function wrapCustomInput(text: string): JsonObject {
+  return { input: text }
+}
+
+/**
+ * Arguments as the object that the format requires. Other text is wrapped in `_raw`, so that the model still
+ * sees what it wrote.
+ */
+export function parseToolArguments(text: string, custom: boolean | undefined): JsonObject {
+  if (custom) return wrapCustomInput(text)
+  if (text.trim() === '') return {}
+  try {
+    const value = asObject(JSON.parse(text))
+    if (value) return value
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error
+  }
+  return { _raw: text }
+}
