@@ -48,16 +48,16 @@ export class HomeFolder {
     return ctimeMs
   }
 
-  /** Homes that were made before `time`. */
-  async list(time: number): Promise<string[]> {
-    const names = (await readdir(join(this.#folder, 'homes'))).filter((name) => homePattern.test(name))
-    const old = await Promise.all(
-      names.map(async (name) => {
-        const stats = await stat(this.resolve(name)).catch(() => null)
-        return stats && stats.ctimeMs < time ? [name] : []
-      }),
-    )
-    return old.flat()
+  /** All homes, those of other nodes that share the folder included. */
+  async list(): Promise<string[]> {
+    await this.id()
+    return (await readdir(join(this.#folder, 'homes'))).filter((name) => homePattern.test(name))
+  }
+
+  /** Whether a home was there and unchanged before `time`. */
+  async isOlder(home: string, time: number): Promise<boolean> {
+    const stats = await stat(this.resolve(home)).catch(() => null)
+    return stats !== null && stats.ctimeMs < time
   }
 
   async #readId(): Promise<string> {

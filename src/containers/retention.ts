@@ -6,8 +6,9 @@ import { type Container, deleteContainer, filterUsedHomes, listUnused, sumContai
 import { superviseCommand } from './supervise.ts'
 
 const dayMs = 86_400_000
-/** Containers that one run of the job, or one request, deletes. */
+/** Containers that one run of the job deletes, and one request, which waits for it. */
 const maxDeletions = 100
+const maxEvictions = 20
 /** Longer than it takes to store the record of a new home. */
 const orphanedAfterMs = 3_600_000
 
@@ -23,11 +24,14 @@ export async function deleteExpiredContainers(host: ContainerHost): Promise<void
 /** A crash between the home and its record leaves one of them. */
 async function removeOrphanedHomes(host: ContainerHost): Promise<void> {
   const { db, clock, homes } = host
-  const names = await homes.list(clock.now() - orphanedAfterMs)
+  const names = await homes.list()
   for (let at = 0; at < names.length; at += maxDeletions) {
     const page = names.slice(at, at + maxDeletions)
     const used = await filterUsedHomes(db, await homes.id(), page)
-    for (const home of page) if (!used.has(home)) await removeHome(host, home)
+    for (const home of page) {
+      if (!used.has(home) && (await homes.isOlder(home, clock.now() - orphanedAfterMs)))
+        await removeHome(host, home)
+    }
   }
 }
 
@@ -44,7 +48,7 @@ export async function makeRoom(
   const folderId = await homes.id()
   if (await hasRoom(host, workspaceId, isNew)) return
   const before = new Date(host.clock.now() - awakeMsOf(settings)).toISOString()
-  for (const container of await listUnused(db, { folderId, workspaceId, before, limit: maxDeletions })) {
+  for (const container of await listUnused(db, { folderId, workspaceId, before, limit: maxEvictions })) {
     await removeContainer(host, container)
     if (await hasRoom(host, workspaceId, isNew)) return
   }

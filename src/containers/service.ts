@@ -21,6 +21,8 @@ import { assertHere, type ContainerOwner, containerNotFoundError, openContainer 
 import { CommandSlots } from './slots.ts'
 import { type Container, findContainer } from './store.ts'
 
+export type { ContainerSession } from './run-command.ts'
+
 export interface ContainerParts extends Pick<ContainerHost, 'db' | 'clock' | 'engine' | 'openFile'> {
   folder: string
   /** Those in effect: headgate.yaml may be reloaded. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContainerEnvironment } from '../../src/containers/environment.ts'
 import { toContainerFileId } from '../../src/containers/ids.ts'
@@ -179,6 +179,16 @@ function containerTests(server: () => TestServer): void {
   })
 
   describe('retention', () => {
+    test('a home without a record is deleted', async () => {
+      const orphan = join(homesOf(server()), `home_${'0'.repeat(24)}`)
+      mkdirSync(join(orphan, 'folder'), { recursive: true })
+      await containersOf(server()).deleteExpired()
+      expect(existsSync(orphan)).toBe(true)
+      server().clock.advance(3_700_000)
+      await containersOf(server()).deleteExpired()
+      expect(existsSync(orphan)).toBe(false)
+    })
+
     test('homes are deleted 30 days after the last command, whatever is in them', async () => {
       await withFolder(async (outside) => {
         writeFileSync(join(outside, 'precious'), 'x')
