@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openHomeFile, streamFile } from './home-file.ts'
@@ -38,6 +38,20 @@ test.skipIf(process.platform !== 'linux')(
     const deep = join(root, 'deep')
     mkdirSync(join(deep, 'd/'.repeat(70)), { recursive: true })
     expect(measureHome(deep, 1000).entries).toBe(Number.MAX_SAFE_INTEGER)
+  },
+)
+
+test.skipIf(process.platform !== 'linux' || process.getuid?.() === 0)(
+  'what its owner has made unreadable cannot be hidden from the count',
+  () => {
+    for (const mode of [0o000, 0o444, 0o111]) {
+      const locked = join(root, `locked-${mode}`)
+      mkdirSync(join(locked, 'folder'), { recursive: true })
+      writeFileSync(join(locked, 'folder/file'), 'x')
+      chmodSync(join(locked, 'folder'), mode)
+      expect(measureHome(locked, 100).entries).toBe(Number.MAX_SAFE_INTEGER)
+      chmodSync(join(locked, 'folder'), 0o755)
+    }
   },
 )
 

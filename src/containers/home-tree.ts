@@ -36,44 +36,50 @@ type Visit = (path: string | null, stats: Stats) => void
 /**
  * Visits everything below a folder that hostile processes may change at the same time. Each folder is opened without
  * following links, and its entries are found below the opened folder, not by path: nothing outside can be reached.
- * Stops after `maxEntries`, and returns whether everything was visited.
+ * Stops after `maxEntries`, and returns whether everything was visited: not what its owner has made unreadable.
  */
 export function walkHome(home: string, maxEntries: number, visit: Visit): boolean {
   let left = maxEntries
   let isComplete = true
-  const visitFolder = (fd: number, prefix: string | null, depth: number): void => {
-    for (const name of listNames(fd)) {
-      if (left === 0) {
-        isComplete = false
-        return
-      }
-      left--
-      const entry = locateEntry(fd, name)
-      const stats = ignoreMissing(() => lstatSync(entry))
-      if (!stats) continue
-      const path = appendName(prefix, name)
-      visit(path, stats)
-      if (!stats.isDirectory()) continue
-      if (depth === maxDepth) isComplete = false
-      else withFolder(entry, (child) => visitFolder(child, path === null ? null : `${path}/`, depth + 1))
+  /** Null for what is deleted or replaced meanwhile. */
+  const attempt = <T>(read: () => T): T | null => {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'EACCES') isComplete = false
+      return null
     }
   }
-  withFolder(home, (fd) => visitFolder(fd, '', 1))
+  const visitFolder = (path: string | Buffer, prefix: string | null, depth: number): void => {
+    const fd = attempt(() => openSync(path, folderFlags))
+    if (fd === null) return
+    try {
+      for (const name of attempt(() => listNames(fd)) ?? []) visitEntry(fd, name, prefix, depth)
+    } finally {
+      closeSync(fd)
+    }
+  }
+  const visitEntry = (fd: number, name: Buffer, prefix: string | null, depth: number): void => {
+    if (left === 0) {
+      isComplete = false
+      return
+    }
+    left--
+    const entry = locateEntry(fd, name)
+    const stats = attempt(() => lstatSync(entry))
+    if (!stats) return
+    const path = appendName(prefix, name)
+    visit(path, stats)
+    if (!stats.isDirectory()) return
+    if (depth === maxDepth) isComplete = false
+    else visitFolder(entry, path === null ? null : `${path}/`, depth + 1)
+  }
+  visitFolder(home, '', 1)
   return isComplete
 }
 
-function withFolder(path: string | Buffer, work: (fd: number) => void): void {
-  const fd = ignoreMissing(() => openSync(path, folderFlags))
-  if (fd === null) return
-  try {
-    work(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
 function listNames(fd: number): Buffer[] {
-  return ignoreMissing(() => readdirSync(`/proc/self/fd/${fd}`, { encoding: 'buffer' })) ?? []
+  return readdirSync(`/proc/self/fd/${fd}`, { encoding: 'buffer' })
 }
 
 function locateEntry(fd: number, name: Buffer): Buffer {
@@ -85,7 +91,7 @@ function appendName(prefix: string | null, name: Buffer): string | null {
   return prefix === null || !Buffer.from(text).equals(name) ? null : prefix + text
 }
 
-/** Null for what is deleted, replaced by a link or made unreadable meanwhile. */
+/** Null for a process that has ended meanwhile. */
 function ignoreMissing<T>(read: () => T): T | null {
   try {
     return read()
