@@ -223,6 +223,35 @@ describeOnEachDatabase(
       })
     })
 
+    test('the job publishes on the thread of the roll-ups, and deletes what is no longer needed', async () => {
+      const { gateway, clock } = server()
+      const rows = [1, 1].map((days) => generation({ created_at: dayBefore(days) }))
+      await insert(rows)
+      await addTask(server(), rows[0]?.id ?? '', 'code:review', 'programming', 'programming')
+      await gateway.rollUps.rollUp({ isAll: true })
+      await gateway.rollUps.publish(clock.now(), null)
+      const kindsOf = async (table: 'dataset_contributions' | 'dataset_figures') => {
+        const found = await gateway.db.selectFrom(table).select('kind').distinct().orderBy('kind').execute()
+        return found.map(({ kind }) => kind)
+      }
+      expect((await read(server(), '/datasets/rankings-daily')).data).toEqual([
+        { date: yesterday, model_permaslug: 'sandbox/echo', total_tokens: '30' },
+      ])
+      expect(await kindsOf('dataset_contributions')).toEqual(['model', 'task', 'topic'])
+      clock.advance(50 * dayMs)
+      await gateway.rollUps.publish(clock.now(), null)
+      expect(await kindsOf('dataset_contributions')).toEqual([])
+      expect(await kindsOf('dataset_figures')).toEqual(['model', 'topic'])
+      // A request that is settled so late does not replace the day.
+      await insert([generation({ created_at: dayBefore(1) })])
+      await gateway.rollUps.rollUp({ isAll: true })
+      await gateway.rollUps.publish(clock.now(), null)
+      expect(await kindsOf('dataset_contributions')).toEqual([])
+      const period = `start_date=${yesterday}&end_date=${yesterday}`
+      const { data } = await read(server(), `/datasets/rankings-daily?${period}`)
+      expect(data[0].total_tokens).toBe('30')
+    })
+
     describe('app-rankings', () => {
       const app = (url: string | null, days: number, tokens: number, title: string | null = null) =>
         generation({

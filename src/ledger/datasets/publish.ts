@@ -5,34 +5,45 @@ import { utcDay } from '../../lib/time.ts'
 import { type PublishContext, publishSessionCosts } from './session-costs.ts'
 
 const dayMs = 86_400_000
-/** Corrections arrive within a day; a day older than this is final. */
+/** Corrections arrive within a day; a published day older than this is final. */
 const contributionDays = 40
 /** Of one day: clients choose the addresses of apps, and could invent any number. */
 const maxAppsPerDay = 500
-const deleteBatchSize = 500
 
 /** Sums the contributions of complete days and weeks that have changed, over all organizations. */
 export async function publishFigures(context: PublishContext): Promise<void> {
   const { db, clock } = context
   const today = utcDay(clock.now())
-  for (const { kind, day } of await findDueDays(db, clock.now())) {
+  const finalBefore = daysBefore(today, contributionDays)
+  for (const { kind, day } of await findDueDays(db, today)) {
+    if (day < finalBefore && (await hasFigures(db, kind, day))) continue
     await db.transaction().execute((tx) => publishDay(tx, kind, day, new Date(clock.now()).toISOString()))
   }
   await publishSessionCosts(context)
-  await deleteOldContributions(db, daysBefore(today, contributionDays))
+  await deleteOldContributions(db, finalBefore)
 }
 
 function daysBefore(day: string, count: number): string {
   return utcDay(Date.parse(day) - count * dayMs)
 }
 
-function findDueDays(db: Db, now: number) {
-  const today = utcDay(now)
+/** Of a final day, the contributions are gone: what arrives later cannot be added. */
+async function hasFigures(db: Db, kind: DatasetKind, day: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('dataset_figures')
+    .select('day')
+    .where('kind', '=', kind)
+    .where('day', '=', day)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+function findDueDays(db: Db, today: string) {
   return db
     .selectFrom('dataset_days')
     .select(['kind', 'day'])
     .whereRef('changes', '<>', 'published_changes')
-    .where('day', '>=', daysBefore(today, contributionDays))
     .where((eb) =>
       eb.or([
         eb.and([eb('kind', '<>', 'topic'), eb('day', '<', today)]),
@@ -84,22 +95,15 @@ async function nameApps(tx: Db, day: string): Promise<void> {
 
 /** What is published remains, except for tasks, which are read for a week. */
 async function deleteOldContributions(db: Db, before: string): Promise<void> {
-  await db.deleteFrom('dataset_days').where('day', '<', before).execute()
-  await deleteOldRows(db, 'dataset_contributions', sql`day < ${before}`)
-  await deleteOldRows(db, 'dataset_figures', sql`kind = 'task' and day < ${before}`)
-}
-
-async function deleteOldRows(
-  db: Db,
-  table: 'dataset_contributions' | 'dataset_figures',
-  condition: ReturnType<typeof sql>,
-): Promise<void> {
-  for (;;) {
-    const { rows } = await sql<{ kind: DatasetKind; day: string }>`select distinct kind, day
-      from ${sql.table(table)} where ${condition} limit ${sql.lit(deleteBatchSize)}`.execute(db)
-    for (const { kind, day } of rows) {
-      await db.deleteFrom(table).where('kind', '=', kind).where('day', '=', day).execute()
-    }
-    if (rows.length < deleteBatchSize) return
+  const days = await db.selectFrom('dataset_days').select(['kind', 'day']).where('day', '<', before).execute()
+  for (const { kind, day } of days) {
+    const tables = kind === 'task' ? taskTables : otherTables
+    await db.transaction().execute(async (tx) => {
+      for (const table of tables)
+        await tx.deleteFrom(table).where('kind', '=', kind).where('day', '=', day).execute()
+    })
   }
 }
+
+const otherTables = ['dataset_contributions', 'dataset_days'] as const
+const taskTables = [...otherTables, 'dataset_figures'] as const
