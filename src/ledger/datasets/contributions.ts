@@ -31,18 +31,32 @@ export function computeContributions(
 ): Contributions {
   const figures = new Map<string, DatasetContributionTable>()
   const sessions = new Map<string, DatasetSessionTable>()
+  const findApp = memoizeAppUrls()
   for (const record of records) {
-    for (const figure of listFigures(record, tasks.get(record.id))) {
+    const app = findApp(record.app_url)
+    for (const figure of listFigures(record, app, tasks.get(record.id))) {
       const { kind, day, subject, organization_id } = figure
       const name = JSON.stringify([kind, day, subject, organization_id])
       figures.set(name, addFigure(figures.get(name), figure))
     }
-    const session = readSession(record)
+    const session = readSession(record, app)
     if (!session) continue
     const name = JSON.stringify([session.organization_id, session.session_id, session.app_url, session.model])
     sessions.set(name, addSession(sessions.get(name), session))
   }
   return { figures: [...figures.values()], sessions: [...sessions.values()] }
+}
+
+/** The same few apps send most requests. */
+function memoizeAppUrls(): (url: string | null) => string | null {
+  const known = new Map<string | null, string | null>()
+  return (url) => {
+    const app = known.get(url)
+    if (app !== undefined) return app
+    const normalized = normalizeAppUrl(url)
+    known.set(url, normalized)
+    return normalized
+  }
 }
 
 function addFigure(sum: DatasetContributionTable | undefined, figure: DatasetContributionTable) {
@@ -66,10 +80,13 @@ function addSession(sum: DatasetSessionTable | undefined, session: DatasetSessio
   }
 }
 
-function listFigures(record: UsageRecord, task: GenerationTask | undefined): DatasetContributionTable[] {
+function listFigures(
+  record: UsageRecord,
+  app: string | null,
+  task: GenerationTask | undefined,
+): DatasetContributionTable[] {
   const day = record.created_at.slice(0, 10)
   const { model, app_title: label } = record
-  const app = normalizeAppUrl(record.app_url)
   const traits = listModalities(record).join(',')
   return [
     buildFigure(record, 'model', day, [model, traits, findContextBucket(measures.prompt(record))]),
@@ -109,8 +126,7 @@ function buildFigure(
 }
 
 /** Sessions of apps that are ranked. */
-function readSession(record: UsageRecord): DatasetSessionTable | null {
-  const app_url = normalizeAppUrl(record.app_url)
+function readSession(record: UsageRecord, app_url: string | null): DatasetSessionTable | null {
   // Records of an earlier version have no session.
   const session_id = record.session_id ?? null
   if (app_url === null || session_id === null) return null
