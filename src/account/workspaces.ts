@@ -177,18 +177,19 @@ export async function findFirstWorkspaceId(db: Db, organizationId: string): Prom
   return id
 }
 
-/** The default model of requests that do not name one, and the tools that requests must not name. */
+/** What applies to requests that do not say otherwise, and the tools that requests must not name. */
 export async function findWorkspaceDefaults(
   db: Db,
   workspaceId: string,
-): Promise<{ defaultModel: string | null; disabledServerTools: string[] }> {
+): Promise<{ defaultModel: string | null; defaultSort: string | null; disabledServerTools: string[] }> {
   const row = await db
     .selectFrom('workspaces')
-    .select(['default_text_model', 'disabled_server_tools'])
+    .select(['default_text_model', 'default_provider_sort', 'disabled_server_tools'])
     .where('id', '=', workspaceId)
     .executeTakeFirst()
   return {
     defaultModel: row?.default_text_model ?? null,
+    defaultSort: row?.default_provider_sort ?? null,
     disabledServerTools: decodeList(row?.disabled_server_tools ?? null) ?? [],
   }
 }

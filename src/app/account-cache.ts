@@ -23,6 +23,7 @@ import { computeEffectivePolicy, type EffectivePolicy } from '../policy/effectiv
 import { scopedBuiltin } from '../policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../policy/limits.ts'
 import { loadLayers } from '../policy/store.ts'
+import { type Sort, sorts } from '../routing/query.ts'
 
 /** How soon changes by other nodes and by the CLI, which share the database, are visible. */
 const freshMs = 1000
@@ -49,6 +50,8 @@ export interface KeyContext {
   /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
   purchasedCredits: bigint
   defaultModel: string | null
+  /** How endpoints are sorted if the request does not say. */
+  defaultSort: Sort | null
   /** Types of server tools that the workspace does not allow, such as `service:web_search`. */
   disabledServerTools: readonly string[]
   logging: IoLoggingSettings | null
@@ -118,6 +121,7 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),
     purchasedCredits: credits.purchased,
     ...defaults,
+    defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,
     defaultPlugins: plugins.filter(isDefaultPlugin),
     logging,
     destinations,

@@ -70,6 +70,7 @@ function decide(
   const query = {
     models: resolved,
     preferences,
+    defaultSort: null,
     call,
     region: 'global' as const,
     task: 'text' as const,

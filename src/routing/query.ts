@@ -11,6 +11,8 @@ export interface RoutingQuery {
   /** In the order they are tried. */
   models: readonly ResolvedModel[]
   preferences: ProviderPreferences
+  /** Of the workspace, for requests that neither sort nor order endpoints. */
+  defaultSort: Sort | null
   task: TaskName
   call: ModelCall
   region: DataRegion
@@ -21,7 +23,8 @@ export interface RoutingQuery {
   stickyKeyFor: (modelId: string) => string | null
 }
 
-export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
+export const sorts = ['price', 'throughput', 'latency', 'exacto'] as const
+export type Sort = (typeof sorts)[number]
 
 /** Which service tiers may be used, and in what order, for one model of a request. */
 export interface TierAccess {
@@ -29,10 +32,13 @@ export interface TierAccess {
   flex: 'no' | 'yes' | 'only'
 }
 
-export function resolveSort({ preferences }: RoutingQuery, { variants }: ResolvedModel): Sort | null {
+export function resolveSort(
+  { preferences, defaultSort }: RoutingQuery,
+  { variants }: ResolvedModel,
+): Sort | null {
   const { sort } = preferences
   const requested = typeof sort === 'string' ? sort : sort?.by
-  return requested ?? variantSorts.find(([variant]) => variants.includes(variant))?.[1] ?? null
+  return requested ?? variantSorts.find(([variant]) => variants.includes(variant))?.[1] ?? defaultSort
 }
 
 const variantSorts: [variant: string, sort: Sort][] = [

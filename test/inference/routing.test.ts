@@ -224,6 +224,22 @@ describeRouting('a preference', (routed) => {
       expect(await firstFor({ tools, provider: { sort: 'price' } })).toBe('Alpha Cloud')
     })
 
+    test('default_provider_sort of the workspace applies unless the request says otherwise', async () => {
+      const { server } = routed()
+      const path = `/workspaces/${server.own.workspace.id}`
+      const setDefault = (sort: string | null) =>
+        server.call('PATCH', path, { body: { default_provider_sort: sort } })
+      await setDefault('throughput')
+      expect(await firstFor({})).toBe('gamma')
+      expect(await firstFor({ provider: { sort: 'price' } })).toBe('Alpha Cloud')
+      expect(await firstFor({ model: 'test/plain:exacto' })).toBe('beta')
+      expect(await firstFor({ provider: { order: ['beta'] } })).toBe('beta')
+      await setDefault('price')
+      expect(await firstFor({ tools })).toBe('Alpha Cloud')
+      await setDefault(null)
+      expect(await firstFor({ tools })).toBe('beta')
+    })
+
     test('service_metadata names the success rate below which endpoints are tried later', async () => {
       learn('plain')
       const floorOf = async (body: object) => {

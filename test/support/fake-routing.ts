@@ -93,7 +93,7 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
     httpRequest: { headers, signal: new AbortController().signal },
     format: formats.chat,
     content: RequestContent.parse(formats.chat, body, { text: JSON.stringify(body), body, values: 1 }),
-    keyContext: { policy, byokKeys },
+    keyContext: { policy, byokKeys, defaultSort: null },
     options: parseOptions(body, headers, null),
     presetId: null,
     logsContent: false,

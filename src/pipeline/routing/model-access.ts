@@ -73,6 +73,7 @@ export function filterUsable(
     task: 'text',
     models: [],
     preferences: {},
+    defaultSort: null,
     call: { messages: [], stream: false, unknown: [] },
     providerByName: gateway.catalogue.providerByName,
     stickyKeyFor: () => null,

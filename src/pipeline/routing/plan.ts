@@ -92,6 +92,7 @@ export function buildRoutingQuery(
   return {
     models: resolvedModels,
     preferences: options.preferences,
+    defaultSort: keyContext.defaultSort,
     task: request.format.task,
     call: content.call,
     region,
