@@ -1,10 +1,11 @@
 import type { Db } from '../db/db.ts'
-import { BenchmarkSnapshot } from './snapshot.ts'
+import { runInSlices } from '../lib/time-slicer.ts'
+import { BenchmarkSnapshot, emptySnapshot } from './snapshot.ts'
 import { readBenchmarksVersion, readResults } from './store.ts'
 
 /** The results of benchmarks for requests, which never read the database. */
 export class Benchmarks {
-  current = new BenchmarkSnapshot({ version: 0, results: [] })
+  current = emptySnapshot
 
   static async open(db: Db): Promise<Benchmarks> {
     const benchmarks = new Benchmarks()
@@ -16,6 +17,7 @@ export class Benchmarks {
   async poll(db: Db): Promise<void> {
     if ((await readBenchmarksVersion(db)) === this.current.version) return
     const latest = await readResults(db)
-    if (latest.version > this.current.version) this.current = new BenchmarkSnapshot(latest)
+    if (latest.version > this.current.version)
+      this.current = await runInSlices(BenchmarkSnapshot.build(latest))
   }
 }

@@ -74,7 +74,7 @@ export interface BenchmarkResult {
   importedAt: string
 }
 
-type ResultRow = Selectable<BenchmarkResultTable>
+export type ResultRow = Selectable<BenchmarkResultTable>
 
 /** Identifies a result. */
 export type ResultKey = Pick<

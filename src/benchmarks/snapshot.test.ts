@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { buildResult, buildRun } from '../../test/support/benchmarks.ts'
+import { buildResult, buildRun, buildSnapshot } from '../../test/support/benchmarks.ts'
 import type { BenchmarkResult } from './result.ts'
-import { BenchmarkSnapshot } from './snapshot.ts'
+
 import { computeQualityFloor, median, standardDeviation } from './statistics.ts'
 
-const snapshotOf = (...results: BenchmarkResult[]) => new BenchmarkSnapshot({ version: 1, results })
+const snapshotOf = (...results: BenchmarkResult[]) => buildSnapshot(results)
 const model = (slug: string) => ({ canonical_slug: slug })
 
 describe('scores of models', () => {

@@ -2,7 +2,7 @@ import type { Model } from '../catalogue/model.ts'
 import type { ModelBenchmarks } from '../catalogue/model-record.ts'
 import { combineRuns } from './combine-runs.ts'
 import { EndpointQualities } from './endpoint-quality.ts'
-import { type BenchmarkResult, type IndexName, indexNames, taskTypeOf } from './result.ts'
+import { type BenchmarkResult, type IndexName, taskTypeOf } from './result.ts'
 import { weightedMean } from './statistics.ts'
 import type { StoredResults } from './store.ts'
 
@@ -19,6 +19,14 @@ export interface ModelScores {
 
 const unknownScores: ModelScores = { intelligence: null, coding: null, agentic: null, toolCalling: null }
 
+interface SnapshotParts {
+  version: number
+  results: readonly BenchmarkResult[]
+  endpointQualities: EndpointQualities
+  benchmarks: ReadonlyMap<string, ModelBenchmarks>
+  scores: ReadonlyMap<string, ModelScores>
+}
+
 /** All results in memory, indexed for requests. Immutable: a change builds a new one. */
 export class BenchmarkSnapshot {
   readonly version: number
@@ -28,13 +36,34 @@ export class BenchmarkSnapshot {
   readonly #benchmarks: ReadonlyMap<string, ModelBenchmarks>
   readonly #scores: ReadonlyMap<string, ModelScores>
 
-  constructor({ version, results }: StoredResults) {
-    const combined = combineRuns(results.filter(({ endpoint }) => endpoint === ''))
+  private constructor({ version, results, endpointQualities, benchmarks, scores }: SnapshotParts) {
     this.version = version
-    this.results = combined
-    this.endpointQualities = new EndpointQualities(results)
-    this.#benchmarks = indexBenchmarks(combined)
-    this.#scores = indexScores(combined)
+    this.results = results
+    this.endpointQualities = endpointQualities
+    this.#benchmarks = benchmarks
+    this.#scores = scores
+  }
+
+  /** In short steps: there may be tens of thousands of results. */
+  static *build({ version, results }: StoredResults): Generator<void, BenchmarkSnapshot> {
+    const byModel = new Map<string, BenchmarkResult[]>()
+    for (const [model, group] of groupOfModels(results)) {
+      byModel.set(model, combineRuns(group))
+      yield
+    }
+    const combined = [...byModel.values()].flat()
+    const ranks = yield* rankByElo(combined)
+    const percentiles = yield* computePercentiles(combined)
+    const benchmarks = new Map<string, ModelBenchmarks>()
+    const scores = new Map<string, ModelScores>()
+    for (const [model, group] of byModel) {
+      const shown = toModelBenchmarks(group, ranks)
+      if (shown) benchmarks.set(model, shown)
+      scores.set(model, toModelScores(group, percentiles))
+      yield
+    }
+    const endpointQualities = new EndpointQualities(results)
+    return new BenchmarkSnapshot({ version, results: combined, endpointQualities, benchmarks, scores })
   }
 
   /** For routing: how good a model is. */
@@ -47,22 +76,25 @@ export class BenchmarkSnapshot {
     this.#benchmarks.get(canonical_slug)
 }
 
-function indexBenchmarks(results: readonly BenchmarkResult[]): Map<string, ModelBenchmarks> {
-  const ranks = rankByElo(results)
-  const published = results.filter(({ source }) => source !== 'service')
-  return new Map(
-    [...Map.groupBy(published, ({ model }) => model)].map(([model, group]) => {
-      const indices = group.filter(({ source }) => source === 'artificial-analysis')
-      const arenas = group.filter(({ source }) => source === 'design-arena')
-      return [
-        model,
-        {
-          ...(indices.length > 0 && { artificial_analysis: toIndices(indices) }),
-          design_arena: arenas.map((result) => toArenaEntry(result, ranks)).sort((a, b) => a.rank - b.rank),
-        },
-      ]
-    }),
+function groupOfModels(results: readonly BenchmarkResult[]): Map<string, BenchmarkResult[]> {
+  return Map.groupBy(
+    results.filter(({ endpoint }) => endpoint === ''),
+    ({ model }) => model,
   )
+}
+
+/** Undefined for a model that was measured by this installation only. */
+function toModelBenchmarks(
+  results: readonly BenchmarkResult[],
+  ranks: ReadonlyMap<BenchmarkResult, number>,
+): ModelBenchmarks | undefined {
+  const indices = results.filter(({ source }) => source === 'artificial-analysis')
+  const arenas = results.filter(({ source }) => source === 'design-arena')
+  if (indices.length + arenas.length === 0) return undefined
+  return {
+    ...(indices.length > 0 && { artificial_analysis: toIndices(indices) }),
+    design_arena: arenas.map((result) => toArenaEntry(result, ranks)).sort((a, b) => a.rank - b.rank),
+  }
 }
 
 export function toIndices(results: readonly BenchmarkResult[]) {
@@ -89,7 +121,7 @@ export function parseArena({ benchmark }: BenchmarkResult): { arena: string; cat
 }
 
 /** Among the models of this installation in the same category; 1 is the highest rating. */
-function rankByElo(results: readonly BenchmarkResult[]): Map<BenchmarkResult, number> {
+function* rankByElo(results: readonly BenchmarkResult[]): Generator<void, Map<BenchmarkResult, number>> {
   const arenas = results.filter(({ source }) => source === 'design-arena')
   const ranks = new Map<BenchmarkResult, number>()
   for (const group of Map.groupBy(arenas, ({ benchmark }) => benchmark).values()) {
@@ -99,49 +131,54 @@ function rankByElo(results: readonly BenchmarkResult[]): Map<BenchmarkResult, nu
       if (result.score !== sorted[index - 1]?.score) rank = index + 1
       ranks.set(result, rank)
     })
+    yield
   }
   return ranks
 }
 
-/**
- * An index becomes a percentile among the measured models of this installation. A model without it has the accuracy
- * in this installation's own benchmarks of that type.
- */
-function indexScores(results: readonly BenchmarkResult[]): Map<string, ModelScores> {
-  const percentiles = Object.fromEntries(indexNames.map((name) => [name, computePercentiles(results, name)]))
-  return new Map(
-    [...Map.groupBy(results, ({ model }) => model)].map(([model, group]) => {
-      const scoreOf = (name: IndexName) => percentiles[name]?.get(model) ?? computeOwnAccuracy(group, name)
-      return [
-        model,
-        {
-          intelligence: scoreOf('intelligence'),
-          coding: scoreOf('coding'),
-          agentic: scoreOf('agentic'),
-          toolCalling: computeOwnAccuracy(group, 'agentic'),
-        },
-      ]
-    }),
-  )
+/** Of the results of Artificial Analysis: the share of the other models that score lower; a single model has 1. */
+type Percentiles = ReadonlyMap<BenchmarkResult, number>
+
+function* computePercentiles(results: readonly BenchmarkResult[]): Generator<void, Percentiles> {
+  const percentiles = new Map<BenchmarkResult, number>()
+  const published = results.filter(({ source }) => source === 'artificial-analysis')
+  for (const scored of Map.groupBy(published, ({ benchmark }) => benchmark).values()) {
+    const sorted = scored.map(({ score }) => score).sort((a, b) => a - b)
+    const lower = new Map<number, number>()
+    for (const [index, score] of sorted.entries()) if (!lower.has(score)) lower.set(score, index)
+    for (const result of scored)
+      percentiles.set(result, sorted.length > 1 ? (lower.get(result.score) ?? 0) / (sorted.length - 1) : 1)
+    yield
+  }
+  return percentiles
 }
 
-/** The share of the other models that score lower; a single model has 1. */
-function computePercentiles(results: readonly BenchmarkResult[], name: IndexName): Map<string, number> {
-  const scored = results.filter(
-    ({ source, benchmark }) => source === 'artificial-analysis' && benchmark === name,
-  )
-  const sorted = scored.map(({ score }) => score).sort((a, b) => a - b)
-  const lower = new Map<number, number>()
-  for (const [index, score] of sorted.entries()) if (!lower.has(score)) lower.set(score, index)
-  return new Map(
-    scored.map(({ model, score }) => [
-      model,
-      sorted.length > 1 ? (lower.get(score) ?? 0) / (sorted.length - 1) : 1,
-    ]),
-  )
+/** A model without an index has the accuracy in this installation's own benchmarks of that type. */
+function toModelScores(results: readonly BenchmarkResult[], percentiles: Percentiles): ModelScores {
+  const scoreOf = (name: IndexName) => {
+    const index = results.find(
+      ({ source, benchmark }) => source === 'artificial-analysis' && benchmark === name,
+    )
+    return (index && percentiles.get(index)) ?? computeOwnAccuracy(results, name)
+  }
+  return {
+    intelligence: scoreOf('intelligence'),
+    coding: scoreOf('coding'),
+    agentic: scoreOf('agentic'),
+    toolCalling: computeOwnAccuracy(results, 'agentic'),
+  }
 }
 
 function computeOwnAccuracy(results: readonly BenchmarkResult[], name: IndexName): number | null {
   const own = results.filter((result) => result.source === 'service' && taskTypeOf(result) === name)
   return weightedMean(own.map(({ score, tasks }) => ({ value: score, weight: tasks })))
+}
+
+/** For a process that has not loaded any yet. */
+export const emptySnapshot = buildEmptySnapshot()
+
+function buildEmptySnapshot(): BenchmarkSnapshot {
+  const { value, done } = BenchmarkSnapshot.build({ version: 0, results: [] }).next()
+  if (!done) throw new Error('a snapshot of no results is built in one step')
+  return value
 }

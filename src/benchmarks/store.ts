@@ -1,6 +1,14 @@
 import { sql } from 'kysely'
 import { type Db, runInSnapshot } from '../db/db.ts'
-import { type BenchmarkResult, formatResultKey, fromRow, type ResultKey, toRow } from './result.ts'
+import { runInSlices } from '../lib/time-slicer.ts'
+import {
+  type BenchmarkResult,
+  formatResultKey,
+  fromRow,
+  type ResultKey,
+  type ResultRow,
+  toRow,
+} from './result.ts'
 
 export interface StoredResults {
   version: number
@@ -30,11 +38,21 @@ export async function readBenchmarksVersion(db: Db): Promise<number> {
   return Number(value)
 }
 
-export function readResults(db: Db): Promise<StoredResults> {
-  return runInSnapshot(db, async (tx) => ({
+export async function readResults(db: Db): Promise<StoredResults> {
+  const { version, rows } = await runInSnapshot(db, async (tx) => ({
     version: await readBenchmarksVersion(tx),
-    results: (await tx.selectFrom('benchmark_results').selectAll().execute()).map(fromRow),
+    rows: await tx.selectFrom('benchmark_results').selectAll().execute(),
   }))
+  return { version, results: await runInSlices(parseRows(rows)) }
+}
+
+function* parseRows(rows: readonly ResultRow[]): Generator<void, BenchmarkResult[]> {
+  const results: BenchmarkResult[] = []
+  for (const row of rows) {
+    results.push(fromRow(row))
+    yield
+  }
+  return results
 }
 
 /** A score is replaced unless the stored one is newer. Saving the same results again changes nothing. */

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { BenchmarkSnapshot } from '../../src/benchmarks/snapshot.ts'
-import { buildResult } from '../support/benchmarks.ts'
+import { buildResult, buildSnapshot } from '../support/benchmarks.ts'
 import { insertGeneration } from '../support/generations.ts'
 import { describeOnEachDatabase, resetRouting, type TestServer } from '../support/harness.ts'
 import { collectAttempts, describeRouting, sendRouted } from './routing-fixture.ts'
@@ -45,7 +44,7 @@ describeOnEachDatabase(
   (server) => {
     beforeEach(async () => {
       resetRouting(server())
-      server().gateway.benchmarks.current = new BenchmarkSnapshot({ version: 0, results: [] })
+      server().gateway.benchmarks.current = buildSnapshot([])
       // The spending of the tests before is older than what routers rank by.
       server().clock.advance(8 * dayMs)
       known = new Set((await readGenerations()).map(({ id }) => id))
@@ -225,7 +224,7 @@ describeOnEachDatabase(
           buildResult({ benchmark: 'intelligence', model: 'test/small', score: 60 }),
           buildResult({ benchmark: 'intelligence', model: 'test/medium', score: 30 }),
         ]
-        server().gateway.benchmarks.current = new BenchmarkSnapshot({ version: 1, results })
+        server().gateway.benchmarks.current = buildSnapshot(results)
         expect(await chosen(auto({ cost_quality_tradeoff: 0 }))).toBe('test/small')
       })
 
@@ -392,7 +391,7 @@ describeOnEachDatabase(
         const results = Object.entries(scores).map(([name, score]) =>
           buildResult({ model: `test/${name}`, score }),
         )
-        server().gateway.benchmarks.current = new BenchmarkSnapshot({ version: 1, results })
+        server().gateway.benchmarks.current = buildSnapshot(results)
       })
 
       test('the cheapest of the tier, with fallbacks of the same tier', async () => {

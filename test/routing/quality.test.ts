@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import type { BenchmarkResult } from '../../src/benchmarks/result.ts'
-import { BenchmarkSnapshot } from '../../src/benchmarks/snapshot.ts'
+
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { planRoute } from '../../src/pipeline/routing/plan.ts'
-import { buildRun } from '../support/benchmarks.ts'
+import { buildRun, buildSnapshot } from '../support/benchmarks.ts'
 import { buildFakeCatalogue, buildFakeGateway, buildFakeRequest } from '../support/fake-routing.ts'
 import { type EndpointBehavior, type SimulatedResult, Simulation } from './simulation.ts'
 
@@ -85,7 +85,7 @@ describe('benchmarks of endpoints', () => {
     })
   const planWith = (results: BenchmarkResult[], body: JsonObject) => {
     const gateway = buildFakeGateway(catalogue, { now: () => now }, () => 0)
-    gateway.benchmarks.current = new BenchmarkSnapshot({ version: 1, results })
+    gateway.benchmarks.current = buildSnapshot(results)
     return planRoute(gateway, buildFakeRequest({ model: 'acme/large', ...body })).candidates
   }
   const order = (results: BenchmarkResult[], body: JsonObject) =>

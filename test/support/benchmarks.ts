@@ -1,4 +1,5 @@
 import type { BenchmarkResult } from '../../src/benchmarks/result.ts'
+import { BenchmarkSnapshot } from '../../src/benchmarks/snapshot.ts'
 
 /** A result with plausible values for everything that a test does not set. */
 export function buildResult(fields: Partial<BenchmarkResult> = {}): BenchmarkResult {
@@ -33,4 +34,13 @@ export function buildRun(fields: Partial<BenchmarkResult> = {}): BenchmarkResult
     runId: fields.measuredAt ?? 'run',
     ...fields,
   })
+}
+
+/** Built at once. */
+export function buildSnapshot(results: BenchmarkResult[]): BenchmarkSnapshot {
+  const steps = BenchmarkSnapshot.build({ version: 1, results })
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
 }
