@@ -7,6 +7,7 @@ import { asString, type JsonObject } from '../lib/json-values.ts'
 import { type ChosenEngine, chooseEngine } from '../web/choose-engine.ts'
 import { findDomainBlock } from '../web/domains.ts'
 import { pricePageWorstCase, readEnginePage } from '../web/engine-page.ts'
+import { searchEngines } from '../web/engines/all.ts'
 import { type FetchOptions, type PageError, pageError } from '../web/fetch-page.ts'
 import { parseDomainRules } from '../web/prepare.ts'
 import { readPage, resolveMaxTokens, type WebPage } from '../web/read-page.ts'
@@ -71,19 +72,18 @@ function createSession(settings: Parameters, setup: ToolSetup): FetchSession {
   }
 }
 
-const ownEngines = new Set(['auto', 'service'])
+/** `service`: the gateway itself, which is the default. */
+const ownEngines = ['auto', 'service']
+const pageEngines = searchEngines.filter(({ pagePrice }) => pagePrice !== null).map(({ id }) => id)
 
 function choosePageReader(setup: ToolSetup, engine = 'auto'): ChosenEngine | null {
-  if (ownEngines.has(engine)) return null
-  const field = `${setup.at}.parameters.engine`
-  const model = findModel(setup.gateway.catalogue, setup.model)?.model.canonical_slug ?? null
-  const chosen = chooseEngine(setup.gateway, engine, { byokKeys: setup.keyContext.byokKeys, model }, field)
-  if (chosen.engine.pagePrice === null)
-    throw invalidFieldError(
-      field,
-      `the engine ${engine} reads no pages; use service, exa, parallel or firecrawl`,
-    )
-  return chosen
+  if (ownEngines.includes(engine)) return null
+  const { gateway, keyContext, at } = setup
+  const field = `${at}.parameters.engine`
+  if (!pageEngines.includes(engine))
+    throw invalidFieldError(field, `must be one of ${[...ownEngines, ...pageEngines].join(', ')}`)
+  const model = findModel(gateway.catalogue, setup.model)?.model.canonical_slug ?? null
+  return chooseEngine(gateway, engine, { byokKeys: keyContext.byokKeys, model }, field)
 }
 
 /** Pages read so far, for each request. */
