@@ -41,7 +41,6 @@ export const web: Plugin<'web'> = {
 function resolve({ gateway, request }: PluginContext, settings: Settings): ResolvedSearch {
   if (request.keyContext.disabledServerTools.includes('service:web_search'))
     throw gatewayError('forbidden', 'plugins.web: "service:web_search" is disabled for this workspace.')
-  const [model = ''] = request.options.models
   return resolveSearch(
     gateway,
     {
@@ -55,7 +54,7 @@ function resolve({ gateway, request }: PluginContext, settings: Settings): Resol
       userLocation: settings.user_location,
     },
     {
-      model: findModel(gateway.catalogue, model)?.model,
+      models: request.options.models.map((slug) => findModel(gateway.catalogue, slug)?.model),
       byokKeys: request.keyContext.byokKeys,
       isRegional: request.region !== 'global',
     },

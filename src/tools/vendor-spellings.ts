@@ -70,7 +70,7 @@ export function convertVendorTool(tool: NativeTool, request: ToolRequest): Nativ
   )
   if (!spelling) return tool
   const model = findModel(request.gateway.catalogue, request.model)?.model
-  const native = findNativeSearch(model)
+  const native = findNativeSearch([model])
   const engine = asString(tool.value.engine)
   const isEngineNamed = engine !== undefined && engine !== 'native' && engine !== 'auto'
   if (!isEngineNamed && runsAsIs(native, tool)) return withoutFields(tool, spelling.ownFields)

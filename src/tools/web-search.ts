@@ -71,7 +71,7 @@ function resolve(
       userLocation: settings.user_location,
     },
     {
-      model: findModel(gateway.catalogue, model)?.model,
+      models: [findModel(gateway.catalogue, model)?.model],
       byokKeys: keyContext.byokKeys,
       isRegional: region !== 'global',
     },

@@ -22,7 +22,8 @@ export interface SearchRequest extends SearchOptions {
 export type SearchNames = OptionNames & { engine: string }
 
 export interface Searcher extends Omit<EngineRequester, 'model'> {
-  model: Model | undefined
+  /** Those that may reply, best first; undefined for a name that is not in the catalogue. */
+  models: readonly (Model | undefined)[]
   /** Of a regional host, which sends no search outside its region. */
   isRegional: boolean
 }
@@ -36,11 +37,11 @@ export type ResolvedSearch =
 export function resolveSearch(
   context: AccessContext,
   request: SearchRequest,
-  { model, byokKeys, isRegional }: Searcher,
+  { models, byokKeys, isRegional }: Searcher,
   names: SearchNames,
 ): ResolvedSearch {
   const { engine } = request
-  const native = findNativeSearch(model)
+  const native = findNativeSearch(models)
   if (engine === 'native') return { kind: 'native', tool: createNativeTool(native, request, names) }
   const isAuto = engine === undefined || engine === 'auto'
   if (isAuto && native && findNativeProblem(native, request, names) === null)
@@ -50,18 +51,24 @@ export function resolveSearch(
       'region_refused',
       `${names.engine}: search engines are not available on regional hosts; only the provider's own search is.`,
     )
-  const requester = { byokKeys, model: model?.canonical_slug ?? null }
+  const requester = { byokKeys, model: models[0]?.canonical_slug ?? null }
   const chosen = chooseEngine(context, isAuto ? undefined : engine, requester, names.engine)
   return { kind: 'engine', chosen, prepared: prepareSearch(chosen.engine, request, names) }
 }
 
-/** The search that every provider of the model has; null if one of them has none. */
-export function findNativeSearch(model: Model | undefined): NativeSearch | null {
-  const endpoints = model?.callable.length ? model.callable : (model?.endpoints ?? [])
-  const [first, ...others] = endpoints.map(({ provider, dialects }) =>
-    provider.webSearch && dialects.includes(provider.webSearch.dialect) ? provider.webSearch : null,
-  )
+/** The search that every provider of the models has; null if one of them has none. */
+export function findNativeSearch(models: readonly (Model | undefined)[]): NativeSearch | null {
+  const [first, ...others] = models.flatMap(listSearches)
   return first && others.every((other) => other?.dialect === first.dialect) ? first : null
+}
+
+/** Of each provider that may serve the model. */
+function listSearches(model: Model | undefined): (NativeSearch | null)[] {
+  if (!model) return [null]
+  const endpoints = model.callable.length > 0 ? model.callable : model.endpoints
+  return endpoints.map(({ provider: { webSearch }, dialects }) =>
+    webSearch && dialects.includes(webSearch.dialect) ? webSearch : null,
+  )
 }
 
 function createNativeTool(
