@@ -49,6 +49,7 @@ import { CoarseTimer } from './lib/coarse-timer.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Vault } from './lib/crypto.ts'
 import { JsonRepairer } from './lib/json-repairer.ts'
+import { OfficeReader } from './lib/office-reader.ts'
 import { OriginReachability } from './lib/origin-reachability.ts'
 import { MinuteRateLimiter } from './lib/rate-limiter.ts'
 import { TaskPool } from './lib/task-pool.ts'
@@ -139,6 +140,7 @@ function createReaders() {
     pdfReader: new PdfReader(),
     htmlReader: new HtmlReader(),
     jsonRepairer: new JsonRepairer(),
+    officeReader: new OfficeReader(),
   }
 }
 
@@ -310,6 +312,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.htmlReader.stop()
   await gateway.containers?.close()
   gateway.jsonRepairer.stop()
+  gateway.officeReader.stop()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await gateway.node.deregister(gateway.db).catch(() => undefined)

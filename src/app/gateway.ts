@@ -19,6 +19,7 @@ import type { CoarseTimer } from '../lib/coarse-timer.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Vault } from '../lib/crypto.ts'
 import type { JsonRepairer } from '../lib/json-repairer.ts'
+import type { OfficeReader } from '../lib/office-reader.ts'
 import type { OriginReachability } from '../lib/origin-reachability.ts'
 import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
 import type { TaskPool } from '../lib/task-pool.ts'
@@ -55,6 +56,7 @@ export interface Gateway {
   /** Pages of the web. */
   readonly htmlReader: HtmlReader
   readonly jsonRepairer: JsonRepairer
+  readonly officeReader: OfficeReader
   /** This process among those that share the database. */
   readonly node: ClusterNode
   readonly rollUps: RollupThread

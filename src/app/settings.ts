@@ -261,6 +261,13 @@ export const settingsFields = z.strictObject({
       timeout: secondsField(10),
     })
     .prefault({}),
+  /** The plugin `file-parser`. */
+  file_parser: z
+    .strictObject({
+      /** A model that reads PDFs and writes down what is in them, for documents without text. */
+      ocr_model: z.string().min(1).nullable().default(null),
+    })
+    .prefault({}),
   web: webSettings,
   /** Router models, which choose the model of a request. */
   routers: routerSettings.prefault({}),

@@ -2,6 +2,7 @@ import type { PluginId } from '../dialects/schema/plugins.ts'
 import { autoBetaRouterPlugin } from './auto-beta-router.ts'
 import { autoRouterPlugin } from './auto-router.ts'
 import { contextCompression } from './context-compression.ts'
+import { fileParser } from './file-parser.ts'
 import { moderation } from './moderation.ts'
 import { paretoRouterPlugin } from './pareto-router.ts'
 import type { Plugin } from './plugin.ts'
@@ -19,6 +20,7 @@ export const plugins: readonly Plugin[] = [
   moderation,
   web,
   webFetch,
+  fileParser,
   contextCompression,
   responseHealing,
 ]

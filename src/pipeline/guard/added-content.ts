@@ -20,8 +20,12 @@ export async function guardAddedMessages(
   hits.push(...inspected.hits)
   const error = findBlock(inspected.hits)
   if (error) throw error
+  for (const { parts } of inspected.call.messages) for (const part of parts) guardedParts.add(part)
   return inspected.call.messages
 }
+
+/** Not to be read twice. */
+const guardedParts = new WeakSet<object>()
 
 /** As `guardAddedMessages`, for a request that a stage has changed: only the parts that are new are read. */
 export async function guardChangedRequest(
@@ -31,16 +35,19 @@ export async function guardChangedRequest(
 ): Promise<InferenceRequest> {
   const { call } = after.content
   if (call === before.content.call || !after.keyContext.contentRules) return after
-  const known = new Set(before.content.call.messages.flatMap(({ parts }) => parts))
+  const ofBefore = new Set(before.content.call.messages.flatMap(({ parts }) => parts))
+  const isKnown = (part: Message['parts'][number]) => ofBefore.has(part) || guardedParts.has(part)
   const added = call.messages
-    .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !known.has(part)) }))
+    .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !isKnown(part)) }))
     .filter(({ parts }) => parts.length > 0)
   const guarded = await guardAddedMessages(gateway, after, added)
   if (guarded === added) return after
-  const redacted = guarded.flatMap(({ parts }) => parts).values()
+  const guardedList = guarded.flatMap(({ parts }) => parts)
+  const originals = added.flatMap(({ parts }) => parts)
+  const redacted = new Map(originals.map((part, index) => [part, guardedList[index] ?? part]))
   const messages = call.messages.map((message) => ({
     ...message,
-    parts: message.parts.map((part) => (known.has(part) ? part : (redacted.next().value ?? part))),
+    parts: message.parts.map((part) => redacted.get(part) ?? part),
   }))
   return { ...after, content: after.content.rewrite(after.format, { ...call, messages }) }
 }

@@ -15,6 +15,7 @@ import {
   endedWithError,
   type SettleFn,
 } from '../settlement/settle.ts'
+import { addFileAnnotations } from '../settlement/settle-failure.ts'
 import type { AcceptedAttempt, Outcome, RequestTrace } from '../settlement/trace.ts'
 import type { OpenedStream } from '../upstream/dispatch-stream.ts'
 import {
@@ -185,6 +186,7 @@ export class StreamSession {
     this.#ended = true
     const clientError = this.#toClientError(error)
     explainError(this.#request, this.#trace.plan, this.#trace, clientError)
+    addFileAnnotations(this.#request, clientError)
     const stream = this.#attempt?.reply.stream
     stream?.cancel()
     const isUpstreamBlameless = this.#isUpstreamBlameless(error)

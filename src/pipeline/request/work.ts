@@ -1,3 +1,4 @@
+import type { ModelCall } from '../../call/call.ts'
 import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
 import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
@@ -37,6 +38,10 @@ export class RequestWork {
   /** Calls of server tools: as the model requested them, and those that were run. */
   readonly toolCalls = { requested: 0, executed: 0, webSearches: 0 }
 
+  /** What the model will be sent, if a plugin replaces parts of the prompt that not every model can read. */
+  routingCall: ModelCall | null = null
+  /** The files that a plugin has parsed, as annotations. */
+  readonly fileAnnotations: object[] = []
   /** Asks a model for a plugin; null until the plugins are prepared. */
   askModel: AskModelFn | null = null
 

@@ -94,7 +94,7 @@ export function buildRoutingQuery(
     preferences: options.preferences,
     defaultSort: keyContext.defaultSort,
     task: request.format.task,
-    call: content.call,
+    call: request.work?.routingCall ?? content.call,
     region,
     policy: keyContext.policy,
     byokKeys: keyContext.byokKeys,

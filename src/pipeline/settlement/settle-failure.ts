@@ -1,4 +1,4 @@
-import { gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
+import { type GatewayError, gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { explainError } from '../routing/metadata.ts'
@@ -19,6 +19,7 @@ export async function settleFailure(
     : toGatewayError(error)
   const status = isGone ? 'cancelled' : 'failed'
   explainError(request, trace.plan, trace, clientError)
+  addFileAnnotations(request, clientError)
   // A failed settlement is logged; the client is sent the first error.
   const charge = request.work?.bill.charge ?? zeroCharge
   await settle({ status, charge, summary: null, error: clientError, firstTokenMs: null }).catch(
@@ -26,4 +27,9 @@ export async function settleFailure(
   )
   clientError.headers['x-generation-id'] = request.id
   return clientError
+}
+
+/** So that a client that tries again need not have its files parsed again. */
+export function addFileAnnotations({ work }: ModelRequest, error: GatewayError): void {
+  if (work && work.fileAnnotations.length > 0) error.metadata.file_annotations = work.fileAnnotations
 }

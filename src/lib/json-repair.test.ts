@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { repairJson } from './json-repair.ts'
+import { JsonRepairer } from './json-repairer.ts'
+
+const repaired: [text: string, value: unknown][] = [
+  ['{"a": 1,}', { a: 1 }],
+  ["{'a': 'b'}", { a: 'b' }],
+  ['{a: 1}', { a: 1 }],
+  ['{"a": [1, 2', { a: [1, 2] }],
+  ['{"a": {"b": 1}, "c": 2', { a: { b: 1 }, c: 2 }],
+  ['```json\n{"a": 1}\n```', { a: 1 }],
+  ['```\n[1, 2]\n```\nDone.', [1, 2]],
+  ['Sure! Here is the JSON:\n{"a": 1}', { a: 1 }],
+  ['{"a": 1}\nHope this helps!', { a: 1 }],
+  ['{"a": True, "b": None}', { a: true, b: null }],
+  ['{"a": "say "hi" to him"}', { a: 'say "hi" to him' }],
+  ['{"a": 1 "b": 2}', { a: 1, b: 2 }],
+]
+
+for (const [text, value] of repaired)
+  test(`repairs ${JSON.stringify(text)}`, () => {
+    expect(JSON.parse(repairJson(text, null)?.text ?? '')).toEqual(value)
+  })
+
+test('prose is not JSON, and valid JSON stays as it is', () => {
+  expect(repairJson('I cannot do that.', null)).toBeNull()
+  expect(repairJson('', null)).toBeNull()
+  expect(repairJson('"text"', null)?.text).toBe('"text"')
+  expect(repairJson('{"a":  1}', null)?.text).toBe('{"a":  1}')
+})
+
+test('a schema is checked as far as it can be', () => {
+  const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }
+  expect(repairJson('{a: 1}', schema)?.matchesSchema).toBe(true)
+  expect(repairJson('{a: "x"}', schema)?.matchesSchema).toBe(false)
+  expect(repairJson('{a: 1}', null)?.matchesSchema).toBeNull()
+})
+
+test('what is too long, or takes too long, is not repaired', async () => {
+  const quota = { owner: 'org', milliseconds: 10_000 }
+  const small = new JsonRepairer({ characters: 10 })
+  expect(await small.repair('{a: 1, b: 2}', null, quota)).toBeNull()
+  small.stop()
+  const hasty = new JsonRepairer({ milliseconds: 0 })
+  expect(await hasty.repair('{"a":"x, "y": '.repeat(5000), null, quota)).toBeNull()
+  hasty.stop()
+})
