@@ -17,9 +17,7 @@ function toolTurn(id: number, calls: number, size: number): Message[] {
     ...ids.map(
       (callId): Message => ({
         role: 'user',
-        parts: [
-          { kind: 'tool-result', id: callId, content: [{ kind: 'text', text: 'r'.repeat(size) }] },
-        ],
+        parts: [{ kind: 'tool-result', id: callId, content: [{ kind: 'text', text: 'r'.repeat(size) }] }],
       }),
     ),
   ]
@@ -27,9 +25,9 @@ function toolTurn(id: number, calls: number, size: number): Message[] {
 
 const turn = fc.oneof(
   fc.nat(3000).map((size) => [user('u'.repeat(size))]),
-  fc.record({ id: fc.nat(), calls: fc.integer({ min: 1, max: 4 }), size: fc.nat(3000) }).map(
-    ({ id, calls, size }) => toolTurn(id, calls, size),
-  ),
+  fc
+    .record({ id: fc.nat(), calls: fc.integer({ min: 1, max: 4 }), size: fc.nat(3000) })
+    .map(({ id, calls, size }) => toolTurn(id, calls, size)),
 )
 
 test('no tool call loses its result, no result its call, and what remains fits', () => {

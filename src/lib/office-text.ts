@@ -46,7 +46,11 @@ const spaces = /<text:s\b[^>]*\/>/g
 
 function readParagraphs(xml: string): string {
   return decodeEntities(
-    xml.replace(breaks, '\n').replace(tabs, '\t').replace(spaces, ' ').replace(/<[^>]*>/g, ''),
+    xml
+      .replace(breaks, '\n')
+      .replace(tabs, '\t')
+      .replace(spaces, ' ')
+      .replace(/<[^>]*>/g, ''),
   )
 }
 

@@ -37,7 +37,11 @@ const maxFiles = 20
 const maxMilliseconds = 30_000
 
 /** Without an engine: the model if it reads files, otherwise OCR if the operator has a model for it. */
-function resolveEngine({ catalogue, settings }: Gateway, { options }: InferenceRequest, { pdf }: Settings): Engine {
+function resolveEngine(
+  { catalogue, settings }: Gateway,
+  { options }: InferenceRequest,
+  { pdf }: Settings,
+): Engine {
   const ocrModel = settings.file_parser.ocr_model
   switch (pdf?.engine) {
     case 'native':
@@ -172,13 +176,14 @@ type Part = InputPart | OutputPart
 
 function listFiles({ messages }: ModelCall): FilePart[] {
   return messages
-    .flatMap(({ parts }) => parts.flatMap((part: Part) => (part.kind === 'tool-result' ? part.content : [part])))
+    .flatMap(({ parts }) =>
+      parts.flatMap((part: Part) => (part.kind === 'tool-result' ? part.content : [part])),
+    )
     .filter((part) => part.kind === 'file')
 }
 
 function replaceFiles(call: ModelCall, texts: ReadonlyMap<FilePart, TextPart>): ModelCall {
-  const replace = <P extends Part>(part: P): P | TextPart =>
-    (part.kind === 'file' && texts.get(part)) || part
+  const replace = <P extends Part>(part: P): P | TextPart => (part.kind === 'file' && texts.get(part)) || part
   const messages = call.messages.map((message) => ({
     ...message,
     parts: message.parts.map((part) =>

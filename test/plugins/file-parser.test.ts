@@ -131,7 +131,10 @@ describeWithUpstreams('file-parser', (bench) => {
     )
     const image = await send(ask(dataUrl('AAAA', 'application/x-other'), 'a.bin'))
     expect(image.status).toBe(400)
-    const ocr = await send({ ...ask(dataUrl(pdf)), plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }] })
+    const ocr = await send({
+      ...ask(dataUrl(pdf)),
+      plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }],
+    })
     expect((await readJson(ocr)).error.message).toContain('file_parser.ocr_model')
     expect(bench().first.requests.length).toBe(before)
   })
@@ -154,7 +157,9 @@ describeWithUpstreams('file-parser', (bench) => {
     const use = (action: string) =>
       setKeyGuardrail(bench().server, { content_filter_builtins: [{ slug: 'credit-card', action }] })
     await use('redact')
-    const reply = await (await send(ask(dataUrl(docxWith('Card 4111 1111 1111 1111'), 'application/zip')))).text()
+    const reply = await (
+      await send(ask(dataUrl(docxWith('Card 4111 1111 1111 1111'), 'application/zip')))
+    ).text()
     expect(sent().text).toContain('Card [CREDIT_CARD]')
     expect(sent().text + reply).not.toContain('4111')
     await use('block')

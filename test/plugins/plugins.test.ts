@@ -47,7 +47,11 @@ describeWithUpstreams('plugins', (bench) => {
           const reply = await readJson(sendRequest(bench(), format, body, metadata))
           expect(JSON.parse(textOf[format](reply))).toEqual({ name: 'Ada', age: 36 })
           expect(reply.service_metadata.pipeline).toMatchObject([
-            { type: 'response_healing', name: 'response_healing', data: { choices: [{ outcome: 'repaired' }] } },
+            {
+              type: 'response_healing',
+              name: 'response_healing',
+              data: { choices: [{ outcome: 'repaired' }] },
+            },
           ])
         })
 
@@ -81,7 +85,9 @@ describeWithUpstreams('plugins', (bench) => {
         await response.text()
         return response.headers.get('x-headgate-dropped')
       }
-      expect(await dropped({ ...jsonFormats.chat, ...healing, stream: true })).toBe('plugins.response-healing')
+      expect(await dropped({ ...jsonFormats.chat, ...healing, stream: true })).toBe(
+        'plugins.response-healing',
+      )
       expect(await dropped(healing)).toBe('plugins.response-healing')
       const off = { plugins: [{ id: 'response-healing', enabled: false }] }
       expect(await dropped({ ...jsonFormats.chat, ...off, stream: true })).toBeNull()

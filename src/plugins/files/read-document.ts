@@ -73,5 +73,8 @@ export async function readDocument(gateway: Gateway, part: FilePart, quota: Task
 }
 
 export function unreadableError(part: FilePart, problem: string) {
-  return gatewayError('invalid_request', `The file "${nameOf(part).slice(0, 100)}" cannot be read. ${problem}`)
+  return gatewayError(
+    'invalid_request',
+    `The file "${nameOf(part).slice(0, 100)}" cannot be read. ${problem}`,
+  )
 }
