@@ -1,5 +1,6 @@
 import type { Gateway } from '../app/gateway.ts'
 import { withSpan } from '../app/tracing/span-recorder.ts'
+import { estimatePromptTokens } from '../call/size.ts'
 import { guardChangedRequest } from '../pipeline/guard/added-content.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
@@ -86,5 +87,7 @@ async function augmentEach(
   } catch (error) {
     throw signal.aborted ? new ClientDisconnectedError() : error
   }
+  // For a reply without usage.
+  admission.draft.promptTokens = estimatePromptTokens(request.content.call)
   await holdTurn(gateway, request, admission)
 }

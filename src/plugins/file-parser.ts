@@ -6,6 +6,7 @@ import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import { guardAddedMessages } from '../pipeline/guard/added-content.ts'
+import { largeTextLength } from '../pipeline/request/content.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import { AnnotationWriter, collectParsedTexts, type FileAnnotation } from './files/annotations.ts'
 import { fetchFile, hashOf, kindOf, nameOf, readDocument, unreadableError } from './files/read-document.ts'
@@ -35,6 +36,7 @@ export const fileParser: Plugin<'file-parser'> = {
 /** Of one request. */
 const maxFiles = 20
 const maxMilliseconds = 30_000
+const maxCharacters = 4_000_000
 
 /** Without an engine: the model if it reads files, otherwise OCR if the operator has a model for it. */
 function resolveEngine(
@@ -81,15 +83,22 @@ async function parseFiles(context: AugmentContext, settings: Settings): Promise<
   const known = collectParsedTexts(call)
   const quota = { owner: request.caller.organizationId, milliseconds: maxMilliseconds }
   const parsed: ParsedFile[] = []
-  for (const part of listFiles(call).filter((file) => isParsed(file, engine)))
-    parsed.push(await parseFile(context, part, engine, known, quota))
+  let characters = 0
+  for (const part of listFiles(call).filter((file) => isParsed(file, engine))) {
+    const file = await parseFile(context, part, engine, known, quota)
+    characters += file.text.text.length
+    if (characters > maxCharacters)
+      throw unreadableError(part, `All files of a request may have ${maxCharacters} characters of text.`)
+    parsed.push(file)
+  }
   if (parsed.length === 0) return request
   const files = await guardTexts(gateway, request, parsed)
   const annotations = files.map(toAnnotation)
   work.fileAnnotations.push(...annotations)
   work.stages.push(describeStage(files))
   const texts = new Map(files.map(({ part, text }) => [part, text]))
-  const content = request.content.rewrite(request.format, replaceFiles(call, texts))
+  const isLarge = request.content.received.isLarge || characters > largeTextLength
+  const content = request.content.rewrite(request.format, replaceFiles(call, texts), { isLarge })
   if (request.format.name !== 'chat') return { ...request, content }
   const annotate = () => new AnnotationWriter(annotations)
   return { ...request, content, replyTransforms: [...request.replyTransforms, annotate] }

@@ -108,6 +108,19 @@ describeWithUpstreams('file-parser', (bench) => {
     expect(next.service_metadata.pipeline[0].data.files[0].engine).toBe('annotation')
   })
 
+  test('a cached reply is sent without reading the file again', async () => {
+    const init = { headers: { 'x-service-cache': 'true' } }
+    await (await send(ask(dataUrl(pdf)), init)).text()
+    const read = spyOn(bench().server.gateway.pdfReader, 'read')
+    const hit = await send(ask(dataUrl(pdf)), init)
+    expect(hit.headers.get('x-service-cache-status')).toBe('HIT')
+    expect((await readJson(hit)).choices[0].message.annotations).toMatchObject([{ type: 'file' }])
+    expect(read).not.toHaveBeenCalled()
+    read.mockRestore()
+    const other = buildPdf(['Another one']).toString('base64')
+    expect((await send(ask(dataUrl(other)), init)).headers.get('x-service-cache-status')).toBe('MISS')
+  })
+
   test('a streamed reply has the annotation too', async () => {
     const text = await (await send({ ...ask(dataUrl(pdf)), stream: true })).text()
     expect(text).toContain('"type":"file"')

@@ -65,6 +65,7 @@ export function computeCacheHash(request: CacheableRequest): string {
     forwarded.map((name) => httpRequest.headers.get(name)),
     request.presetId,
     omitBudgets(request.keyContext.policy),
+    request.keyContext.defaultPlugins,
     // Null if no preset, path or other stage has changed the body: then the text below is enough.
     body === verbatim?.body ? null : body,
     verbatim ? null : call,

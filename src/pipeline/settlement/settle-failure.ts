@@ -1,5 +1,6 @@
 import { type GatewayError, gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
+import { estimateJsonLength } from '../../lib/long-json.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { explainError } from '../routing/metadata.ts'
 import { ClientDisconnectedError } from '../upstream/errors.ts'
@@ -29,7 +30,12 @@ export async function settleFailure(
   return clientError
 }
 
+/** An error is sent as one text. */
+const maxAnnotationLength = 1024 * 1024
+
 /** So that a client that tries again need not have its files parsed again. */
 export function addFileAnnotations({ work }: ModelRequest, error: GatewayError): void {
-  if (work && work.fileAnnotations.length > 0) error.metadata.file_annotations = work.fileAnnotations
+  const annotations = work?.fileAnnotations ?? []
+  if (annotations.length > 0 && estimateJsonLength(annotations) <= maxAnnotationLength)
+    error.metadata.file_annotations = annotations
 }
