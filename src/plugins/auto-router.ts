@@ -40,7 +40,7 @@ export async function routeByTask(
   const { tag } = classifyTask(request.content.call)
   const session = computeStickyKey(request, router.model.id)
   const { routedSessions } = gateway.routing
-  const candidates = await listRouterCandidates(context)
+  const candidates = await listRouterCandidates(context, tag === 'other' ? null : tag)
   const selection = selectAuto(candidates, {
     isAllowed: await matchList(candidates, settings.allowed_models, `plugins.${plugin}.allowed_models`),
     isExcluded: await matchList(candidates, settings.excluded_models, `plugins.${plugin}.excluded_models`),

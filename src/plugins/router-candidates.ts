@@ -81,13 +81,19 @@ export function isFree({ price_state }: Endpoint): boolean {
   return price_state === 'free'
 }
 
-/** With everything that routers rank by. */
-export async function listRouterCandidates(context: RouterContext): Promise<RouterCandidate[]> {
+/** With everything that routers rank by; `task` is the kind of task of the request, for those that classify it. */
+export async function listRouterCandidates(
+  context: RouterContext,
+  task: string | null = null,
+): Promise<RouterCandidate[]> {
   const { gateway, request } = context
   const serving = [...listServingModels(context, listTextModels(gateway).base)]
   const now = gateway.clock.now()
   const figures = await gateway.routing.spending.find(gateway, request.caller.organizationId, now)
-  const all = serving.map(([model, candidates]) => describeModel(gateway, model, candidates, figures))
+  const all = serving.map(([model, candidates]) => ({
+    ...describeModel(gateway, model, candidates, figures),
+    taskShare: task === null ? 0 : (figures?.taskShareOf(task, model.id) ?? 0),
+  }))
   const priced = all.filter(({ price }) => Number.isFinite(price))
   return priced.length > 0 ? priced : all
 }

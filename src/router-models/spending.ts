@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import type { Db } from '../db/db.ts'
+import { readTaskSpending, type TaskSpending } from '../ledger/datasets/task-spending.ts'
 import type { Group } from '../ledger/rollups/aggregator.ts'
 import { queryRollups } from '../ledger/rollups/query.ts'
+import { utcDay } from '../lib/time.ts'
 
 const dayMs = 86_400_000
 const windowDays = 7
@@ -26,8 +28,10 @@ interface ModelUsage {
 export class SpendingFigures {
   readonly #models = new Map<string, ModelUsage>()
   #total = 0
+  /** Of kinds of tasks, and of models within each. */
+  readonly #tasks = new Map<string, { total: number; models: Map<string, number> }>()
 
-  constructor(groups: readonly Group[]) {
+  constructor(groups: readonly Group[], tasks: readonly TaskSpending[]) {
     for (const { values, sum } of groups) {
       const [model, endpoint] = values
       if (model === null || model === undefined) continue
@@ -38,12 +42,24 @@ export class SpendingFigures {
       usage.prompts.set(endpoint ?? '', { all: Number(sum('prompt')), cached: Number(sum('cached')) })
       this.#models.set(model, usage)
     }
+    for (const { tag, model, nanos } of tasks) {
+      const task = this.#tasks.get(tag) ?? { total: 0, models: new Map() }
+      task.total += nanos
+      task.models.set(model, nanos)
+      this.#tasks.set(tag, task)
+    }
   }
 
   /** From 0 to 1. */
   shareOf(model: string): number {
     const nanos = this.#models.get(model)?.nanos ?? 0
     return this.#total > 0 ? nanos / this.#total : 0
+  }
+
+  /** Of what was spent on a kind of task. */
+  taskShareOf(tag: string, model: string): number {
+    const task = this.#tasks.get(tag)
+    return task && task.total > 0 ? (task.models.get(model) ?? 0) / task.total : 0
   }
 
   /** The average of the prices of its endpoints, by the tokens that were sent to each; null without any. */
@@ -82,7 +98,7 @@ export class ModelSpending {
     const entry = this.#touch(organizationId)
     // A due time further away than any that is set means that the clock was set back.
     if (!entry.loading && (now >= entry.due || entry.due - now > refreshMs))
-      entry.loading = load(entry, readSpending(db, organizationId, now), now, log)
+      entry.loading = load(entry, readFigures(db, organizationId, now), now, log)
     if (entry.figures === null && entry.loading) await waitAtMost(entry.loading, firstWaitMs)
     return entry.figures
   }
@@ -98,9 +114,14 @@ export class ModelSpending {
 }
 
 /** Never rejects: routers rank without figures, or by older ones. */
-async function load(entry: Entry, reading: Promise<Group[]>, now: number, log: Logger): Promise<void> {
+async function load(
+  entry: Entry,
+  reading: Promise<SpendingFigures>,
+  now: number,
+  log: Logger,
+): Promise<void> {
   try {
-    entry.figures = new SpendingFigures(await reading)
+    entry.figures = await reading
     entry.due = now + refreshMs
   } catch (err) {
     entry.due = now + retryMs
@@ -117,6 +138,12 @@ async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   })
   await Promise.race([work, timeout])
   clearTimeout(timer)
+}
+
+async function readFigures(db: Db, organizationId: string, now: number): Promise<SpendingFigures> {
+  const groups = await readSpending(db, organizationId, now)
+  const sinceDay = utcDay(now - windowDays * dayMs)
+  return new SpendingFigures(groups, await readTaskSpending(db, organizationId, sinceDay))
 }
 
 function readSpending(db: Db, organizationId: string, now: number): Promise<Group[]> {

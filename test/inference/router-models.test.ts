@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
 import { buildResult, buildSnapshot } from '../support/benchmarks.ts'
 import { insertGeneration } from '../support/generations.ts'
 import { describeOnEachDatabase, resetRouting, type TestServer } from '../support/harness.ts'
@@ -27,6 +28,7 @@ const gifts = ['first', 'second', 'third'].map((name) => ({
 
 const settings = JSON.stringify({
   regions: { hosts: { 'eu.example.com': 'europe' } },
+  datasets: { classify_one_in: 1 },
   routers: {
     disabled: ['service/auto-beta'],
     allowed_models: ['test/*'],
@@ -217,6 +219,21 @@ describeOnEachDatabase(
         await spend(foreign, 'test/medium', 9_000n, days(1))
         const all = { cost_quality_tradeoff: 0 }
         expect(await chosen(auto(all))).toBe('test/large')
+      })
+
+      test('spending on the same kind of task ranks before all spending', async () => {
+        const { gateway } = server()
+        const debugging = 'Fix this bug:\n```python\nprint(1/0)\n```\nZeroDivisionError: division by zero'
+        const translation = 'Translate the following sentence to French: good morning'
+        const say = (model: string, content: string) => ask({ model, messages: [{ role: 'user', content }] })
+        await say('test/large', debugging)
+        for (let times = 0; times < 3; times++) await say('test/medium', translation)
+        await rollUp({ db: gateway.db }, { minRows: 1 })
+        const route = async (content: string) =>
+          chosen({ ...auto({ cost_quality_tradeoff: 0 }), messages: [{ role: 'user', content }] })
+        expect(await route(debugging)).toBe('test/large')
+        expect(await route(translation)).toBe('test/medium')
+        expect(await route('Good morning')).toBe('test/medium')
       })
 
       test('benchmarks rank it until there is spending', async () => {

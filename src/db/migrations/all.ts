@@ -27,6 +27,7 @@ import { datasets } from './024-datasets.ts'
 import { benchmarks } from './025-benchmarks.ts'
 import { generationLines } from './026-generation-lines.ts'
 import { defaultPlugins } from './027-default-plugins.ts'
+import { taskSpending } from './029-task-spending.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -57,4 +58,5 @@ export const migrations: Record<string, Migration> = {
   '025-benchmarks': benchmarks,
   '023-containers': containers,
   '027-default-plugins': defaultPlugins,
+  '029-task-spending': taskSpending,
 }
