@@ -23,7 +23,11 @@ export const autoRouter: Router = {
   route: (context) => {
     const settings = settingsOf(context, 'auto-router')
     const pinned = settings.pin_model ? findLastModel(context.request) : null
-    return routeByTask(context, 'auto-router', settings, pinned)
+    if (pinned === null) return routeByTask(context, 'auto-router', settings, null)
+    const { format, content } = context.request
+    // Encoded from the call: no provider knows the field of the message.
+    const request = { ...context.request, content: content.rewrite(format, content.call) }
+    return routeByTask({ ...context, request }, 'auto-router', settings, pinned)
   },
 }
 

@@ -1,4 +1,5 @@
-import type { ResolvedModel } from '../catalogue/lookup.ts'
+import type { Gateway } from '../app/gateway.ts'
+import { findModel, type ResolvedModel } from '../catalogue/lookup.ts'
 import { findRouterModel, isRouterSlug } from '../catalogue/router-models.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
@@ -40,7 +41,7 @@ export async function routeModels(context: PluginContext): Promise<InferenceRequ
     const listed = requested.filter((name) => name !== slug)
     const result = await known.route({ ...context, request, router, listed })
     work.stages.push(describeStage(known, result))
-    request = replaceModel(result.request ?? request, slug, known, router, result)
+    request = replaceModel(gateway, result.request ?? request, slug, known, router, result)
     used.add(known)
   }
   for (const router of routers)
@@ -57,6 +58,7 @@ function assertUsable({ region, format }: InferenceRequest, { model: { id } }: R
 
 /** The suffixes of the router apply to the models it chose. */
 function replaceModel(
+  { catalogue }: Gateway,
   request: InferenceRequest,
   slug: string,
   { strategy }: Router,
@@ -67,7 +69,8 @@ function replaceModel(
   // Without fallbacks the client accepts only the choice itself.
   const chosen =
     options.preferences.allow_fallbacks === false ? selection.models.slice(0, 1) : selection.models
-  const slugs = chosen.map((id) => [id, ...variants].join(':'))
+  const slugs = chosen.map((name) => [name, ...variants].join(':'))
+  const idOf = (name: string) => findModel(catalogue, name)?.model.id ?? name
   const isFirst = options.models[0] === slug
   const others = usesListed ? [slug] : options.models
   const models = [...new Set(others.flatMap((name) => (name === slug ? slugs : [name])))]
@@ -76,7 +79,7 @@ function replaceModel(
     options: {
       ...options,
       models,
-      ...(isFirst && { routed: { requested: slug, strategy, models: chosen } }),
+      ...(isFirst && { routed: { requested: slug, strategy, models: chosen.map(idOf) } }),
     },
   }
 }

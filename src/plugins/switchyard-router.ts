@@ -22,7 +22,7 @@ export const switchyardRouter: Router = {
   stage: 'switchyard-router',
   strategy: 'auto',
   route: async (context) => {
-    const { gateway, request, router, listed } = context
+    const { gateway, request, router, listed, isDryRun } = context
     const { algorithm = 'capability' } = settingsOf(context, 'switchyard-router')
     const models = resolveTiers(context)
     assertConfigured(context, algorithm, models)
@@ -33,43 +33,40 @@ export const switchyardRouter: Router = {
       call: request.content.call,
       models,
       remembered: routedSessions.find(session, gateway.clock.now()) as Tier | null,
-      random,
-      judge: () => judge(context),
+      random: isDryRun ? () => 0 : random,
+      judge: isDryRun ? null : () => judge(context),
     })
     const tier = selection.data?.tier
-    if (tier !== undefined && isHumanTurn(request.content.call) && !context.isDryRun)
+    if (tier !== undefined && isHumanTurn(request.content.call) && !isDryRun)
       routedSessions.remember(session, String(tier), gateway.clock.now())
     return { selection, usesListed: listed.length > 0 }
   },
 }
 
-/** The models that the request lists, cheapest first, or those of the operator: only those that can serve it. */
+/** The models that the request lists, by price, or those of the operator: only those that can serve it. */
 function resolveTiers(context: RouterContext): TierModels {
   const { gateway, listed } = context
   const { weak, strong } = gateway.settings.routers.switchyard
   const names = listed.length > 0 ? listed : [...weak, ...strong]
-  const resolved = names.flatMap((name) => findModel(gateway.catalogue, name) ?? [])
-  const serving = listServingModels(context, [...new Set(resolved.map(({ model }) => model))])
-  if (listed.length === 0) {
-    const canServe = (name: string) => {
-      const model = findModel(gateway.catalogue, name)?.model
-      return model !== undefined && serving.has(model)
-    }
-    return { weak: weak.filter(canServe), strong: strong.filter(canServe) }
+  const resolved = new Map(names.map((name) => [name, findModel(gateway.catalogue, name)?.model]))
+  const unknown = listed.find((name) => !resolved.get(name))
+  if (unknown !== undefined)
+    throw invalidFieldError(
+      'models',
+      `"${unknown.slice(0, 100)}" is not a model that service/switchyard can choose`,
+    )
+  const serving = listServingModels(context, [
+    ...new Set([...resolved.values()].flatMap((model) => model ?? [])),
+  ])
+  const priceOf = (name: string) => {
+    const model = resolved.get(name)
+    const candidates = model && serving.get(model)
+    return candidates && Math.min(...candidates.map(({ endpoint }) => endpoint.price))
   }
-  const byPrice = [...serving]
-    .map(([{ id }, candidates]) => ({
-      id,
-      price: Math.min(...candidates.map(({ endpoint }) => endpoint.price)),
-    }))
-    .sort((a, b) => a.price - b.price || 0)
-  return {
-    weak: byPrice.slice(0, 1).map(({ id }) => id),
-    strong: byPrice
-      .slice(1)
-      .reverse()
-      .map(({ id }) => id),
-  }
+  const usable = (from: readonly string[]) => from.filter((name) => priceOf(name) !== undefined)
+  if (listed.length === 0) return { weak: usable(weak), strong: usable(strong) }
+  const [cheapest, ...others] = usable(listed).sort((a, b) => (priceOf(a) ?? 0) - (priceOf(b) ?? 0) || 0)
+  return { weak: cheapest === undefined ? [] : [cheapest], strong: others.reverse() }
 }
 
 function assertConfigured(
@@ -94,10 +91,10 @@ function assertConfigured(
 
 const algorithmsWithJudge: ReadonlySet<SwitchyardAlgorithm> = new Set(['capability', 'stage', 'composite'])
 
-/** Null without a usable answer, and for a quote, which asks no model. */
-async function judge({ gateway, request, askModel, isDryRun }: RouterContext): Promise<Tier | null> {
+/** Null without a usable answer. */
+async function judge({ gateway, request, askModel }: RouterContext): Promise<Tier | null> {
   const { judge: model, timeout } = gateway.settings.routers.switchyard
-  if (isDryRun || model === null) return null
+  if (model === null) return null
   const signal = AbortSignal.any([request.httpRequest.signal, AbortSignal.timeout(timeout)])
   try {
     const call = buildJudgeCall(request.content.call)

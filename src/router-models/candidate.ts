@@ -23,7 +23,7 @@ export interface RouterCandidate {
 
 /** What a router decided. */
 export interface RouterSelection {
-  /** Ids of models: the chosen one, then those to fall back to. Never empty. */
+  /** Names of models: the chosen one, then those to fall back to. Never empty. */
   models: string[]
   /** Why the first was chosen. */
   reason: string

@@ -83,6 +83,7 @@ describe('algorithms', () => {
       models: ['a/large', 'a/huge', 'a/small'],
     })
     expect((await select('capability', [human()], judged(null))).models[0]).toBe('a/large')
+    expect((await select('capability', [human()], { judge: null })).reason).toContain('quote')
   })
 
   test('stage asks the judge only if the signals are undecided; auto never does', async () => {

@@ -25,8 +25,8 @@ export interface SwitchyardQuery {
   /** The tier of the last human turn of this conversation; null if unknown. */
   remembered: Tier | null
   random: () => number
-  /** Asks the judge model; null if it gave no usable answer. */
-  judge: () => Promise<Tier | null>
+  /** Asks the judge model; resolves to null if it gave no usable answer. Null: it cannot be used now. */
+  judge: (() => Promise<Tier | null>) | null
 }
 
 interface TierDecision {
@@ -73,6 +73,12 @@ async function decideTier(query: SwitchyardQuery): Promise<TierDecision> {
 
 /** Without an answer of the judge the capable tier is used: it is the safer choice. */
 async function judgeTier({ judge }: SwitchyardQuery): Promise<TierDecision> {
+  if (!judge)
+    return {
+      tier: 'strong',
+      reason: 'A request would use the judge model; a quote does not.',
+      isJudged: false,
+    }
   const tier = await judge()
   if (!tier) return { tier: 'strong', reason: 'The judge model gave no usable answer.', isJudged: false }
   const verdict = tier === 'weak' ? 'easy' : 'demanding'

@@ -516,6 +516,22 @@ describeOnEachDatabase(
       test('the request may list the models to choose from', async () => {
         const models = ['test/giant', 'test/medium']
         expect(await chosen(switchyard('auto', { models }))).toBe('test/medium')
+        const { reply } = await ask(switchyard('auto', { models: ['test/giant', 'test/medium:nitro'] }))
+        expect(reply.service_metadata).toMatchObject({ strategy: 'auto', params: { variants: ['nitro'] } })
+        for (const unknown of ['test/none', 'service/auto']) {
+          const { status, reply } = await ask(switchyard('auto', { models: ['test/giant', unknown] }))
+          expect([status, reply.error.message]).toEqual([400, expect.stringContaining(unknown)])
+        }
+      })
+
+      test('a quote does not ask the judge', async () => {
+        const body = { ...switchyard('capability'), ...user('9 of 10') }
+        const { body: quote } = await server().call('POST', '/quote', {
+          key: server().own.inferenceKey,
+          body,
+        })
+        expect(quote.data.pipeline[0].data).toMatchObject({ tier: 'strong', judged: false })
+        expect(await listGenerations()).toEqual([])
       })
     })
 
@@ -566,6 +582,18 @@ describeRouting('the choice of a router model', (routed) => {
     const listed = await tried({ ...auto(), models: ['test/eyes'] })
     expect(listed).toEqual([502, ['blind alpha', 'line-1 alpha', 'line-2 beta', 'eyes beta']])
     expect(await tried(auto({ allow_fallbacks: false }))).toEqual([502, ['blind alpha']])
+  })
+
+  test('the provider does not see the model that pin_model keeps', async () => {
+    const plugins = [{ id: 'auto-router', allowed_models: ['test/*'], pin_model: true }]
+    const messages = [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hello', model: 'test/line-2' },
+      { role: 'user', content: 'Hello again' },
+    ]
+    const { body } = await sendRouted(routed(), { model: 'service/auto', plugins, messages })
+    expect(body.model).toBe('test/line-2')
+    expect(routed().upstream.requests[0]?.json.messages[1]).toEqual({ role: 'assistant', content: 'Hello' })
   })
 
   test('avoids a model that failed, and one that is cooling down', async () => {
