@@ -471,6 +471,11 @@ describeOnEachDatabase(
         expect(row).toMatchObject({ model: 'service/bodybuilder', cost_nanos: 0n, status: 'completed' })
       })
 
+      test('names what has no effect on its reply', async () => {
+        const { dropped, status } = await ask({ model: 'service/bodybuilder', tools, n: 2, temperature: 1 })
+        expect([status, dropped]).toEqual([200, 'n, temperature, tools'])
+      })
+
       test('the bodies can be sent', async () => {
         const { reply } = await ask({
           model: 'service/bodybuilder',
