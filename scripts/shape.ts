@@ -21,6 +21,7 @@ const layers: Record<string, number> = {
   'sign-in': 2,
   account: 3,
   benchmarks: 3,
+  mcp: 3,
   containers: 3,
   destinations: 3,
   policy: 3,

@@ -123,6 +123,8 @@ export interface ServerToolPart {
   arguments: string
   /** Its item in the Responses format, without an id. */
   item: JsonObject
+  /** Fields of its block in the Messages format that differ from those of other server tools. */
+  use?: JsonObject
   /** The events between the start and the end of the item, such as `web_search_call.searching`. */
   progress?: readonly string[]
   /** The text the model was given, once it has ended. */

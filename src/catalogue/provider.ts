@@ -148,6 +148,8 @@ export interface Provider extends ProviderAddress {
   /** The scheme, and its options, of the JSON credentials that it accepts besides a token. */
   signIn?: SignInOptions
   webSearch?: NativeSearch
+  /** The format in which it connects to MCP servers itself. */
+  connectsToMcp?: DialectName
   /** Its credential may be a list of resources and deployments. */
   acceptsDeployments?: true
   /** In order of preference, for requests in another format. */

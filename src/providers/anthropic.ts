@@ -18,4 +18,5 @@ export const anthropic: Provider = {
   vendor: 'vendor_a',
   fileFormat: 'vendor_a',
   webSearch: messagesSearch,
+  connectsToMcp: 'messages',
 }

@@ -24,4 +24,5 @@ export const openai: Provider = {
   reasoningHistory: { field: 'none' },
   speech: { reports_usage: true },
   webSearch: responsesSearch,
+  connectsToMcp: 'responses',
 }

@@ -1,11 +1,12 @@
 import { serverToolPrefix } from '../call/call.ts'
 import { datetime } from './datetime.ts'
+import { mcp } from './mcp.ts'
 import type { ServerTool } from './tool.ts'
 import { webFetch } from './web-fetch.ts'
 import { webSearch } from './web-search.ts'
 
 /** The tools that the gateway can run. */
-export const serverTools: readonly ServerTool[] = [datetime, webFetch, webSearch]
+export const serverTools: readonly ServerTool[] = [datetime, mcp, webFetch, webSearch]
 
 const byType = new Map(serverTools.map((tool) => [`${serverToolPrefix}${tool.name}`, tool]))
 

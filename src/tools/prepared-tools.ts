@@ -1,3 +1,5 @@
+import type { ReplyEvent } from '../call/event.ts'
+import type { ToolCallPart } from '../call/part.ts'
 import type { AskModelFn, ServerTool, ToolInstance, ToolRequest } from './tool.ts'
 
 /** A function that the model is offered, and the tool that runs it. */
@@ -25,4 +27,9 @@ export interface PreparedTools {
   /** What every call knows of the request. */
   request: ToolRequest
   askModel: AskModelFn
+  /** Calls that the client has approved: they are run before the first turn. */
+  approved: readonly ToolCallPart[]
+  /** What the reply begins with, and the number of its parts. */
+  opening: ReplyEvent[]
+  openingParts: number
 }

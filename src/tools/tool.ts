@@ -68,12 +68,20 @@ export interface ToolInstance {
   /** Fields of the entry that have no effect, such as `tools[2].parameters.user_location`. */
   ignored?: readonly string[]
   /** The running call, as the client sees it. A status of the item is added where it has none. */
-  describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress'>
+  describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress' | 'use'>
   /** How long a call may take, in milliseconds; two minutes if absent. */
   timeoutMs?: number
   /** Absent if the client runs it: then the call is handed over as `toClientCall` returns it. */
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
   toClientCall?(call: ToolCallPart): OutputPart
+  /** Whether the client decides about this call: it is handed over, although the gateway could run it. */
+  needsClient?(call: ToolCallPart): boolean
+  /** The first parts of the reply. */
+  opening?: readonly OutputPart[]
+  /** The MCP server that it connects to. */
+  server?: { label: string; functionOf(tool: string): string }
+  /** After the request has ended. */
+  close?(): void
 }
 
 /** What a running call may use. */

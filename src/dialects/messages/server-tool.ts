@@ -6,13 +6,14 @@ import { parseToolArguments } from './tool-arguments.ts'
 const idPrefix = 'srvtoolu_service_'
 
 /** The call. */
-export function encodeServerToolUse({ id, tool, arguments: args }: ServerToolPart): JsonObject {
+export function encodeServerToolUse({ id, tool, arguments: args, use }: ServerToolPart): JsonObject {
   return {
     type: 'server_tool_use',
     id: `${idPrefix}${id}`,
     name: tool,
     input: parseToolArguments(args, false),
     caller: { type: 'direct' },
+    ...use,
   }
 }
 
@@ -35,9 +36,14 @@ export function encodeServerToolResult({
 /** Undefined for a block of another kind. */
 export function decodeServerToolUse(block: JsonObject): ServerToolPart | undefined {
   const [id, name] = [readId(block.id), asString(block.name)]
-  if (block.type !== 'server_tool_use' || id === undefined || name === undefined) return undefined
-  return { kind: 'server-tool', id, tool: name, arguments: JSON.stringify(block.input ?? {}), item: {} }
+  if (!useTypes.has(block.type) || id === undefined || name === undefined) return undefined
+  const server = asString(block.server_name)
+  const tool = server === undefined ? name : `${server}__${name}`
+  return { kind: 'server-tool', id, tool, arguments: JSON.stringify(block.input ?? {}), item: {} }
 }
+
+/** Of the gateway's own tools, and of those of MCP servers. */
+const useTypes: ReadonlySet<unknown> = new Set(['server_tool_use', 'mcp_tool_use'])
 
 type Part = InputPart | OutputPart
 

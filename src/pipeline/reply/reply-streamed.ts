@@ -6,6 +6,7 @@ import type { Admission } from '../settlement/admit.ts'
 import { settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace } from '../settlement/trace.ts'
+import { resumeTools } from '../tools/resume.ts'
 import { dispatchStream } from '../upstream/dispatch-stream.ts'
 import { buildReplyHeaders, buildStreamHeaders, listDroppedFields } from './http-response.ts'
 import { StreamSession, streamBody } from './stream-session.ts'
@@ -19,7 +20,11 @@ export async function replyStreamed(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   request.spans?.beginStream()
-  const open = () => dispatchStream(gateway, request, admission, trace)
+  const dispatch = () => dispatchStream(gateway, request, admission, trace)
+  const open = () => {
+    const resuming = resumeTools(gateway, request, admission)
+    return resuming ? resuming.then(dispatch) : dispatch()
+  }
   const augmenting = augmentRequest(gateway, request, admission)
   const opening = augmenting ? augmenting.then(open) : open()
   const session = new StreamSession(gateway, request, admission, trace, settle)

@@ -9,6 +9,7 @@ import type { Admission } from '../settlement/admit.ts'
 import { buildCost, computeCharge, endedWithError, settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { type AcceptedAttempt, createTrace, type Outcome, type RequestTrace } from '../settlement/trace.ts'
+import { resumeTools } from '../tools/resume.ts'
 import type { WholeReply } from '../upstream/decode-reply.ts'
 import { dispatchWhole } from '../upstream/dispatch-whole.ts'
 import { unexpectedReplyError } from '../upstream/errors.ts'
@@ -26,6 +27,8 @@ export async function replyWhole(
   try {
     const augmenting = augmentRequest(gateway, request, admission)
     if (augmenting) await augmenting
+    const resuming = resumeTools(gateway, request, admission)
+    if (resuming) await resuming
     const attempt = await dispatchWhole(gateway, request, admission, trace)
     const { summary, refusal } = attempt.reply
     // Of the last turn.

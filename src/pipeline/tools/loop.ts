@@ -68,12 +68,13 @@ export class ToolLoop {
     this.#call = request.content.call
     this.#signal = AbortSignal.any([exchange.signal, request.httpRequest.signal])
     this.#isLast = context.tools.maxCalls === 0
+    this.#partCount = context.tools.openingParts
   }
 
   /** Only the first turn throws errors of its upstream: for a later one no other reply can be begun. */
   async *run(first: Turn): AsyncGenerator<ReplyEvent> {
     let relay = this.#createRelay(first)
-    yield* relay.relay(true)
+    yield* this.#open(relay.relay(true))
     try {
       for (let ending = this.#endTurn(relay); ; ending = this.#endTurn(relay)) {
         const next = yield* ending
@@ -84,6 +85,16 @@ export class ToolLoop {
     } catch (error) {
       yield* this.#fail(error)
     }
+  }
+
+  /** With the first content, because until then another candidate may be tried. */
+  async *#open(events: AsyncIterable<ReplyEvent>): AsyncGenerator<ReplyEvent> {
+    const opening = this.#context.tools.opening.splice(0)
+    for await (const event of events) {
+      if (event.type !== 'reply-start' && event.type !== 'usage') yield* opening.splice(0)
+      yield event
+    }
+    yield* opening
   }
 
   #createRelay(turn: Turn): TurnRelay {
@@ -266,6 +277,6 @@ export class ToolLoop {
   }
 }
 
-function isRunHere({ target }: ServerCall): boolean {
-  return target.instance.run !== undefined
+function isRunHere({ call, target: { instance, name } }: ServerCall): boolean {
+  return instance.run !== undefined && instance.needsClient?.({ ...call, name }) !== true
 }

@@ -7,11 +7,14 @@ import {
   type NativeTool,
   type Tool,
 } from '../../call/call.ts'
+import type { ReplyEvent } from '../../call/event.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { findServerTool, serverToolTypes } from '../../tools/all.ts'
-import type { PreparedFunction } from '../../tools/prepared-tools.ts'
+import { type FunctionNameOf, restoreMcpCalls } from '../../tools/mcp-history.ts'
+import { convertMcpServers, maskMcpSecrets } from '../../tools/mcp-servers.ts'
+import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
 import type { AskModelFn, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
 import { convertVendorTool } from '../../tools/vendor-spellings.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -28,10 +31,11 @@ export function prepareTools(
   request: InferenceRequest,
   createAsk: CreateAskFn = () => askNoModel,
 ): InferenceRequest | Promise<InferenceRequest> {
-  const { tools } = request.content.call
-  if (!tools?.some(({ kind }) => kind === 'native')) return request
+  const { call, body } = request.content
+  const tools = call.tools ?? []
+  if (!tools.some(({ kind }) => kind === 'native') && body.mcp_servers === undefined) return request
   const toolRequest = describeRequest(gateway, request)
-  const converted = tools.map((tool) =>
+  const converted = convertMcpServers(tools, body, toolRequest).map((tool) =>
     tool.kind === 'native' ? convertVendorTool(tool, toolRequest) : tool,
   )
   if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createAsk)
@@ -78,7 +82,8 @@ async function replaceTools(
       replaced.push(tool)
       continue
     }
-    const entry = await prepareEntry(toolRequest, tool, `tools[${index}]`, names)
+    const at = asString(tool.value.field) ?? `tools[${index}]`
+    const entry = await prepareEntry(toolRequest, tool, at, names)
     entries.push(entry)
     replaced.push(...entry.functions, ...(entry.instance.natives ?? []))
   }
@@ -86,9 +91,43 @@ async function replaceTools(
   const budget = readBudget(content.body)
   const functions = indexFunctions(entries)
   const askModel = createAsk(prepared)
-  if (functions.size > 0) prepared.work.tools = { ...budget, functions, request: toolRequest, askModel }
+  const { messages, approved } = restoreMcpCalls(call.messages, createFunctionLookup(entries))
+  if (functions.size > 0)
+    prepared.work.tools = {
+      ...budget,
+      functions,
+      request: toolRequest,
+      askModel,
+      approved,
+      ...buildOpening(entries),
+    }
   for (const { instance } of entries) prepared.work.dropped.push(...(instance.ignored ?? []))
-  return { ...prepared, content: content.replaceCall(buildCall(call, replaced, entries, budget.maxCalls)) }
+  const changed = buildCall({ ...call, messages }, replaced, entries, budget.maxCalls)
+  const closing = entries.flatMap(({ instance }) => instance.close ?? [])
+  return {
+    ...prepared,
+    onSettled: [...prepared.onSettled, ...closing],
+    content: content.replaceCall(changed).replaceFields(maskMcpSecrets(content.body)),
+  }
+}
+
+/** The function that the model is offered for a tool of an MCP server. */
+function createFunctionLookup(entries: readonly PreparedEntry[]): FunctionNameOf {
+  return (label, tool) => {
+    const entry = entries.find(({ instance }) => instance.server?.label === label)
+    const name = entry?.instance.server?.functionOf(tool)
+    const index = entry?.instance.functions.findIndex((offered) => offered.name === name) ?? -1
+    return entry?.functions[index]?.name
+  }
+}
+
+function buildOpening(entries: readonly PreparedEntry[]): Pick<PreparedTools, 'opening' | 'openingParts'> {
+  const parts = entries.flatMap(({ instance }) => instance.opening ?? [])
+  const opening = parts.flatMap((content, part): ReplyEvent[] => [
+    { type: 'part-start', choice: 0, part, content },
+    { type: 'part-end', choice: 0, part },
+  ])
+  return { opening, openingParts: parts.length }
 }
 
 /** A budget of no calls leaves the tools declared and forbids their use. */
@@ -99,9 +138,12 @@ function buildCall(call: ModelCall, tools: Tool[], entries: PreparedEntry[], max
     ...rest,
     tools,
     ...(choice && { toolChoice: choice }),
-    unknown: call.unknown.filter((name) => name !== 'max_tool_calls'),
+    unknown: call.unknown.filter((name) => !replacedFields.has(name)),
   }
 }
+
+/** Fields whose effect is in the tools of the call. */
+const replacedFields: ReadonlySet<string> = new Set(['max_tool_calls', 'mcp_servers'])
 
 function describeRequest(gateway: Gateway, request: InferenceRequest): ToolRequest {
   const { id, caller, region, keyContext, options, content, format } = request
@@ -125,7 +167,9 @@ async function prepareEntry(
   names: Set<string>,
 ): Promise<PreparedEntry> {
   const tool = requireTool(type, request, at)
-  const parameters = validateParameters(tool, value.parameters ?? {}, at)
+  // A vendor has no `parameters` in its own spelling.
+  const place = value.type === type ? `${at}.parameters` : at
+  const parameters = validateParameters(tool, value.parameters ?? {}, place)
   const instance = await tool.create(parameters, { ...request, at, entry: value })
   const functions = instance.functions.map((offered) => ({ ...offered, name: takeName(offered.name, names) }))
   return { type: asString(value.type) ?? type, tool, instance, functions }
@@ -152,7 +196,7 @@ function requireTool(type: string, { format, keyContext, region }: ToolRequest, 
 
 /** Errors name the field of the entry. */
 function validateParameters(tool: ServerTool, parameters: unknown, at: string): unknown {
-  return validateInput(tool.parameters, parameters, `${at}.parameters`, 0, `${at}.parameters.`)
+  return validateInput(tool.parameters, parameters, at, 0, `${at}.`)
 }
 
 /** Names that the client uses for its own tools. */

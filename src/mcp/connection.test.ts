@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from 'bun:test'
+import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { McpConnection, McpError } from './connection.ts'
+import type { McpEgress } from './guarded-fetch.ts'
+
+const requests: { method: string; authorization: string | null }[] = []
+const http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve })
+afterAll(() => http.stop(true))
+
+/** A server without sessions: each request has a transport of its own. */
+async function serve(request: Request): Promise<Response> {
+  requests.push({ method: request.method, authorization: request.headers.get('authorization') })
+  const { pathname } = new URL(request.url)
+  if (pathname === '/redirect') return Response.redirect('https://elsewhere.test/', 307)
+  if (pathname === '/huge') return new Response('x'.repeat(100_000), { headers: jsonType })
+  if (pathname === '/refuse') return new Response('secret page', { status: 403 })
+  const server = new McpServer({ name: 'test', version: '1' })
+  const input = z.object({ text: z.string() })
+  const options = { description: 'Repeats a text.', inputSchema: input, annotations: { readOnlyHint: true } }
+  server.registerTool('echo', options, async ({ text }) => ({ content: [{ type: 'text', text }] }))
+  server.registerTool('fail', { description: 'Fails.' }, async () => ({
+    content: [{ type: 'text', text: 'no such file' }],
+    isError: true,
+  }))
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
+  await server.connect(transport)
+  return transport.handleRequest(request)
+}
+
+const jsonType = { 'content-type': 'application/json' }
+const host = `127.0.0.1:${http.port}`
+const signal = new AbortController().signal
+const egress: McpEgress = { allowPrivate: [host], connectMs: 2000, maxBytes: 64 * 1024, signal }
+
+function open(path = '/mcp', options: Partial<McpEgress> = {}): Promise<McpConnection> {
+  const headers = { authorization: 'Bearer canary' }
+  const server = { label: 'test', url: `http://${host}${path}`, headers }
+  return McpConnection.open(server, { ...egress, ...options }, 5000)
+}
+
+async function findError(work: Promise<unknown>): Promise<McpError> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(McpError)
+  return error as McpError
+}
+
+test('lists and calls the tools of a server of the official SDK, with its headers', async () => {
+  const connection = await open()
+  const tools = await connection.listTools(signal)
+  expect(tools.map(({ name, isReadOnly }) => [name, isReadOnly])).toEqual([
+    ['echo', true],
+    ['fail', false],
+  ])
+  expect(tools[0]?.schema).toMatchObject({ type: 'object', required: ['text'] })
+  expect(await connection.call('echo', { text: 'ping' }, signal)).toEqual({
+    content: [{ kind: 'text', text: 'ping' }],
+    isError: false,
+  })
+  expect(await connection.call('fail', {}, signal)).toMatchObject({ isError: true })
+  await connection.close()
+  expect(requests.every(({ authorization }) => authorization === 'Bearer canary')).toBe(true)
+})
+
+test('S5 an address that is not public is refused, and nothing is sent', async () => {
+  const count = requests.length
+  const error = await findError(open('/mcp', { allowPrivate: [] }))
+  expect([error.kind, error.message]).toEqual(['http_error', expect.stringContaining('public address')])
+  expect(requests).toHaveLength(count)
+})
+
+test('S5 a redirect is not followed, a large response is cut, an error page is not shown', async () => {
+  const resolve = async () => {
+    throw new Error('resolved')
+  }
+  const redirected = await findError(open('/redirect', { resolve }))
+  const refused = await findError(open('/refuse'))
+  await findError(open('/huge', { maxBytes: 1000 }))
+  for (const { message } of [redirected, refused]) expect(message).not.toMatch(/secret|canary|elsewhere/)
+  expect(refused).toMatchObject({ kind: 'http_error', code: 403 })
+})
+
+test('ends when the request does', async () => {
+  const abort = new AbortController()
+  const connection = await open('/mcp', { signal: abort.signal })
+  abort.abort()
+  await findError(connection.listTools(abort.signal))
+})

@@ -1,0 +1,158 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { EgressError } from '../lib/egress-client.ts'
+import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
+import { createGuardedFetch, type McpEgress } from './guarded-fetch.ts'
+
+/** A remote server of the Model Context Protocol. */
+export interface McpServer {
+  label: string
+  url: string
+  /** May contain secrets. */
+  headers: Record<string, string>
+}
+
+export interface McpTool {
+  name: string
+  description: string
+  schema: JsonObject
+  isReadOnly: boolean
+}
+
+export type McpContent = { kind: 'text'; text: string } | { kind: 'image'; mediaType: string; data: string }
+
+export interface McpResult {
+  content: McpContent[]
+  isError: boolean
+}
+
+/** A failure that is safe to show: it has nothing of the server's address or headers. */
+export class McpError extends Error {
+  readonly kind: 'mcp_protocol_error' | 'http_error'
+  readonly code: number
+
+  constructor(kind: McpError['kind'], code: number, message: string) {
+    super(message)
+    this.kind = kind
+    this.code = code
+  }
+}
+
+const maxTools = 200
+const maxPages = 20
+const maxDescriptionLength = 8000
+const maxSchemaLength = 64 * 1024
+const maxMessageLength = 500
+const clientInfo = { name: 'headgate', version: '1' }
+
+/** A session with a server, for the duration of one request. */
+export class McpConnection {
+  readonly #client: Client
+  readonly #timeoutMs: number
+
+  private constructor(client: Client, timeoutMs: number) {
+    this.#client = client
+    this.#timeoutMs = timeoutMs
+  }
+
+  static async open(server: McpServer, egress: McpEgress, timeoutMs: number): Promise<McpConnection> {
+    const client = new Client(clientInfo, { capabilities: {} })
+    const url = URL.parse(server.url)
+    if (!url) throw new McpError('http_error', 400, 'The URL of the server is not valid.')
+    const transport = new StreamableHTTPClientTransport(url, {
+      fetch: createGuardedFetch(egress),
+      requestInit: { headers: server.headers },
+      reconnectionOptions: {
+        maxRetries: 0,
+        initialReconnectionDelay: 1000,
+        maxReconnectionDelay: 1000,
+        reconnectionDelayGrowFactor: 1,
+      },
+    })
+    // Errors of requests are thrown by them; the others concern a stream that is not needed.
+    transport.onerror = () => undefined
+    await run(() => client.connect(transport, { timeout: timeoutMs, signal: egress.signal }))
+    return new McpConnection(client, timeoutMs)
+  }
+
+  async listTools(signal: AbortSignal): Promise<McpTool[]> {
+    const tools: McpTool[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < maxPages && tools.length < maxTools; page++) {
+      const options = { timeout: this.#timeoutMs, signal }
+      const listed = await run(() => this.#client.listTools(cursor === undefined ? {} : { cursor }, options))
+      for (const tool of listed.tools) tools.push(...readTool(tool))
+      cursor = listed.nextCursor
+      if (cursor === undefined) break
+    }
+    return tools.slice(0, maxTools)
+  }
+
+  async call(name: string, input: JsonObject, signal: AbortSignal): Promise<McpResult> {
+    const options = { timeout: this.#timeoutMs, signal }
+    const result = await run(() => this.#client.callTool({ name, arguments: input }, options))
+    const content = (Array.isArray(result.content) ? result.content : []).flatMap(readContent)
+    const structured = content.length === 0 ? asObject(result.structuredContent) : undefined
+    return {
+      content: structured ? [{ kind: 'text', text: JSON.stringify(structured) }] : content,
+      isError: result.isError === true,
+    }
+  }
+
+  /** Ends the session; a server that does not answer is left alone. */
+  async close(): Promise<void> {
+    await this.#client.close().catch(() => undefined)
+  }
+}
+
+function readTool(value: unknown): McpTool[] {
+  const tool = asObject(value) ?? {}
+  const name = asString(tool.name)
+  const schema = asObject(tool.inputSchema) ?? { type: 'object', properties: {} }
+  if (!name || JSON.stringify(schema).length > maxSchemaLength) return []
+  return [
+    {
+      name,
+      description: (asString(tool.description) ?? '').slice(0, maxDescriptionLength),
+      schema,
+      isReadOnly: asObject(tool.annotations)?.readOnlyHint === true,
+    },
+  ]
+}
+
+function readContent(value: unknown): McpContent[] {
+  const part = asObject(value) ?? {}
+  const text = asString(part.text)
+  if (part.type === 'text' && text !== undefined) return [{ kind: 'text', text }]
+  const [data, mediaType] = [asString(part.data), asString(part.mimeType)]
+  if (part.type === 'image' && data !== undefined && mediaType) return [{ kind: 'image', mediaType, data }]
+  const resource = asObject(part.resource)
+  const resourceText = asString(resource?.text)
+  if (resourceText !== undefined) return [{ kind: 'text', text: resourceText }]
+  const uri = asString(part.uri) ?? asString(resource?.uri)
+  return uri === undefined ? [] : [{ kind: 'text', text: uri }]
+}
+
+async function run<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toMcpError(error)
+  }
+}
+
+/** The client wraps errors of `fetch`; the cause is what happened. */
+function toMcpError(error: unknown): McpError {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if (cause instanceof EgressError) return new McpError('http_error', 502, cause.message)
+    const code = 'code' in cause && typeof cause.code === 'number' ? cause.code : undefined
+    const status = 'status' in cause && typeof cause.status === 'number' ? cause.status : undefined
+    if (status !== undefined)
+      return new McpError('http_error', status, `The server responded with status ${status}.`)
+    if (code !== undefined) return new McpError('mcp_protocol_error', code, clip(cause.message))
+  }
+  return new McpError('mcp_protocol_error', -32000, 'The server could not be used.')
+}
+
+function clip(message: string): string {
+  return message.slice(0, maxMessageLength)
+}

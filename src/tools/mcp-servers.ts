@@ -1,0 +1,100 @@
+import type { NativeTool, Tool } from '../call/call.ts'
+import { findModel } from '../catalogue/lookup.ts'
+import { invalidFieldError } from '../errors/gateway-error.ts'
+import { asObject, asObjects, type JsonObject, omitUndefined } from '../lib/json-values.ts'
+import type { ToolRequest } from './tool.ts'
+
+const toolType = 'service:mcp'
+const maxServers = 20
+
+/**
+ * The tools of a request with its MCP servers as tools of the gateway, where the providers of its model do not connect
+ * to them: entries of type `mcp` in the Responses format, `mcp_servers` in the Messages format.
+ */
+export function convertMcpServers(tools: readonly Tool[], body: JsonObject, request: ToolRequest): Tool[] {
+  const isMessages = request.format === 'messages'
+  const servers = isMessages ? asObjects(body.mcp_servers) : []
+  if (servers.length === 0 && !tools.some(isMcpEntry)) return [...tools]
+  if (isRunByProviders(request)) return [...tools]
+  const converted = tools.map((tool) => (isMcpEntry(tool) ? convertEntry(tool) : tool))
+  const all = isMessages
+    ? [...converted.filter((tool) => !isToolset(tool)), ...convertServers(servers, tools)]
+    : converted
+  if (all.filter((tool) => tool.kind === 'native' && tool.type === toolType).length > maxServers)
+    throw invalidFieldError(
+      isMessages ? 'mcp_servers' : 'tools',
+      `must have at most ${maxServers} MCP servers`,
+    )
+  return all
+}
+
+/** The guardrails see the results of tools only if the gateway runs them. */
+function isRunByProviders({ gateway, model, format, keyContext }: ToolRequest): boolean {
+  if (keyContext.contentRules) return false
+  const endpoints = findModel(gateway.catalogue, model)?.model.endpoints ?? []
+  return endpoints.some(({ provider }) => provider.connectsToMcp === format)
+}
+
+function isMcpEntry(tool: Tool): tool is NativeTool {
+  return tool.kind === 'native' && tool.dialect === 'responses' && tool.type === 'mcp'
+}
+
+/** A connector of a vendor has no address: only that vendor can use it. */
+function convertEntry(tool: NativeTool): NativeTool {
+  const { type, connector_id, ...parameters } = tool.value
+  return connector_id === undefined ? { ...tool, type: toolType, value: { type, parameters } } : tool
+}
+
+function isToolset(tool: Tool): tool is NativeTool {
+  return tool.kind === 'native' && tool.dialect === 'messages' && tool.type === 'mcp_toolset'
+}
+
+/** Where there are sets of tools, only the servers they name are used. */
+function convertServers(servers: readonly JsonObject[], tools: readonly Tool[]): NativeTool[] {
+  const toolsets = tools.filter(isToolset).map(({ value }) => value)
+  return servers.flatMap((server, index) => {
+    const toolset = toolsets.find(({ mcp_server_name }) => mcp_server_name === server.name)
+    if (toolsets.length > 0 && !toolset) return []
+    const configuration = asObject(server.tool_configuration)
+    if (configuration?.enabled === false) return []
+    if (server.type !== 'url') throw invalidFieldError(`mcp_servers[${index}].type`, 'must be "url"')
+    const parameters = omitUndefined({
+      server_label: server.name,
+      server_url: server.url,
+      authorization: server.authorization_token ?? undefined,
+      ...(toolset ? describeToolset(toolset) : { allowed_tools: configuration?.allowed_tools ?? undefined }),
+    })
+    const value = { type: 'mcp', parameters, field: `mcp_servers[${index}]` }
+    return [{ kind: 'native', dialect: 'messages', type: toolType, value }]
+  })
+}
+
+function describeToolset({ default_config, configs }: JsonObject): JsonObject {
+  const entries = Object.entries(asObject(configs) ?? {})
+  const listByState = (isEnabled: boolean) =>
+    entries.flatMap(([tool, config]) => (asObject(config)?.enabled === isEnabled ? [tool] : []))
+  const isEnabledByDefault = asObject(default_config)?.enabled !== false
+  return isEnabledByDefault ? { excluded_tools: listByState(false) } : { allowed_tools: listByState(true) }
+}
+
+/** The fields of a body without the secrets of its MCP servers, for logs and for replies that echo the request. */
+export function maskMcpSecrets(body: JsonObject): JsonObject {
+  const tools = maskEntries(body.tools, ['authorization', 'headers'], ({ type }) => type === 'mcp')
+  const servers = maskEntries(body.mcp_servers, ['authorization_token'], () => true)
+  return { ...(tools && { tools }), ...(servers && { mcp_servers: servers }) }
+}
+
+function maskEntries(
+  value: unknown,
+  secrets: readonly string[],
+  hasSecrets: (entry: JsonObject) => boolean,
+): unknown[] | null {
+  if (!Array.isArray(value)) return null
+  const mask = (item: unknown) => {
+    const entry = asObject(item)
+    if (!entry || !hasSecrets(entry) || !secrets.some((name) => entry[name] != null)) return item
+    return Object.fromEntries(Object.entries(entry).filter(([name]) => !secrets.includes(name)))
+  }
+  const masked = value.map(mask)
+  return masked.some((item, index) => item !== value[index]) ? masked : null
+}

@@ -1,0 +1,230 @@
+import { z } from 'zod'
+import type { FunctionTool } from '../call/call.ts'
+import type { ImagePart, OutputPart, TextPart, ToolCallPart } from '../call/part.ts'
+import { invalidFieldError } from '../errors/gateway-error.ts'
+import { sha256 } from '../lib/crypto.ts'
+import type { JsonObject } from '../lib/json-values.ts'
+import { McpConnection, type McpContent, McpError, type McpTool } from '../mcp/connection.ts'
+import type { McpEgress } from '../mcp/guarded-fetch.ts'
+import { defineServerTool, type ToolOutcome, type ToolRequest, type ToolRun } from './tool.ts'
+
+const name = 'mcp'
+const toolNames = z.object({ tool_names: z.array(z.string()).max(500).optional() })
+
+/** Headers that the connection sets itself. */
+const reservedHeaders = /^(?:host|content-length|transfer-encoding|connection|upgrade|te|trailer)$/i
+
+const headers = z
+  .record(
+    z.string().regex(/^[!#$%&'*+.^_`|~\w-]{1,100}$/),
+    z
+      .string()
+      .max(8192)
+      .regex(/^[\t\x20-\x7e\x80-\xff]*$/),
+  )
+  .refine((map) => !Object.keys(map).some((header) => reservedHeaders.test(header)), {
+    message: 'must not contain headers of the connection, such as Host',
+  })
+
+const parameters = z.looseObject({
+  server_label: z.string().regex(/^[\w-]{1,64}$/, 'must have 1 to 64 letters, digits, _ or -'),
+  server_url: z.url({ protocol: /^https?$/ }).max(2048),
+  server_description: z.string().max(4000).nullish(),
+  authorization: z.string().max(16_384).nullish(),
+  headers: headers.nullish(),
+  allowed_tools: z
+    .union([z.array(z.string()).max(500), toolNames.extend({ read_only: z.boolean().optional() })])
+    .nullish(),
+  excluded_tools: z.array(z.string()).max(500).optional(),
+  require_approval: z
+    .union([
+      z.enum(['always', 'never']),
+      z.object({ always: toolNames.optional(), never: toolNames.optional() }),
+    ])
+    .nullish(),
+})
+
+type Parameters = z.output<typeof parameters>
+
+/** Tools of a remote MCP server. */
+export const mcp = defineServerTool({
+  name,
+  formats: ['responses', 'messages'],
+  isGlobal: true,
+  parameters,
+  create: async (settings: Parameters, setup) => {
+    const server = new RemoteServer(settings, setup)
+    const tools = await server.listTools(setup.at)
+    const byFunction = new Map(tools.map((tool) => [nameFunction(settings.server_label, tool.name), tool]))
+    const toolOf = ({ name: called }: ToolCallPart) => byFunction.get(called)?.name ?? called
+    const describeCall = (call: ToolCallPart) => ({
+      type: 'mcp_call',
+      server_label: settings.server_label,
+      name: toolOf(call),
+      arguments: call.arguments,
+    })
+    return {
+      functions: [...byFunction].map(([id, tool]) => toFunction(id, tool)),
+      opening: setup.format === 'responses' ? [describeTools(settings.server_label, tools)] : [],
+      describe: (call) => ({
+        item: { ...describeCall(call), output: null, error: null },
+        use: { type: 'mcp_tool_use', server_name: settings.server_label, name: toolOf(call) },
+        progress: ['mcp_call.in_progress', 'mcp_call.completed'],
+      }),
+      needsClient: (call: ToolCallPart) => {
+        const tool = byFunction.get(call.name)
+        return tool !== undefined && needsApproval(settings.require_approval, tool, setup.format)
+      },
+      toClientCall: (call) => ({
+        kind: 'opaque',
+        dialect: 'responses',
+        value: { ...describeCall(call), type: 'mcp_approval_request', id: `mcpr_${call.id}` },
+      }),
+      server: {
+        label: settings.server_label,
+        functionOf: (tool: string) => nameFunction(settings.server_label, tool),
+      },
+      run: (call, run) => runTool(server, toolOf(call), run),
+      close: () => server.close(),
+    }
+  },
+})
+
+const maxFunctionName = 64
+
+/** The name that the model is offered: vendors allow few characters. */
+export function nameFunction(label: string, tool: string): string {
+  const wanted = `${label}__${tool}`.replaceAll(/[^\w-]/g, '_')
+  if (wanted.length <= maxFunctionName) return wanted
+  return `${wanted.slice(0, maxFunctionName - 9)}_${sha256(`${label} ${tool}`).slice(0, 8)}`
+}
+
+function toFunction(id: string, { description, schema }: McpTool): FunctionTool {
+  return { kind: 'function', name: id, description, schema }
+}
+
+function describeTools(label: string, tools: readonly McpTool[]): OutputPart {
+  const listed = tools.map(({ name: tool, description, schema, isReadOnly }) => ({
+    name: tool,
+    description,
+    input_schema: schema,
+    annotations: { read_only: isReadOnly },
+  }))
+  const value = { type: 'mcp_list_tools', server_label: label, tools: listed, error: null }
+  return { kind: 'opaque', dialect: 'responses', value }
+}
+
+/** Only the Responses format has approvals; without a rule every call there needs one. */
+function needsApproval(
+  rule: Parameters['require_approval'],
+  { name: tool }: McpTool,
+  format: ToolRequest['format'],
+): boolean {
+  if (format !== 'responses' || rule === 'never') return false
+  if (typeof rule !== 'object' || rule === null) return true
+  return rule.always?.tool_names?.includes(tool) === true || rule.never?.tool_names?.includes(tool) !== true
+}
+
+function isAllowed(
+  { allowed_tools: rule, excluded_tools }: Parameters,
+  { name: tool, isReadOnly }: McpTool,
+): boolean {
+  if (excluded_tools?.includes(tool)) return false
+  if (!rule) return true
+  if (Array.isArray(rule)) return rule.includes(tool)
+  if (rule.read_only === true && !isReadOnly) return false
+  return rule.tool_names === undefined || rule.tool_names.includes(tool)
+}
+
+const timeoutMs = 60_000
+const listTimeoutMs = 15_000
+const maxBytes = 4 * 1024 * 1024
+
+/** A server, to which the request has at most one session. */
+class RemoteServer {
+  readonly #settings: Parameters
+  readonly #request: ToolRequest
+  readonly #abort = new AbortController()
+  #opening: Promise<McpConnection> | null = null
+
+  constructor(settings: Parameters, request: ToolRequest) {
+    this.#settings = settings
+    this.#request = request
+  }
+
+  async listTools(at: string): Promise<McpTool[]> {
+    const signal = AbortSignal.timeout(listTimeoutMs)
+    try {
+      const connection = await this.#open(signal, listTimeoutMs)
+      try {
+        const tools = await connection.listTools(signal)
+        return tools.filter((tool) => isAllowed(this.#settings, tool))
+      } finally {
+        void connection.close()
+      }
+    } catch (error) {
+      if (!(error instanceof McpError)) throw error
+      throw invalidFieldError(at, `the tools of the MCP server could not be listed: ${error.message}`)
+    }
+  }
+
+  async call(tool: string, input: JsonObject, signal: AbortSignal) {
+    this.#opening ??= this.#open(this.#abort.signal, timeoutMs)
+    const connection = await this.#opening
+    return connection.call(tool, input, signal)
+  }
+
+  /** With the request. */
+  close(): void {
+    const connecting = this.#opening
+    if (connecting) void connecting.then((connection) => connection.close()).catch(() => undefined)
+    this.#abort.abort()
+  }
+
+  #open(signal: AbortSignal, limitMs: number): Promise<McpConnection> {
+    const { server_label: label, server_url: url, authorization, headers: own } = this.#settings
+    const token = authorization ? { authorization: `Bearer ${authorization}` } : {}
+    const { egress, limits } = this.#request.gateway.settings
+    const options: McpEgress = {
+      allowPrivate: egress.allow_private,
+      connectMs: limits.connect,
+      maxBytes,
+      signal,
+    }
+    return McpConnection.open({ label, url, headers: { ...own, ...token } }, options, limitMs)
+  }
+}
+
+async function runTool(server: RemoteServer, tool: string, { input, signal }: ToolRun): Promise<ToolOutcome> {
+  try {
+    const { content, isError } = await server.call(tool, input, signal)
+    const parts = content.map(toPart)
+    const text = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
+    return {
+      content: parts,
+      ...(isError && { isError }),
+      item: {
+        output: isError ? null : text,
+        error: isError ? { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } : null,
+      },
+      block: { type: 'mcp_tool_result', is_error: isError, content: [{ type: 'text', text }] },
+    }
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error
+    return describeFailure(error)
+  }
+}
+
+function toPart(content: McpContent): TextPart | ImagePart {
+  if (content.kind === 'text') return content
+  return { kind: 'image', source: { kind: 'data', mediaType: content.mediaType, data: content.data } }
+}
+
+function describeFailure({ kind, code, message }: McpError): ToolOutcome {
+  return {
+    content: [{ kind: 'text', text: message }],
+    isError: true,
+    item: { output: null, error: { type: kind, code, message }, status: 'failed' },
+    block: { type: 'mcp_tool_result', is_error: true, content: [{ type: 'text', text: message }] },
+  }
+}

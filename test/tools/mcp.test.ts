@@ -1,0 +1,147 @@
+import { afterAll, expect, test } from 'bun:test'
+import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { JsonObject } from '../../src/lib/json-values.ts'
+import { describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
+import { readSseData } from './replies.ts'
+
+const model = 'sandbox/echo'
+const secret = 'mcp-canary-token'
+const received: { authorization: string | null }[] = []
+let executed = 0
+
+const http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve })
+afterAll(() => http.stop(true))
+
+async function serve(request: Request): Promise<Response> {
+  received.push({ authorization: request.headers.get('authorization') })
+  const server = new McpServer({ name: 'notes', version: '1' })
+  const inputSchema = z.object({ title: z.string() })
+  const annotations = { readOnlyHint: true }
+  server.registerTool('find', { description: 'Finds a note.', inputSchema, annotations }, async () => {
+    executed++
+    return { content: [{ type: 'text', text: 'The note says 4711.' }] }
+  })
+  server.registerTool('delete', { description: 'Deletes a note.', inputSchema }, async () => {
+    executed++
+    return { content: [{ type: 'text', text: 'no such note' }], isError: true }
+  })
+  const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
+  await server.connect(transport)
+  return transport.handleRequest(request)
+}
+
+const url = `http://127.0.0.1:${http.port}/mcp`
+const entry = { type: 'mcp', server_label: 'notes', server_url: url, authorization: secret }
+
+describeWithUpstreams(
+  'tools of MCP servers',
+  (bench) => {
+    const respond = (body: JsonObject) =>
+      readJson(sendRequest(bench(), 'responses', { model, input: 'Use notes__find', ...body }))
+
+    test('R40 a call without approval runs, and the secret of the server is in no reply', async () => {
+      const reply = await respond({ tools: [{ ...entry, require_approval: 'never' }] })
+      const [list, call, message] = reply.output
+      expect(list).toMatchObject({ type: 'mcp_list_tools', server_label: 'notes' })
+      expect(list.tools.map(({ name }: JsonObject) => name)).toEqual(['find', 'delete'])
+      expect(call).toMatchObject({
+        type: 'mcp_call',
+        server_label: 'notes',
+        name: 'find',
+        output: 'The note says 4711.',
+        error: null,
+        status: 'completed',
+      })
+      expect(JSON.stringify(message)).toContain('4711')
+      expect(JSON.stringify(reply)).not.toContain(secret)
+      expect(received.at(-1)?.authorization).toBe(`Bearer ${secret}`)
+    })
+
+    test('a stream has the events of the call', async () => {
+      const tools = [{ ...entry, require_approval: 'never' }]
+      const body = { model, stream: true, input: 'Use notes__find', tools }
+      const events = readSseData(await (await sendRequest(bench(), 'responses', body)).text())
+      const types = events.map(({ type }) => type)
+      expect(types).toContain('response.mcp_call.in_progress')
+      expect(types).toContain('response.mcp_call.completed')
+      expect(events.at(-1)?.response.output.map(({ type }: JsonObject) => type)).toEqual([
+        'mcp_list_tools',
+        'mcp_call',
+        'message',
+      ])
+    })
+
+    test('a call waits for approval; approved it runs once, rejected it does not', async () => {
+      const before = executed
+      const reply = await respond({ tools: [entry] })
+      const request = reply.output.find(({ type }: JsonObject) => type === 'mcp_approval_request')
+      expect(request).toMatchObject({ server_label: 'notes', name: 'find' })
+      expect(executed).toBe(before)
+      const answer = (approve: boolean) =>
+        respond({
+          tools: [entry],
+          input: [
+            { role: 'user', content: 'Use notes__find' },
+            ...reply.output,
+            { type: 'mcp_approval_response', approval_request_id: request.id, approve },
+          ],
+        })
+      const rejected = await answer(false)
+      expect(executed).toBe(before)
+      expect(JSON.stringify(rejected.output)).toContain('did not approve')
+      const approved = await answer(true)
+      expect(executed).toBe(before + 1)
+      expect(approved.output.map(({ type }: JsonObject) => type)).toContain('mcp_call')
+      expect(JSON.stringify(approved.output)).toContain('4711')
+    })
+
+    test('mcp_servers of the Messages format', async () => {
+      const body = {
+        model,
+        max_tokens: 1000,
+        messages: [{ role: 'user', content: 'Use notes__find' }],
+        mcp_servers: [{ type: 'url', name: 'notes', url, authorization_token: secret }],
+      }
+      const reply = await readJson(sendRequest(bench(), 'messages', body))
+      expect(reply.content.map(({ type }: JsonObject) => type)).toEqual([
+        'mcp_tool_use',
+        'mcp_tool_result',
+        'text',
+      ])
+      expect(reply.content[0]).toMatchObject({ name: 'find', server_name: 'notes' })
+      expect(reply.content[1]).toMatchObject({ is_error: false, content: [{ text: 'The note says 4711.' }] })
+    })
+
+    test('only allowed tools are offered', async () => {
+      const listed = async (allowed_tools: unknown) => {
+        const reply = await respond({
+          tools: [{ ...entry, allowed_tools, require_approval: 'never' }],
+          input: 'hi',
+        })
+        return reply.output[0].tools.map(({ name }: JsonObject) => name)
+      }
+      expect(await listed(['delete'])).toEqual(['delete'])
+      expect(await listed({ read_only: true })).toEqual(['find'])
+    })
+
+    test('S5 a server that cannot be used is a 400 that names the entry, without its address', async () => {
+      const refused = async (fields: JsonObject) => {
+        const response = await sendRequest(bench(), 'responses', {
+          model,
+          input: 'hi',
+          tools: [{ ...entry, ...fields }],
+        })
+        const { error } = (await response.json()) as { error: { message: string } }
+        return [response.status, error.message] as const
+      }
+      const [status, message] = await refused({ server_url: 'http://127.0.0.1:1/mcp' })
+      expect(status).toBe(400)
+      expect(message).toStartWith('tools[0]')
+      expect(message).not.toContain(secret)
+      expect((await refused({ server_label: 'a b' }))[1]).toContain('tools[0].server_label')
+      expect((await refused({ headers: { host: 'x' } }))[1]).toContain('tools[0].headers')
+    })
+  },
+  `egress: { allow_private: ["127.0.0.1:${http.port}"] }`,
+)
