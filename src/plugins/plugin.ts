@@ -9,8 +9,6 @@ import type { AskModelFn } from '../tools/tool.ts'
 export interface Plugin<Id extends PluginId = PluginId> {
   /** Its settings are declared in `dialects/schema/plugins.ts`. */
   id: Id
-  /** It acts on requests for images, speech and other media too. */
-  actsOnMedia?: true
   /** Before routing: another request, with other models, another prompt, or stages for the reply. */
   prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
   /** After admission, so that what it costs can be held: another prompt. The guardrails filter what it adds. */
