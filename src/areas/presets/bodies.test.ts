@@ -76,10 +76,7 @@ const wrongEverywhere: Wrong[] = [
     'tools.0.parameters.excluded_domains',
   ],
   [{ tools: [{ type: 'service:web_search', parameters: { mode: 'sideways' } }] }, 'tools.0.parameters.mode'],
-  [
-    { tools: [{ type: 'service:experimental__search_models', parameters: { max_results: 21 } }] },
-    'tools.0.parameters.max_results',
-  ],
+  [{ tools: [{ type: 'service:time_travel' }] }, 'tools.0.type'],
   [
     { tools: [{ type: 'service:datetime', parameters: { timezone: 'Mars/Olympus' } }] },
     'tools.0.parameters.timezone',

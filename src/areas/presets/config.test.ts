@@ -75,6 +75,7 @@ const formats: Record<string, Format> = {
         edits: [{ type: 'clear_tool_uses_20250919', keep: { type: 'tool_uses', value: 3 } }],
       },
       output_config: { effort: 'xhigh' },
+      max_tool_calls: 3,
     },
     dropped: {
       ...droppedEverywhere,

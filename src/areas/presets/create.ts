@@ -8,6 +8,7 @@ import { responsesBody } from '../../dialects/responses/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Caller } from '../../pipeline/request/authenticate.ts'
+import { validateServerTools } from '../../tools/validate.ts'
 import { extractConfig, type PresetConfig, type RequestFields } from './config.ts'
 import { fullRecord, toFullRecord } from './record.ts'
 import { slugParam } from './slug.ts'
@@ -41,12 +42,11 @@ function defineCreateOperation<Body extends RequestFields>(source: PresetSource<
     body: source.body,
     errors: [404, 409],
     response: presetResponse,
-    handle: ({ gateway, caller, params, body }) =>
-      saveVersion(gateway, caller, params.slug, {
-        format,
-        config: extractConfig(body),
-        prompt: extractPrompt(body),
-      }),
+    handle: ({ gateway, caller, params, body }) => {
+      validateServerTools(body.tools)
+      const version = { format, config: extractConfig(body), prompt: extractPrompt(body) }
+      return saveVersion(gateway, caller, params.slug, version)
+    },
   })
 }
 

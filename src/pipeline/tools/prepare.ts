@@ -10,12 +10,11 @@ import {
 import type { ReplyEvent } from '../../call/event.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString } from '../../lib/json-values.ts'
-import { validateInput } from '../../lib/validate-input.ts'
-import { findServerTool, serverToolTypes } from '../../tools/all.ts'
 import { type FunctionNameOf, restoreMcpCalls } from '../../tools/mcp-history.ts'
 import { convertMcpServers, maskMcpSecrets } from '../../tools/mcp-servers.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
 import type { AskModelFn, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
+import { requireServerTool, validateParameters } from '../../tools/validate.ts'
 import { convertVendorTool } from '../../tools/vendor-spellings.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
@@ -176,12 +175,7 @@ async function prepareEntry(
 }
 
 function requireTool(type: string, { format, keyContext, region }: ToolRequest, at: string): ServerTool {
-  const tool = findServerTool(type)
-  if (!tool)
-    throw invalidFieldError(
-      `${at}.type`,
-      `"${type.slice(0, 100)}" is not a server tool; there are ${serverToolTypes.join(', ')}`,
-    )
+  const tool = requireServerTool(type, at)
   if (!tool.formats.includes(format))
     throw invalidFieldError(
       `${at}.type`,
@@ -192,11 +186,6 @@ function requireTool(type: string, { format, keyContext, region }: ToolRequest, 
   if (tool.isGlobal && region !== 'global')
     throw gatewayError('region_refused', `${at}.type: "${type}" is not available on regional hosts.`)
   return tool
-}
-
-/** Errors name the field of the entry. */
-function validateParameters(tool: ServerTool, parameters: unknown, at: string): unknown {
-  return validateInput(tool.parameters, parameters, at, 0, `${at}.`)
 }
 
 /** Names that the client uses for its own tools. */
