@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/lib/json-values.ts'
+import { setKeyGuardrail } from '../guardrails/support.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
@@ -264,6 +265,19 @@ describeWithUpstreams('server tools', (bench) => {
       expect(row).toMatchObject({ cost_nanos: 10_000_000n, status: 'completed' })
     })
   }
+
+  test('R35 guardrails filter the results of tools before the model sees them', async () => {
+    const body = { model, tools, ...promptOf('Use datetime', 'chat') }
+    const filter = { pattern: '[+]0[12]:00', label: '[ZONE]' }
+    await setKeyGuardrail(bench().server, { content_filters: [{ ...filter, action: 'redact' }] })
+    const redacted = await readJson(sendRequest(bench(), 'chat', body))
+    expect(redacted.choices[0].message.content).toContain('[ZONE]')
+    await setKeyGuardrail(bench().server, { content_filters: [{ ...filter, action: 'block' }] })
+    const blocked = await sendRequest(bench(), 'chat', body)
+    await setKeyGuardrail(bench().server, { content_filters: null })
+    expect(blocked.status).toBe(403)
+    expect((await readJson(blocked)).error.message).toStartWith('Request blocked')
+  })
 
   test('R28 parallel calls that arrive in pieces', async () => {
     const { first } = bench()
