@@ -2,6 +2,7 @@ import type { Gateway } from '../app/gateway.ts'
 import { withSpan } from '../app/tracing/span-recorder.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { preparePlugins } from '../plugins/apply.ts'
+import type { AskModelFn } from '../tools/tool.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
 import { guardRequest } from './guard/guard.ts'
@@ -15,18 +16,25 @@ import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
 import { prepareTools } from './tools/prepare.ts'
 
-/** A request for text: parse, guard, prepare its tools, route, look up, admit, dispatch, settle, reply. */
+/** A request for text: parse, guard, prepare plugins and tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
-  const createAsk = (outer: InferenceRequest) => createAskModel(gateway, outer, handleInference)
   const parsed = await parseRequest(gateway, incoming)
   const guarding = guardRequest(gateway, parsed)
   const guarded = guarding instanceof Promise ? await guarding : guarding
-  const plugging = preparePlugins(gateway, guarded, { isDryRun: false, askModel: createAsk(guarded) })
-  const plugged = plugging instanceof Promise ? await plugging : plugging
+  const plugged = guarded.work ? await applyPlugins(gateway, guarded) : guarded
   const preparing = prepareTools(gateway, plugged, createAsk)
   const request = preparing instanceof Promise ? await preparing : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
+}
+
+function applyPlugins(gateway: Gateway, request: InferenceRequest) {
+  return preparePlugins(gateway, request, { isDryRun: false, askModel: createAsk(gateway, request) })
+}
+
+/** How a plugin or tool asks a model. */
+function createAsk(gateway: Gateway, request: InferenceRequest): AskModelFn {
+  return createAskModel(gateway, request, handleInference)
 }
 
 /** Routes a guarded request, whatever it asks for; `execute` looks it up, or admits it and replies. */

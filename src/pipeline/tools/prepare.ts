@@ -44,7 +44,7 @@ export function prepareTools(
 }
 
 /** How the tools of a request ask models. */
-type CreateAskFn = (request: InferenceRequest) => AskModelFn
+type CreateAskFn = (gateway: Gateway, request: InferenceRequest) => AskModelFn
 
 /** For requests that are not sent: their tools are not called. */
 const askNoModel: AskModelFn = () =>
@@ -89,7 +89,7 @@ async function replaceTools(
   const prepared = withWork(request)
   const budget = readBudget(content.body)
   const functions = indexFunctions(entries)
-  const askModel = createAsk(prepared)
+  const askModel = createAsk(toolRequest.gateway, prepared)
   const { messages, approved } = restoreMcpCalls(call.messages, createFunctionLookup(entries))
   if (functions.size > 0)
     prepared.work.tools = {
