@@ -13,6 +13,23 @@ export async function findFile(db: Db, workspaceId: string, id: string): Promise
     .executeTakeFirst()
 }
 
+/** In upload order, those after `afterSeq`. */
+export async function listFiles(
+  db: Db,
+  where: { workspaceId: string; afterSeq: number; limit: number; purpose?: string | undefined },
+): Promise<StoredFile[]> {
+  const { purpose } = where
+  return db
+    .selectFrom('files')
+    .selectAll()
+    .where('workspace_id', '=', where.workspaceId)
+    .where('seq', '>', where.afterSeq)
+    .$if(purpose !== undefined, (query) => query.where('purpose', '=', purpose ?? ''))
+    .orderBy('seq', 'asc')
+    .limit(where.limit)
+    .execute()
+}
+
 const idPrefix = 'hg_file_'
 
 /** Ids of vendors' files never begin like this. */

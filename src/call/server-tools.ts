@@ -1,3 +1,4 @@
+import { asString } from '../lib/json-values.ts'
 import type { Message } from './call.ts'
 import type { ServerToolPart, ToolResultPart } from './part.ts'
 
@@ -33,7 +34,7 @@ export function expandServerTools(messages: readonly Message[]): Message[] {
     flush()
     for (const part of message.parts) {
       if (part.kind === 'server-tool') {
-        add({ kind: 'tool-call', id: part.id, name: part.tool, arguments: part.arguments })
+        add({ kind: 'tool-call', id: part.id, name: nameOf(part), arguments: part.arguments })
         results.push(toResult(part))
         continue
       }
@@ -49,11 +50,17 @@ export function expandServerTools(messages: readonly Message[]): Message[] {
   return expanded
 }
 
-function toResult({ id, tool, result = '', isError }: ServerToolPart): ToolResultPart {
+/** Of several tools of a kind, each has a name of its own. */
+function nameOf({ tool, item }: ServerToolPart): string {
+  return asString(item.instance_name) ?? tool
+}
+
+function toResult(part: ServerToolPart): ToolResultPart {
+  const { id, result = '', isError } = part
   return {
     kind: 'tool-result',
     id,
-    name: tool,
+    name: nameOf(part),
     content: [{ kind: 'text', text: result }],
     ...(isError && { isError }),
   }

@@ -2,11 +2,11 @@ import type { Gateway } from '../app/gateway.ts'
 import { withSpan } from '../app/tracing/span-recorder.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { preparePlugins } from '../plugins/apply.ts'
-import type { AskModelFn } from '../tools/tool.ts'
+import type { NestedRequests } from '../tools/tool.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
 import { guardRequest } from './guard/guard.ts'
-import { createAskModel } from './nested/ask-model.ts'
+import { createNestedRequests } from './nested/nested-requests.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
 import type { IncomingRequest, InferenceRequest, ModelRequest } from './request/inference-request.ts'
@@ -22,19 +22,22 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
   const guarding = guardRequest(gateway, parsed)
   const guarded = guarding instanceof Promise ? await guarding : guarding
   const plugged = guarded.work ? await applyPlugins(gateway, guarded) : guarded
-  const preparing = prepareTools(gateway, plugged, createAsk)
+  const preparing = prepareTools(gateway, plugged, createNested)
   const request = preparing instanceof Promise ? await preparing : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
 }
 
 function applyPlugins(gateway: Gateway, request: InferenceRequest) {
-  return preparePlugins(gateway, request, { isDryRun: false, askModel: createAsk(gateway, request) })
+  return preparePlugins(gateway, request, {
+    isDryRun: false,
+    askModel: createNested(gateway, request).askModel,
+  })
 }
 
-/** How a plugin or tool asks a model. */
-function createAsk(gateway: Gateway, request: InferenceRequest): AskModelFn {
-  return createAskModel(gateway, request, handleInference)
+/** How a plugin or tool makes requests. */
+function createNested(gateway: Gateway, request: InferenceRequest): NestedRequests {
+  return createNestedRequests(gateway, request, handleInference)
 }
 
 /** Routes a guarded request, whatever it asks for; `execute` looks it up, or admits it and replies. */

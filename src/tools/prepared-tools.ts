@@ -1,6 +1,7 @@
+import type { Tool } from '../call/call.ts'
 import type { ReplyEvent } from '../call/event.ts'
 import type { ToolCallPart } from '../call/part.ts'
-import type { AskModelFn, ServerTool, ToolInstance, ToolRequest } from './tool.ts'
+import type { NestedRequests, ServerTool, ToolInstance, ToolRequest } from './tool.ts'
 
 /** A function that the model is offered, and the tool that runs it. */
 export interface PreparedFunction {
@@ -26,7 +27,9 @@ export interface PreparedTools {
   stopWhen: readonly StopCondition[]
   /** What every call knows of the request. */
   request: ToolRequest
-  askModel: AskModelFn
+  nested: NestedRequests
+  /** The tools that the model is offered in its next turn. */
+  offerTools(): Tool[]
   /** Calls that the client has approved: they are run before the first turn. */
   approved: readonly ToolCallPart[]
   /** What the reply begins with, and the number of its parts. */

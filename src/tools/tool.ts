@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import type { KeyContext } from '../app/account-cache.ts'
 import type { Gateway } from '../app/gateway.ts'
-import type { FunctionTool, ModelCall, NativeTool } from '../call/call.ts'
+import type { FunctionTool, ModelCall, NativeTool, Tool } from '../call/call.ts'
+import type { GeneratedImage } from '../call/images.ts'
 import type {
   Citation,
   FilePart,
@@ -10,6 +11,7 @@ import type {
   ServerToolPart,
   TextPart,
   ToolCallPart,
+  ToolResultPart,
 } from '../call/part.ts'
 import type { Usage } from '../call/usage.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
@@ -71,8 +73,8 @@ export interface ToolInstance {
   describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress' | 'use'>
   /** How long a call may take, in milliseconds; two minutes if absent. */
   timeoutMs?: number
-  /** Absent if the client runs it: then the call is handed over as `toClientCall` returns it. */
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
+  /** How a call is handed to a client that runs it; without `run` that is every call. */
   toClientCall?(call: ToolCallPart): OutputPart
   /** Whether the client decides about this call: it is handed over, although the gateway could run it. */
   needsClient?(call: ToolCallPart): boolean
@@ -82,10 +84,14 @@ export interface ToolInstance {
   server?: { label: string; functionOf(tool: string): string }
   /** After the request has ended. */
   close?(): void
+  /** Of the tools of the client, those that the model is offered in its next turn. */
+  selectTools?(tools: readonly Tool[]): Tool[]
+  /** A call or a result that the client has sent back as an item of its own; null for any other item. */
+  restoreItem?(item: JsonObject, functionName: string): ToolCallPart | ToolResultPart | null
 }
 
 /** What a running call may use. */
-export interface ToolRun extends ToolRequest {
+export interface ToolRun extends ToolRequest, NestedRequests {
   /** The arguments, parsed; `{}` if they are not an object. */
   input: JsonObject
   /** Aborted when the request ends. */
@@ -94,10 +100,14 @@ export interface ToolRun extends ToolRequest {
   conversation: ModelCall['messages']
   /** Holds the most that a paid call may cost, before it is made; throws the error of the limit it exceeds. */
   reserve(nanos: bigint): Promise<void>
-  /** Asks a model: a request of the same key, with a record and a charge of its own. */
-  askModel: AskModelFn
   /** Progress for the client, in the form of the events of the Responses format, without `response.`. */
   progress(event: JsonObject): void
+}
+
+/** Requests of the same key on behalf of another one, each with a record and a charge of its own. */
+export interface NestedRequests {
+  askModel: AskModelFn
+  generateImage: GenerateImageFn
 }
 
 export interface ToolOutcome {
@@ -150,4 +160,20 @@ export interface ModelAnswer {
   finishReason: string | null
   usage: Usage
   costNanos: bigint
+}
+
+export type GenerateImageFn = (question: ImageQuestion) => Promise<ImageAnswer>
+
+/** A request for one image on behalf of another request. */
+export interface ImageQuestion {
+  /** Of a request for images, with model and prompt. */
+  fields: JsonObject
+  signal: AbortSignal
+}
+
+export interface ImageAnswer {
+  /** The id of its generation. */
+  id: string
+  model: string
+  image: GeneratedImage
 }

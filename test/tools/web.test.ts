@@ -102,6 +102,7 @@ async function run(request: InferenceRequest, name: string, input: JsonObject) {
     conversation: [],
     reserve: async (nanos) => void reserved.push(nanos),
     askModel: () => Promise.reject(new Error('none')),
+    generateImage: () => Promise.reject(new Error('none')),
     progress: () => undefined,
   }
   const outcome = await instance.run?.(call, toolRun)

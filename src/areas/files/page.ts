@@ -1,8 +1,7 @@
-import type { StoredFile } from '../../account/stored-files.ts'
+import { listFiles, type StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { listFiles } from './store.ts'
 
 export interface FilePage {
   files: StoredFile[]

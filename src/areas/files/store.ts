@@ -43,23 +43,6 @@ export async function sumStoredBytes(db: Db, workspaceId: string): Promise<numbe
   return Number(row?.used ?? 0)
 }
 
-/** In upload order, those after `afterSeq`. */
-export async function listFiles(
-  db: Db,
-  where: { workspaceId: string; afterSeq: number; limit: number; purpose?: string | undefined },
-): Promise<StoredFile[]> {
-  const { purpose } = where
-  return db
-    .selectFrom('files')
-    .selectAll()
-    .where('workspace_id', '=', where.workspaceId)
-    .where('seq', '>', where.afterSeq)
-    .$if(purpose !== undefined, (query) => query.where('purpose', '=', purpose ?? ''))
-    .orderBy('seq', 'asc')
-    .limit(where.limit)
-    .execute()
-}
-
 /** The deleted row; undefined if there was none. */
 export async function removeFile(db: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
   return db

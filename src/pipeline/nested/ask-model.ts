@@ -8,6 +8,7 @@ import { encodePrompt } from '../request/content.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 import { AnswerReader, createNestedFormat } from './answer.ts'
+import { addNestedRequest } from './bill-line.ts'
 import { createNestedHttpRequest } from './http-request.ts'
 
 export type HandleInferenceFn = (gateway: Gateway, incoming: IncomingRequest) => Promise<Response>
@@ -32,7 +33,8 @@ export function createAskModel(
       await readToEnd(handleInference(gateway, buildIncoming(gateway, outer, question, answer, id)))
       return buildAnswer(id, answer, question)
     } finally {
-      addToBill(outer, question, answer, { id, startedAt })
+      const { provider, usage, cost, isCharged } = answer
+      addNestedRequest(outer, { id, purpose: question.purpose, provider, usage, cost, isCharged, startedAt })
     }
   }
 }
@@ -94,22 +96,4 @@ function buildAnswer(id: string, answer: AnswerReader, { signal }: ModelQuestion
     throw gatewayError('upstream_timeout', signal.aborted ? 'The request was cancelled.' : undefined)
   const { model, provider, parts, finishReason, usage, cost } = answer
   return { id, model, provider, parts, finishReason, usage, costNanos: cost }
-}
-
-function addToBill(
-  { work }: InferenceRequest,
-  { purpose }: ModelQuestion,
-  { provider, usage, cost, isCharged }: AnswerReader,
-  { id, startedAt }: { id: string; startedAt: number },
-): void {
-  if (!isCharged) return
-  work?.bill.addNested({
-    name: purpose,
-    provider,
-    quantity: 1,
-    usage,
-    cost,
-    durationMs: Math.round(performance.now() - startedAt),
-    nestedId: id,
-  })
 }

@@ -209,7 +209,8 @@ export class ToolLoop {
     const answer: Message = { role: 'user', parts: results }
     const messages = [...this.#call.messages, message, answer]
     const { toolChoice: _choice, ...call } = this.#call
-    this.#call = { ...call, messages, ...relaxToolChoice(this.#call) }
+    const tools = this.#context.tools.offerTools()
+    this.#call = { ...call, messages, tools, ...relaxToolChoice(this.#call) }
   }
 
   /** Null if a limit does not allow another turn and the client already has a text. */

@@ -3,6 +3,7 @@ import {
   type FunctionTool,
   flattenToolName,
   isServerToolType,
+  type Message,
   type ModelCall,
   type NativeTool,
   type Tool,
@@ -13,7 +14,7 @@ import { asString } from '../../lib/json-values.ts'
 import { type FunctionNameOf, restoreMcpCalls } from '../../tools/mcp-history.ts'
 import { convertMcpServers, maskMcpSecrets } from '../../tools/mcp-servers.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
-import type { AskModelFn, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
+import type { NestedRequests, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
 import { requireServerTool, validateParameters } from '../../tools/validate.ts'
 import { convertVendorTool } from '../../tools/vendor-spellings.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -28,7 +29,7 @@ import { mapToolChoice } from './tool-choice.ts'
 export function prepareTools(
   gateway: Gateway,
   request: InferenceRequest,
-  createAsk: CreateAskFn = () => askNoModel,
+  createNested: CreateNestedFn = () => noRequests,
 ): InferenceRequest | Promise<InferenceRequest> {
   const { call, body } = request.content
   const tools = call.tools ?? []
@@ -37,18 +38,19 @@ export function prepareTools(
   const converted = convertMcpServers(tools, body, toolRequest).map((tool) =>
     tool.kind === 'native' ? convertVendorTool(tool, toolRequest) : tool,
   )
-  if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createAsk)
+  if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createNested)
   if (converted.every((tool, index) => tool === tools[index])) return request
   const { content } = request
   return { ...request, content: content.replaceCall({ ...content.call, tools: converted }) }
 }
 
-/** How the tools of a request ask models. */
-type CreateAskFn = (gateway: Gateway, request: InferenceRequest) => AskModelFn
+/** How the tools of a request make requests. */
+type CreateNestedFn = (gateway: Gateway, request: InferenceRequest) => NestedRequests
 
 /** For requests that are not sent: their tools are not called. */
-const askNoModel: AskModelFn = () =>
+const refuse = () =>
   Promise.reject(gatewayError('unavailable', 'Only a request that is sent can ask models.'))
+const noRequests: NestedRequests = { askModel: refuse, generateImage: refuse }
 
 function isServerTool(tool: Tool): tool is NativeTool {
   return tool.kind === 'native' && isServerToolType(tool.type)
@@ -68,7 +70,7 @@ async function replaceTools(
   request: InferenceRequest,
   tools: Tool[],
   toolRequest: ToolRequest,
-  createAsk: CreateAskFn,
+  createNested: CreateNestedFn,
 ): Promise<InferenceRequest> {
   const { content } = request
   const { call } = content
@@ -89,19 +91,24 @@ async function replaceTools(
   const prepared = withWork(request)
   const budget = readBudget(content.body)
   const functions = indexFunctions(entries)
-  const askModel = createAsk(toolRequest.gateway, prepared)
-  const { messages, approved } = restoreMcpCalls(call.messages, createFunctionLookup(entries))
+  const offerTools = () => selectTools(replaced, entries)
+  const nested = createNested(toolRequest.gateway, prepared)
+  const { messages, approved } = restoreMcpCalls(
+    restoreItems(call.messages, entries),
+    createFunctionLookup(entries),
+  )
   if (functions.size > 0)
     prepared.work.tools = {
       ...budget,
       functions,
       request: toolRequest,
-      askModel,
+      nested,
+      offerTools,
       approved,
       ...buildOpening(entries),
     }
   for (const { instance } of entries) prepared.work.dropped.push(...(instance.ignored ?? []))
-  const changed = buildCall({ ...call, messages }, replaced, entries, budget.maxCalls)
+  const changed = buildCall({ ...call, messages }, offerTools(), entries, budget.maxCalls)
   const closing = entries.flatMap(({ instance }) => instance.close ?? [])
   return {
     ...prepared,
@@ -127,6 +134,23 @@ function buildOpening(entries: readonly PreparedEntry[]): Pick<PreparedTools, 'o
     { type: 'part-end', choice: 0, part },
   ])
   return { opening, openingParts: parts.length }
+}
+
+function selectTools(tools: Tool[], entries: readonly PreparedEntry[]): Tool[] {
+  return entries.reduce((left, { instance }) => instance.selectTools?.(left) ?? left, tools)
+}
+
+/** Calls that the client has run, and their results, as the model knows them. */
+function restoreItems(messages: Message[], entries: readonly PreparedEntry[]): Message[] {
+  const restoring = entries.flatMap(({ instance, functions }) =>
+    instance.restoreItem && functions[0] ? [{ restore: instance.restoreItem, name: functions[0].name }] : [],
+  )
+  if (restoring.length === 0) return messages
+  const restore = (part: Message['parts'][number]) =>
+    part.kind === 'opaque'
+      ? (restoring.map(({ restore, name }) => restore(part.value, name)).find((found) => found) ?? part)
+      : part
+  return messages.map((message) => ({ ...message, parts: message.parts.map(restore) }))
 }
 
 /** A budget of no calls leaves the tools declared and forbids their use. */

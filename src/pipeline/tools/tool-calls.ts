@@ -142,9 +142,9 @@ export class ToolCalls {
 
   #buildRun(part: number): Omit<ToolRun, 'input'> {
     const { tools, model, conversation, signal, reserve } = this.#context
-    const { request, askModel } = tools
+    const { request, nested } = tools
     const progress = (event: JsonObject) => this.#delta(part, { progress: event })
-    return { ...request, model, conversation, signal, reserve, askModel, progress }
+    return { ...request, ...nested, model, conversation, signal, reserve, progress }
   }
 
   #push(part: number, content: OutputPart): void {

@@ -1,0 +1,71 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { GeneratedImage, ImagesReply } from '../../call/images.ts'
+import { decodeImageBody } from '../../dialects/images/decode.ts'
+import { imageRequest } from '../../dialects/images/schema.ts'
+import type { MediaReplyContext } from '../../dialects/media.ts'
+import { unavailableError } from '../../errors/gateway-error.ts'
+import { omitUndefined } from '../../lib/json-values.ts'
+import { validateInput } from '../../lib/validate-input.ts'
+import type { GenerateImageFn, ImageQuestion } from '../../tools/tool.ts'
+import { guardMedia } from '../guard/guard.ts'
+import { excludeUnfit } from '../media/fit.ts'
+import { imagesTask } from '../media/images.ts'
+import { parseMediaRequest } from '../media/parse.ts'
+import { executeMedia } from '../media/reply-whole.ts'
+import type { InferenceRequest, SettledReply } from '../request/inference-request.ts'
+import { newGenerationId } from '../request/parse.ts'
+import { planRoute } from '../routing/plan.ts'
+import { admit } from '../settlement/admit.ts'
+import { addNestedRequest } from './bill-line.ts'
+import { createNestedHttpRequest } from './http-request.ts'
+
+/** Generates images on behalf of a request, each with a request of its own: see `createAskModel`. */
+export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): GenerateImageFn {
+  return async (question) => {
+    const id = newGenerationId()
+    const startedAt = performance.now()
+    let line = { provider: '', cost: 0n, isCharged: false }
+    const onSettled = ({ candidate, cost }: SettledReply) => {
+      line = { provider: candidate?.endpoint.provider.name ?? '', cost, isCharged: candidate !== null }
+    }
+    try {
+      return await generate(gateway, outer, question, id, onSettled)
+    } finally {
+      addNestedRequest(outer, { ...line, purpose: 'image_generation', usage: null, id, startedAt })
+    }
+  }
+}
+
+async function generate(
+  gateway: Gateway,
+  outer: InferenceRequest,
+  question: ImageQuestion,
+  id: string,
+  onSettled: (settled: SettledReply) => void,
+) {
+  const { caller, region, options, httpRequest } = outer
+  const { data_collection, zdr } = options.preferences
+  const inherited = omitUndefined({
+    provider: omitUndefined({ data_collection, zdr }),
+    session_id: options.sessionId ?? undefined,
+    user: options.user ?? undefined,
+  })
+  const body = validateInput(imageRequest, { ...question.fields, ...inherited }, 'parameters')
+  const nested = createNestedHttpRequest(gateway, httpRequest, question.signal)
+  const incoming = { id, caller, region, httpRequest: nested, body, decode: decodeImageBody }
+  const parsed = await parseMediaRequest(gateway, incoming, imagesTask)
+  const request = { ...(await guardMedia(gateway, parsed)), onSettled: [onSettled] }
+  const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
+  const admission = await admit(gateway, request, plan)
+  const read = ({ images }: ImagesReply, { model }: MediaReplyContext) => ({
+    id,
+    model,
+    image: requireImage(images),
+  })
+  return (await executeMedia(gateway, request, admission, imagesTask, read)).encoded
+}
+
+function requireImage([image]: readonly GeneratedImage[]): GeneratedImage {
+  if (!image) throw unavailableError()
+  return image
+}
