@@ -15,6 +15,7 @@ import { usdAmount } from '../ledger/money.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
 import { costTiers } from '../router-models/cost-bands.ts'
+import { fusionSettings } from '../router-models/fusion-presets.ts'
 import { webSettings } from '../web/settings.ts'
 
 /** In the form of the Origin header: no path, no trailing slash. */
@@ -189,6 +190,7 @@ export const settingsFields = z.strictObject({
     })
     .prefault({}),
   containers: containerSettings.prefault({}),
+  fusion: fusionSettings,
   /** Stored responses of the Responses API. */
   responses: z
     .strictObject({

@@ -57,6 +57,17 @@ const routerDescriptions: readonly RouterDescription[] = [
       'Chooses between cheap and capable models by how demanding the request is. The price is that of the chosen model.',
   },
   {
+    id: 'service/fusion',
+    name: 'Fusion',
+    description:
+      'Several models answer in parallel, another one compares their answers, and a model replies with the result. The price is that of all these requests.',
+  },
+  {
+    id: 'service/fusion-flash',
+    name: 'Fusion Flash',
+    description: 'As Fusion, with models that are fast and cheap.',
+  },
+  {
     id: 'service/bodybuilder',
     name: 'Body Builder',
     description:

@@ -3,6 +3,7 @@ import { autoBetaRouterPlugin } from './auto-beta-router.ts'
 import { autoRouterPlugin } from './auto-router.ts'
 import { contextCompression } from './context-compression.ts'
 import { fileParser } from './file-parser.ts'
+import { fusionPlugin } from './fusion.ts'
 import { moderation } from './moderation.ts'
 import { paretoRouterPlugin } from './pareto-router.ts'
 import type { Plugin } from './plugin.ts'
@@ -17,6 +18,7 @@ export const plugins: readonly Plugin[] = [
   autoBetaRouterPlugin,
   paretoRouterPlugin,
   switchyardRouterPlugin,
+  fusionPlugin,
   moderation,
   web,
   webFetch,

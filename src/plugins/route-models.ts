@@ -8,6 +8,7 @@ import { autoBetaRouter } from './auto-beta-router.ts'
 import { autoRouter } from './auto-router.ts'
 import { bodybuilder } from './bodybuilder.ts'
 import { freeRouter } from './free-router.ts'
+import { fusionFlashRouter, fusionRouter } from './fusion.ts'
 import { paretoRouter } from './pareto-router.ts'
 import type { PluginContext } from './plugin.ts'
 import type { Router, RouterResult } from './router.ts'
@@ -20,6 +21,8 @@ const routers: readonly Router[] = [
   freeRouter,
   bodybuilder,
   switchyardRouter,
+  fusionRouter,
+  fusionFlashRouter,
 ]
 
 /** Whether a request names a router model; a cheap check, made for every request. */

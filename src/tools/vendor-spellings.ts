@@ -5,6 +5,7 @@ import { asObject, asString, type JsonObject, omitUndefined } from '../lib/json-
 import { findDefaultEngine } from '../web/access.ts'
 import { findNativeSearch } from '../web/resolve-search.ts'
 import type { ToolRequest } from './tool.ts'
+import { convertModelTool } from './vendor-model-tools.ts'
 
 /** A vendor's own tool that the gateway can run too. */
 interface VendorSpelling {
@@ -68,7 +69,7 @@ export function convertVendorTool(tool: NativeTool, request: ToolRequest): Nativ
   const spelling = spellings.find(
     ({ dialects, types }) => dialects.includes(tool.dialect) && types.test(tool.type),
   )
-  if (!spelling) return tool
+  if (!spelling) return convertModelTool(tool, request)
   const model = findModel(request.gateway.catalogue, request.model)?.model
   const native = findNativeSearch([model])
   const engine = asString(tool.value.engine)

@@ -1,0 +1,79 @@
+import type { ModelCall } from '../call/call.ts'
+import type { PluginSettings } from '../dialects/schema/plugins.ts'
+import { omitUndefined } from '../lib/json-values.ts'
+import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { FusionPresetName } from '../router-models/fusion-presets.ts'
+import { createFusionEntry, isAddedEntry } from '../tools/fusion/entry.ts'
+import { resolvePreset } from '../tools/fusion/presets.ts'
+import type { Plugin, PluginContext } from './plugin.ts'
+import { type Router, type RouterContext, settingsOf } from './router.ts'
+
+type FusionSettings = Partial<PluginSettings<'fusion'>>
+
+/** Offers a panel of models to the model of the request, which decides whether to ask it. */
+export const fusionPlugin: Plugin<'fusion'> = {
+  id: 'fusion',
+  prepare: async (context, settings) => {
+    const { content } = context.request
+    // A router model has added it already.
+    if (hasEntry(content.call)) return context.request
+    return addTool(context, settings, await resolvePanel(context, settings, 'general-high'))
+  },
+}
+
+/** The model answers with what a panel of models has found. */
+function createFusionRouter(model: string, defaultPreset: FusionPresetName): Router {
+  return {
+    model,
+    // Its settings are those of the plugin above, which is applied to other models too.
+    plugin: null,
+    stage: 'fusion',
+    strategy: 'fusion',
+    route: async (context) => {
+      const settings = settingsOf(context, 'fusion')
+      const panel = await resolvePanel(context, settings, defaultPreset)
+      const request = addTool(context, settings, panel, { kind: 'tool', name: 'service:fusion' })
+      return {
+        request,
+        selection: {
+          models: [panel.model],
+          reason: `It answers with the replies of ${panel.analysis_models.join(', ')}.`,
+          runnersUp: [],
+          data: { analysis_models: panel.analysis_models.join(', ') },
+        },
+      }
+    },
+  }
+}
+
+export const fusionRouter = createFusionRouter('service/fusion', 'general-high')
+export const fusionFlashRouter = createFusionRouter('service/fusion-flash', 'general-fast')
+
+async function resolvePanel(
+  { gateway, request }: PluginContext | RouterContext,
+  { preset, model, analysis_models }: FusionSettings,
+  defaultPreset: FusionPresetName,
+) {
+  if (model !== undefined && analysis_models) return { model, analysis_models }
+  const { caller, region } = request
+  const chosen = await resolvePreset({ gateway, caller, region }, preset ?? defaultPreset)
+  return { model: model ?? chosen.model, analysis_models: analysis_models ?? chosen.analysis_models }
+}
+
+/** With the analyst that the settings name; by default that is the model of the request. */
+function addTool(
+  { request }: PluginContext,
+  { model, max_tool_calls, tools }: FusionSettings,
+  { analysis_models }: { analysis_models: string[] },
+  toolChoice?: ModelCall['toolChoice'],
+): InferenceRequest {
+  const { content } = request
+  const { call } = content
+  const entry = createFusionEntry(omitUndefined({ analysis_models, model, max_tool_calls, tools }))
+  const changed = { ...call, tools: [...(call.tools ?? []), entry], ...(toolChoice && { toolChoice }) }
+  return { ...request, content: content.replaceCall(changed) }
+}
+
+function hasEntry({ tools = [] }: ModelCall): boolean {
+  return tools.some((tool) => tool.kind === 'native' && isAddedEntry(tool.value))
+}

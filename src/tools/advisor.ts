@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import type { FunctionTool, Message, ModelCall } from '../call/call.ts'
+import { invalidFieldError } from '../errors/gateway-error.ts'
+import { asString, type JsonObject, omitUndefined } from '../lib/json-values.ts'
+import { validateInput } from '../lib/validate-input.ts'
+import { parseArguments } from './arguments.ts'
+import { failedOutcome, messageOf } from './failure.ts'
+import { type InstanceName, instanceNamePattern, listEarlierCalls, nameInstance } from './instances.ts'
+import { buildCall, flattenConversation, joinText, questionFields, textMessage } from './question.ts'
+import {
+  defineServerTool,
+  type ToolInstance,
+  type ToolOutcome,
+  type ToolRun,
+  type ToolSetup,
+} from './tool.ts'
+import { vendorAdvisorType } from './vendor-model-tools.ts'
+
+const parameters = z.strictObject({
+  ...questionFields,
+  name: z.string().regex(instanceNamePattern).optional(),
+  forward_transcript: z.boolean().optional(),
+  stream: z.boolean().optional(),
+})
+
+export type AdvisorParameters = z.output<typeof parameters>
+
+/** A model that the model of the request can ask for advice. */
+export const advisor = defineServerTool({
+  name: 'advisor',
+  formats: ['chat', 'messages', 'responses'],
+  parameters,
+  create: (settings, setup) => {
+    const { format, entry, at, call } = setup
+    if (entry.type === vendorAdvisorType) return createVendorAdvisor(settings, setup)
+    if (format === 'messages')
+      throw invalidFieldError(
+        `${at}.type`,
+        `"service:advisor" is not available in this format; use ${vendorAdvisorType}`,
+      )
+    return createAdvisor(settings, nameInstance('advisor', setup), call)
+  },
+})
+
+export function createAdvisor(
+  settings: AdvisorParameters,
+  { functionName, instanceName }: InstanceName,
+  call: ModelCall,
+): ToolInstance {
+  const memory = settings.forward_transcript ? [] : recallAdvice(call, functionName)
+  return {
+    functions: [buildFunction(functionName, settings)],
+    describe: ({ arguments: text }) => ({
+      item: omitUndefined({
+        type: 'service:advisor',
+        instance_name: instanceName,
+        model: settings.model,
+        prompt: asString(parseArguments(text).prompt),
+      }),
+    }),
+    run: async (_call, run) => {
+      const outcome = await askAdvisor(settings, run, memory)
+      const { prompt, advice } = outcome.item
+      memory.push(...toExchange(asString(prompt), asString(advice)))
+      return outcome
+    },
+  }
+}
+
+const maxUses = z.int().min(1).optional()
+/** Fields of the vendor's tool that only the vendor could apply. */
+const vendorFields = ['caching', 'allowed_callers', 'defer_loading', 'cache_control']
+
+/** The tool of the Messages format: the whole conversation is its prompt. */
+function createVendorAdvisor(settings: AdvisorParameters, { entry, at, call }: ToolSetup): ToolInstance {
+  const limit = validateInput(maxUses, entry.max_uses ?? undefined, `${at}.max_uses`)
+  const names = { functionName: 'advisor', instanceName: undefined }
+  const instance = createAdvisor(settings, names, call)
+  let uses = 0
+  return {
+    ...instance,
+    ignored: vendorFields.flatMap((name) => (entry[name] == null ? [] : [`${at}.${name}`])),
+    run: async (toolCall, run) => {
+      if (limit !== undefined && ++uses > limit)
+        return {
+          ...failedOutcome(`The limit of ${limit} calls of the advisor is reached.`, {}, 'failed'),
+          block: buildErrorBlock('max_uses_exceeded'),
+        }
+      return instance.run?.(toolCall, run) ?? failedOutcome('The advisor is not available.', {}, 'failed')
+    },
+  }
+}
+
+function buildErrorBlock(error_code: string): JsonObject {
+  return { type: 'advisor_tool_result', content: { type: 'advisor_tool_result_error', error_code } }
+}
+
+function buildFunction(name: string, { model, forward_transcript }: AdvisorParameters): FunctionTool {
+  return {
+    kind: 'function',
+    name,
+    description:
+      'Ask a more capable model for advice: before a decision that is hard to revert, when you are stuck, or before ' +
+      `you declare a task done. ${forward_transcript ? 'It sees this conversation.' : 'It sees nothing of this conversation: give it all it needs to know.'}`,
+    schema: {
+      type: 'object',
+      properties: {
+        prompt: { type: 'string', description: 'The question, with the context it needs.' },
+        ...(model === undefined && {
+          model: { type: 'string', description: 'The model to ask, by its slug.' },
+        }),
+      },
+      required: forward_transcript ? [] : ['prompt'],
+    },
+  }
+}
+
+async function askAdvisor(
+  settings: AdvisorParameters,
+  run: ToolRun,
+  memory: readonly Message[],
+): Promise<ToolOutcome> {
+  const { input } = run
+  const prompt = asString(input.prompt)?.trim() ?? ''
+  if (prompt === '' && !settings.forward_transcript)
+    return failedOutcome('prompt: is required', { error: 'The call has no prompt.' }, 'failed')
+  const model = settings.model ?? asString(input.model) ?? run.model
+  const transcript = settings.forward_transcript ? flattenConversation(run.conversation) : memory
+  const question = prompt === '' ? 'What do you advise?' : prompt
+  const messages = [...transcript, textMessage('user', question)]
+  try {
+    const answer = await run.askModel({
+      model,
+      call: buildCall(messages, settings),
+      purpose: 'advisor',
+      signal: run.signal,
+      ...(settings.stream && {
+        onText: (delta: string) => run.progress({ type: 'advisor_call.delta', delta }),
+      }),
+    })
+    const advice = joinText(answer.parts)
+    return {
+      content: [{ kind: 'text', text: advice }],
+      item: { advice, model: answer.model, prompt, status: 'completed' },
+      block: { type: 'advisor_tool_result', content: { type: 'advisor_result', text: advice } },
+    }
+  } catch (error) {
+    const message = messageOf(error)
+    return {
+      ...failedOutcome(`The advisor did not answer: ${message}`, { error: message, model, prompt }, 'failed'),
+      block: buildErrorBlock('unavailable'),
+    }
+  }
+}
+
+/** Earlier questions to the same advisor, and its answers: it remembers them when the client sends them back. */
+function recallAdvice(call: ModelCall, functionName: string): Message[] {
+  return listEarlierCalls(call, functionName).flatMap(({ arguments: text, result }) =>
+    toExchange(asString(parseArguments(text).prompt), result),
+  )
+}
+
+function toExchange(prompt: string | undefined, advice: string | undefined): Message[] {
+  return prompt && advice ? [textMessage('user', prompt), textMessage('assistant', advice)] : []
+}
