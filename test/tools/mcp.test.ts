@@ -3,7 +3,7 @@ import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelconte
 import { z } from 'zod'
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
-import { readSseData } from './replies.ts'
+import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
 
 const model = 'sandbox/echo'
 const secret = 'mcp-canary-token'
@@ -39,6 +39,12 @@ describeWithUpstreams(
   (bench) => {
     const respond = (body: JsonObject) =>
       readJson(sendRequest(bench(), 'responses', { model, input: 'Use notes__find', ...body }))
+
+    const readReply = async (body: JsonObject) => {
+      const text = await (await sendRequest(bench(), 'responses', body)).text()
+      return body.stream ? readSseData(text).at(-1)?.response : JSON.parse(text)
+    }
+    const listTypes = ({ output }: { output: JsonObject[] }) => output.map(({ type }) => type)
 
     test('R40 a call without approval runs, and the secret of the server is in no reply', async () => {
       const reply = await respond({ tools: [{ ...entry, require_approval: 'never' }] })
@@ -95,6 +101,30 @@ describeWithUpstreams(
       expect(approved.output.map(({ type }: JsonObject) => type)).toContain('mcp_call')
       expect(JSON.stringify(approved.output)).toContain('4711')
     })
+
+    for (const stream of [false, true]) {
+      test(`a call that waits for approval ends the reply, after the other calls: stream ${stream}`, async () => {
+        const { first } = bench()
+        first.requests.length = 0
+        first.enqueue(replyWithCalls(['notes__find', 'datetime'], stream))
+        const tools = [entry, { type: 'service:datetime' }]
+        const reply = await readReply({ model: 'test/chat', stream, tools })
+        expect(listTypes(reply)).toEqual(['mcp_list_tools', 'service:datetime', 'mcp_approval_request'])
+        expect(first.requests).toHaveLength(1)
+      })
+
+      test(`a provider that fails before its first content is replaced: stream ${stream}`, async () => {
+        const { first, second } = bench()
+        const error = { message: 'overloaded', code: 500 }
+        const start = { choices: [{ index: 0, delta: { role: 'assistant' }, finish_reason: null }] }
+        const frames = [start, { error }].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+        first.enqueue(stream ? { sse: frames } : { json: { error } })
+        second.enqueue(replyWithCalls(['notes__find'], stream), replyWithText('Done', stream))
+        const tools = [{ ...entry, require_approval: 'never' }]
+        const reply = await readReply({ model: 'test/both-chat', stream, tools })
+        expect(listTypes(reply)).toEqual(['mcp_list_tools', 'mcp_call', 'message'])
+      })
+    }
 
     test('mcp_servers of the Messages format', async () => {
       const body = {

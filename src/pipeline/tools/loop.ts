@@ -74,7 +74,7 @@ export class ToolLoop {
   /** Only the first turn throws errors of its upstream: for a later one no other reply can be begun. */
   async *run(first: Turn): AsyncGenerator<ReplyEvent> {
     let relay = this.#createRelay(first)
-    yield* this.#open(relay.relay(true))
+    yield* this.#open(relay)
     try {
       for (let ending = this.#endTurn(relay); ; ending = this.#endTurn(relay)) {
         const next = yield* ending
@@ -87,14 +87,18 @@ export class ToolLoop {
     }
   }
 
-  /** With the first content, because until then another candidate may be tried. */
-  async *#open(events: AsyncIterable<ReplyEvent>): AsyncGenerator<ReplyEvent> {
-    const opening = this.#context.tools.opening.splice(0)
-    for await (const event of events) {
-      if (event.type !== 'reply-start' && event.type !== 'usage') yield* opening.splice(0)
-      yield event
+  /** The first parts are sent with the first content, because until then another candidate may be tried. */
+  async *#open(relay: TurnRelay): AsyncGenerator<ReplyEvent> {
+    const { opening } = this.#context.tools
+    const { summary } = relay.turn
+    const held: ReplyEvent[] = []
+    for await (const event of relay.relay(true)) {
+      if (opening.length === 0 || !isPartEvent(event)) yield event
+      else held.push(event)
+      if (held.length > 0 && summary.hasContent) yield* [...opening.splice(0), ...held.splice(0)]
     }
-    yield* opening
+    if (summary.isComplete && !summary.failure) yield* opening.splice(0)
+    yield* held
   }
 
   #createRelay(turn: Turn): TurnRelay {
@@ -119,8 +123,9 @@ export class ToolLoop {
     yield* this.#citations.end(false)
     yield { type: 'turn-end' }
     const results = this.#isLast ? [] : yield* this.#runTools(relay, calls)
-    if (this.#isLast || relay.hasClientCalls) {
-      yield* this.#finish(relay.hasClientCalls ? 'tool_calls' : 'stop', relay.end?.native ?? null)
+    const hasClientCalls = relay.hasPassedCalls || (!this.#isLast && !calls.every(isRunHere))
+    if (this.#isLast || hasClientCalls) {
+      yield* this.#finish(hasClientCalls ? 'tool_calls' : 'stop', relay.end?.native ?? null)
       return null
     }
     this.#extendConversation(relay, results)
@@ -278,6 +283,11 @@ export class ToolLoop {
   }
 }
 
+/** Otherwise the client runs it, or decides about it. */
 function isRunHere({ call, target: { instance, name } }: ServerCall): boolean {
   return instance.run !== undefined && instance.needsClient?.({ ...call, name }) !== true
+}
+
+function isPartEvent({ type }: ReplyEvent): boolean {
+  return type === 'part-start' || type === 'part-delta' || type === 'part-end'
 }

@@ -19,8 +19,7 @@ export class TurnRelay {
   readonly #collector = new ReplyCollector()
   /** The numbers of the parts in the reply, by their number in the turn. */
   readonly #numbers = new Map<number, number>()
-  /** Of calls that were passed on. */
-  #hasClientCalls = false
+  #hasPassedCalls = false
   #hasText = false
 
   constructor(turn: Turn, context: RelayContext) {
@@ -28,9 +27,9 @@ export class TurnRelay {
     this.#context = context
   }
 
-  /** The client runs a tool that the turn called. */
-  get hasClientCalls(): boolean {
-    return this.#hasClientCalls || this.listCalls().some(({ target }) => !target.instance.run)
+  /** The turn called tools of the client. */
+  get hasPassedCalls(): boolean {
+    return this.#hasPassedCalls
   }
 
   get hasText(): boolean {
@@ -89,7 +88,7 @@ export class TurnRelay {
     if (event.type === 'part-start') {
       const { content } = event
       if (content.kind === 'tool-call' && functions.has(content.name)) return []
-      if (content.kind === 'tool-call') this.#hasClientCalls = true
+      if (content.kind === 'tool-call') this.#hasPassedCalls = true
       if (content.kind === 'text' && content.text !== '') this.#hasText = true
       this.#numbers.set(event.part, takePart())
     } else if (event.type === 'part-delta' && event.delta.text) this.#hasText = true
