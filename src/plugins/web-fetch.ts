@@ -1,5 +1,6 @@
 import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { trimEnd } from '../lib/trim-end.ts'
 import { parseDomainRules } from '../web/prepare.ts'
 import { type PageOptions, type PageOutcome, readPage } from '../web/read-page.ts'
 import { CiteSources } from './cite-sources.ts'
@@ -23,7 +24,7 @@ export const webFetch: Plugin<'web-fetch'> = {
     const { gateway, request, work, signal } = context
     const options = { ...readOptions(context, settings), signal }
     const max = Math.min(settings.max_uses ?? defaultPages, maxPages)
-    const urls = findUrls(readLastUserText(request.content.call.messages)).slice(0, max)
+    const urls = findUrls(readLastUserText(request.content.call.messages), max)
     if (urls.length === 0) return request
     const pages: { url: string; outcome: PageOutcome }[] = []
     for (const url of urls) pages.push({ url, outcome: await readPage(gateway, url, options) })
@@ -64,14 +65,24 @@ function readOptions(
   }
 }
 
+/** More in one text are not looked at. */
+const maxMentions = 1000
+
 /** Each once, without the punctuation of the sentence around it. */
-function findUrls(text: string): string[] {
-  const found = text.match(/https?:\/\/[^\s<>"'`\]})]+/gi) ?? []
-  return [...new Set(found.map((url) => url.replace(/[.,;:!?]+$/, '')))]
+function findUrls(text: string, max: number): string[] {
+  const urls = new Set<string>()
+  let mentions = 0
+  for (const [found] of text.matchAll(/https?:\/\/[^\s<>"'`\]})]+/gi)) {
+    if (urls.size >= max || ++mentions > maxMentions) break
+    urls.add(trimEnd(found, '.,;:!?'))
+  }
+  return [...urls]
 }
 
+const maxShownUrl = 2_000
+
 function formatPage({ url, outcome }: { url: string; outcome: PageOutcome }): string {
-  if (!outcome.ok) return `The page ${url} could not be read: ${outcome.error.message}`
+  if (!outcome.ok) return `The page ${url.slice(0, maxShownUrl)} could not be read: ${outcome.error.message}`
   const { title, text, isComplete } = outcome.page
   const end = isComplete ? '' : '\n\n(The page is longer than what is shown.)'
   return `The page ${outcome.page.url}\nTitle: ${title ?? ''}\n\n${text}${end}`

@@ -69,6 +69,16 @@ test('the system prompt is kept, and nothing but the prompt is needed', () => {
   expect(build('')).toEqual([{ model: 'service/auto', messages: [{ role: 'user', content: '' }] }])
 })
 
+test('letters whose lower case is longer do not move the task', () => {
+  expect(build('İİİ: count to 10 using GPT-5. Then stop.')[0]?.messages).toEqual([
+    { role: 'user', content: 'İİİ: count to 10. Then stop.' },
+  ])
+})
+
+test('a long run of separators takes no time', () => {
+  expect(modelsOf(`Say hello using GPT-5${','.repeat(19_000)}x GPT-5 mini`)).toEqual(['openai/gpt-5'])
+})
+
 test('a prompt that names many models is a bounded number of requests', () => {
   const many = Array.from({ length: 40 }, (_, index) => `maker${index}/model${index}`)
   const catalogue = many.map((id) => ({ id, author: id.slice(0, id.indexOf('/')), listed_at: 0 }))

@@ -40,7 +40,7 @@ function joinTexts(parts: ModelCall['messages'][number]['parts']): string {
 }
 
 /** What stands between two models of one list. */
-const separator = /^[\s,;&/'"`+]*(?:(?:and|or|und|et|y|vs\.?|versus|plus)\b)?[\s,;&/'"`+]*$/i
+const separator = /^[\s,;&/'"`+]*(?:(?:and|or|und|et|y|vs\.?|versus|plus)\b[\s,;&/'"`+]*)?$/i
 /** What introduces the list. */
 const introduction =
   /(?:^|[\s,;(])(?:using|with|via|on|by|across|through|from|in|to|ask(?:ing)?|compare|comparing|mit|avec|con)(?:\s+(?:both|the(?:\s+models?)?|models?))?[\s:'"`(]*$/i

@@ -39,8 +39,9 @@ export function findModelMentions(text: string, models: readonly NamedModel[]): 
 }
 
 function splitWords(text: string): Word[] {
-  return [...text.toLowerCase().matchAll(wordPattern)].map(({ 0: word, index }) => ({
-    text: word,
+  // The lower case of a text may be longer than it.
+  return [...text.matchAll(wordPattern)].map(({ 0: word, index }) => ({
+    text: word.toLowerCase(),
     start: index,
     end: index + word.length,
   }))

@@ -15,6 +15,7 @@ describe('domain rules', () => {
     ['example.com/blog/', 'example.com/blog'],
     ['bücher.example', 'xn--bcher-kva.example'],
     ['gov', 'gov'],
+    [`example.com${'/'.repeat(100_000)}x/`, `example.com${'/'.repeat(100_000)}x`],
   ])('%s is read as %s', (text, rule) => {
     expect(formatDomainRule(parse(text))).toBe(rule)
   })

@@ -1,3 +1,5 @@
+import { trimEnd } from '../lib/trim-end.ts'
+
 /** A domain with its subdomains (`example.com`), subdomains alone (`*.example.com`), or a path (`example.com/blog`). */
 export interface DomainRule {
   /** In ASCII, without the wildcard. */
@@ -19,7 +21,7 @@ export function parseDomainRule(text: string): DomainRule | null {
   return {
     host: url.hostname.replace(/\.$/, ''),
     isWildcard: wildcard !== undefined,
-    path: url.pathname.replace(/\/+$/, ''),
+    path: trimEnd(url.pathname, '/'),
   }
 }
 

@@ -68,8 +68,8 @@ export async function fetchPage(
   const deadline = performance.now() + context.settings.web.fetch.timeout
   let target = address
   for (let hops = 0; hops <= maxRedirects; hops++) {
-    const url = URL.parse(target)
-    const problem = findProblem(url, target, options)
+    const url = target.length > maxUrlLength ? null : URL.parse(target)
+    const problem = findProblem(url, options)
     if (problem || url === null) return fail(problem ?? pageError('invalid_url'))
     // The fragment is not sent, and a redirect may not change it.
     url.hash = ''
@@ -80,9 +80,8 @@ export async function fetchPage(
   return fail(pageError('too_many_redirects'))
 }
 
-function findProblem(url: URL | null, target: string, options: FetchOptions): PageError | null {
-  if (url === null || !/^https?:$/.test(url.protocol) || target.length > maxUrlLength)
-    return pageError('invalid_url')
+function findProblem(url: URL | null, options: FetchOptions): PageError | null {
+  if (url === null || !/^https?:$/.test(url.protocol)) return pageError('invalid_url')
   const block = findDomainBlock(url, options.allowedDomains, options.blockedDomains)
   return block === null ? null : pageError('blocked_domain')
 }

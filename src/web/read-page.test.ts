@@ -47,6 +47,8 @@ const replies: Record<string, () => Response | Promise<Response>> = {
   '/inside': () => redirect('http://169.254.169.254/latest/meta-data'),
   '/to-private': () => redirect('https://private.test/'),
   '/to-file': () => redirect('file:///etc/passwd'),
+  '/replaced': () =>
+    new Response('\ufffd'.repeat(200_000) + long, { headers: { 'content-type': 'text/plain' } }),
   '/long': () => new Response(`${long}${'ü'.repeat(5000)}`, { headers: { 'content-type': 'text/plain' } }),
 }
 
@@ -198,6 +200,12 @@ describe('reading a page', () => {
     expect(second).toMatchObject({ ok: true, page: { text: `${long}üü`, isComplete: false } })
     const most = await read(at('/long'), { maxContentTokens: 1000 }, contextOf({ max_content_tokens: 5 }))
     expect(most).toMatchObject({ ok: true, page: { text: 'x'.repeat(20), isComplete: false } })
+  })
+
+  test('S13 a long run of replacement characters before the cut takes no time', async () => {
+    const context = contextOf({ max_content_tokens: 1_000_000 })
+    const page = await read(at('/replaced'), { maxContentTokens: 150_001 }, context)
+    expect(page).toMatchObject({ ok: true, page: { isComplete: false } })
   })
 
   describe('S13 hostile pages', () => {

@@ -1,4 +1,5 @@
 import type { PdfReader } from '../filters/pdf-reader.ts'
+import { trimEnd } from '../lib/trim-end.ts'
 import { decodeText } from './charset.ts'
 import {
   type FetchContext,
@@ -134,9 +135,6 @@ function limitBytes({ title, text, isComplete }: ReadText, maxBytes: number): Re
   // A UTF-16 unit is at most three bytes.
   const bytes = Buffer.from(text.slice(0, maxBytes), 'utf8')
   if (bytes.length <= maxBytes && text.length <= maxBytes) return { title, text, isComplete }
-  const cut = bytes
-    .subarray(0, maxBytes)
-    .toString('utf8')
-    .replace(/\ufffd+$/, '')
+  const cut = trimEnd(bytes.subarray(0, maxBytes).toString('utf8'), '\ufffd')
   return { title, text: cut, isComplete: false }
 }

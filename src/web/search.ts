@@ -39,7 +39,7 @@ export async function searchWeb(
 ): Promise<SearchOutcome> {
   const { engine } = prepared
   const { api } = engine
-  const query = { ...prepared.query, query: text.replace(/\s+/g, ' ').trim().slice(0, maxQueryLength) }
+  const query = { ...prepared.query, query: shortenQuery(text) }
   if (api.kind === 'simulated')
     return { ok: true, results: selectResults(api.search(query), prepared), nanos: 0n }
   let error: WebError = noKey(engine)
@@ -50,6 +50,13 @@ export async function searchWeb(
     if (!error.isRetryable) break
   }
   return { ok: false, error }
+}
+
+/** What is read of a text that is to be searched for: spaces are removed from it. */
+const maxReadLength = 10 * maxQueryLength
+
+function shortenQuery(text: string): string {
+  return cut(text.trimStart().slice(0, maxReadLength).replace(/\s+/g, ' ').trim(), maxQueryLength)
 }
 
 function noKey({ id }: SearchEngine): WebError {

@@ -206,6 +206,19 @@ describeWithUpstreams(
         expect(promptSent()).toContain('not one of the public web')
       })
 
+      test('a long run of punctuation in a URL takes no time', async () => {
+        const response = await ask(`Read http://a.test/${'!'.repeat(1_000_000)}x and ${origin}/page!!!`)
+        expect(response.status).toBe(200)
+        expect(promptSent()).toContain('must be an absolute http or https URL')
+        expect(promptSent()).toContain('Text of the page.')
+      })
+
+      test('lists of domains are bounded', async () => {
+        const response = await ask('Hello', { blocked_domains: Array(1001).fill('example.com') })
+        expect(response.status).toBe(400)
+        expect(await response.text()).toContain('blocked_domains')
+      })
+
       test('without a URL nothing changes', async () => {
         await ask('Hello')
         expect(lastRequest(bench().first.requests).json.messages).toEqual([

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { searchMode, userLocation, xSearch } from './server-tools.ts'
+import { domains, searchMode, userLocation, xSearch } from './server-tools.ts'
 
 const patterns = z.array(z.string().max(1024)).max(1024).optional()
-const domains = z.array(z.string()).optional()
 const count = z.int().min(0).optional()
 
 const autoRouter = {

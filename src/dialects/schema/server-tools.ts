@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { excludeBoth } from '../../lib/schema-rules.ts'
 
-const domains = z.array(z.string()).optional()
+/** Of web pages. */
+export const domains = z.array(z.string().max(2000)).max(1000).optional()
 const count = z.int().min(1).optional()
 const countUpTo = (max: number) => z.int().min(1).max(max).optional()
 

@@ -1,3 +1,5 @@
+import { trimEnd } from '../../lib/trim-end.ts'
+
 /** Apps on the developer's machine: they have no address of their own. */
 const localHost = /^(?:localhost|.*\.localhost|.*\.local|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\])$/
 
@@ -8,5 +10,5 @@ const localHost = /^(?:localhost|.*\.localhost|.*\.local|127(?:\.\d+){3}|0\.0\.0
 export function normalizeAppUrl(text: string | null): string | null {
   if (text === null || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return null
   const { host, hostname, pathname } = new URL(text)
-  return localHost.test(hostname) ? null : `${host}${pathname.replace(/\/+$/, '')}`
+  return localHost.test(hostname) ? null : `${host}${trimEnd(pathname, '/')}`
 }
