@@ -76,25 +76,3 @@ function describeToolset({ default_config, configs }: JsonObject): JsonObject {
   const isEnabledByDefault = asObject(default_config)?.enabled !== false
   return isEnabledByDefault ? { excluded_tools: listByState(false) } : { allowed_tools: listByState(true) }
 }
-
-/** The fields of a body without the secrets of its MCP servers, for logs and for replies that echo the request. */
-export function maskMcpSecrets(body: JsonObject): JsonObject {
-  const tools = maskEntries(body.tools, ['authorization', 'headers'], ({ type }) => type === 'mcp')
-  const servers = maskEntries(body.mcp_servers, ['authorization_token'], () => true)
-  return { ...(tools && { tools }), ...(servers && { mcp_servers: servers }) }
-}
-
-function maskEntries(
-  value: unknown,
-  secrets: readonly string[],
-  hasSecrets: (entry: JsonObject) => boolean,
-): unknown[] | null {
-  if (!Array.isArray(value)) return null
-  const mask = (item: unknown) => {
-    const entry = asObject(item)
-    if (!entry || !hasSecrets(entry) || !secrets.some((name) => entry[name] != null)) return item
-    return Object.fromEntries(Object.entries(entry).filter(([name]) => !secrets.includes(name)))
-  }
-  const masked = value.map(mask)
-  return masked.some((item, index) => item !== value[index]) ? masked : null
-}

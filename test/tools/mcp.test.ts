@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { JsonObject } from '../../src/lib/json-values.ts'
-import { describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
+import { buildSettings, describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
 import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
 
 const model = 'sandbox/echo'
@@ -34,6 +34,13 @@ async function serve(request: Request): Promise<Response> {
 const url = `http://127.0.0.1:${http.port}/mcp`
 const entry = { type: 'mcp', server_label: 'notes', server_url: url, authorization: secret }
 
+/** On a provider that connects to MCP servers itself. */
+const connecting = `  - id: test/connects
+    name: connects
+    endpoints:
+      - { provider: openai, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
+`
+
 describeWithUpstreams(
   'tools of MCP servers',
   (bench) => {
@@ -63,6 +70,41 @@ describeWithUpstreams(
       expect(JSON.stringify(reply)).not.toContain(secret)
       expect(received.at(-1)?.authorization).toBe(`Bearer ${secret}`)
     })
+
+    test('R40 nor is it where the gateway spells the type', async () => {
+      const { type: _type, ...parameters } = { ...entry, headers: { 'x-token': secret } }
+      const reply = await respond({ tools: [{ type: 'service:mcp', parameters }], input: 'hi' })
+      expect(reply.tools).toMatchObject([{ type: 'service:mcp', parameters: { server_label: 'notes' } }])
+      expect(JSON.stringify(reply)).not.toContain(secret)
+    })
+
+    for (const fields of [{}, { stream: true }, { background: true }]) {
+      test(`R40 nor if a provider connects to the server itself: ${JSON.stringify(fields)}`, async () => {
+        const { first } = bench()
+        first.requests.length = 0
+        const tools = [{ ...entry, headers: { 'x-token': secret } }]
+        const text = 'Hi'
+        const content = [{ type: 'output_text', text, annotations: [] }]
+        const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content }
+        const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 }
+        const vendor = {
+          id: 'resp_1',
+          object: 'response',
+          status: 'completed',
+          output: [message],
+          usage,
+          tools,
+        }
+        first.enqueue({ json: vendor })
+        const response = await sendRequest(bench(), 'responses', { model: 'test/connects', tools, ...fields })
+        const reply = await response.text()
+        expect(response.status).toBe(200)
+        expect(reply).toContain('"server_label":"notes"')
+        expect(reply).not.toContain(secret)
+        const [received] = await first.waitForRequests(1)
+        expect(received?.json.tools).toEqual(tools)
+      })
+    }
 
     test('a stream has the events of the call', async () => {
       const tools = [{ ...entry, require_approval: 'never' }]
@@ -173,5 +215,11 @@ describeWithUpstreams(
       expect((await refused({ headers: { host: 'x' } }))[1]).toContain('tools[0].headers')
     })
   },
-  `egress: { allow_private: ["127.0.0.1:${http.port}"] }`,
+  (first, second) =>
+    buildSettings(first, second, `egress: { allow_private: ["127.0.0.1:${http.port}"] }`)
+      .replace(
+        'providers:\n',
+        `providers:\n  - { slug: openai, base_url: "${first}", api_key: vendor-secret }\n`,
+      )
+      .replace('models:\n', `models:\n${connecting}`),
 )

@@ -3,6 +3,7 @@ import type { Usage, UsageCost } from '../../call/usage.ts'
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { encodeServiceMetadata, type ReplyContext, type Target, type UpstreamRequest } from '../dialect.ts'
 import { Losses } from '../fields.ts'
+import { maskMcpSecrets } from '../mcp-secrets.ts'
 import { decodeReasoningFormat } from '../reasoning-format.ts'
 import { resolveReasoning } from '../reasoning-options.ts'
 import { normalizeServedTier, resolveTier } from '../tier.ts'
@@ -140,6 +141,7 @@ export function spliceResponse(response: JsonObject, context: ReplyContext): Jso
   return {
     ...encodeResponse(context, initialState),
     ...response,
+    ...maskMcpSecrets(response),
     id: responseIdOf(context.id),
     model: context.model,
     provider: context.provider,

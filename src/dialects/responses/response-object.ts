@@ -1,6 +1,7 @@
 import type { ChoiceEnd, ReplyStart } from '../../call/event.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { ReplyContext } from '../dialect.ts'
+import { maskMcpSecrets } from '../mcp-secrets.ts'
 import type { ItemContext } from './output-items-encode.ts'
 
 /** The id of a response, derived from the generation id. */
@@ -72,7 +73,7 @@ function echoRequest(body: JsonObject): JsonObject {
     presence_penalty: body.presence_penalty ?? null,
     text: { format: { type: 'text' }, ...asObject(body.text) },
     tool_choice: body.tool_choice ?? 'auto',
-    tools: asObjects(body.tools),
+    tools: asObjects(maskMcpSecrets(body).tools ?? body.tools),
     top_logprobs: body.top_logprobs ?? 0,
     truncation: body.truncation ?? 'disabled',
     user: body.user ?? null,

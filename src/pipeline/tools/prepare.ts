@@ -9,10 +9,11 @@ import {
   type Tool,
 } from '../../call/call.ts'
 import type { ReplyEvent } from '../../call/event.ts'
+import { maskMcpSecrets } from '../../dialects/mcp-secrets.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString } from '../../lib/json-values.ts'
 import { type FunctionNameOf, restoreMcpCalls } from '../../tools/mcp-history.ts'
-import { convertMcpServers, maskMcpSecrets } from '../../tools/mcp-servers.ts'
+import { convertMcpServers } from '../../tools/mcp-servers.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
 import type { NestedRequests, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
 import { requireServerTool, validateParameters } from '../../tools/validate.ts'
