@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { JsonObject } from '../../src/lib/json-values.ts'
+import { setKeyGuardrail } from '../guardrails/support.ts'
 import { buildSettings, describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
 import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
 
@@ -22,7 +23,7 @@ async function serve(request: Request): Promise<Response> {
     executed++
     return { content: [{ type: 'text', text: 'The note says 4711.' }] }
   })
-  server.registerTool('delete', { description: 'Deletes a note.', inputSchema }, async () => {
+  server.registerTool('delete', { description: 'Deletes a note of jane.doe@example.com.', inputSchema }, async () => {
     executed++
     return { content: [{ type: 'text', text: 'no such note' }], isError: true }
   })
@@ -183,6 +184,20 @@ describeWithUpstreams(
       ])
       expect(reply.content[0]).toMatchObject({ name: 'find', server_name: 'notes' })
       expect(reply.content[1]).toMatchObject({ is_error: false, content: [{ text: 'The note says 4711.' }] })
+    })
+
+    test('R35 the filters of prompts read the descriptions of tools', async () => {
+      const { first, server } = bench()
+      const filter = (content_filter_builtins: object[]) => setKeyGuardrail(server, { content_filter_builtins })
+      const send = () => sendRequest(bench(), 'responses', { model: 'test/chat', tools: [entry] })
+      first.requests.length = 0
+      await filter([{ slug: 'email', action: 'redact' }])
+      expect((await send()).status).toBe(200)
+      expect(first.requests[0]?.text).toContain('Deletes a note of [EMAIL]')
+      await filter([{ slug: 'email', action: 'block' }])
+      expect((await send()).status).toBe(403)
+      expect(first.requests).toHaveLength(1)
+      await filter([])
     })
 
     test('only allowed tools are offered', async () => {

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { Message } from '../../call/call.ts'
+import type { FunctionTool, Message, ModelCall } from '../../call/call.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { inspectCall } from './inspect.ts'
 import { findBlock } from './refuse.ts'
@@ -10,18 +10,41 @@ import { findBlock } from './refuse.ts'
  */
 export async function guardAddedMessages(
   gateway: Gateway,
-  { keyContext, caller, hits }: Pick<InferenceRequest, 'keyContext' | 'caller' | 'hits'>,
+  request: GuardedRequest,
   messages: Message[],
 ): Promise<Message[]> {
+  if (messages.length === 0) return messages
+  const guarded = await guardAdded(gateway, request, { messages })
+  for (const { parts } of guarded.messages) for (const part of parts) guardedParts.add(part)
+  return guarded.messages
+}
+
+/** As `guardAddedMessages`, for functions: another server may have described them. Their names stay. */
+export async function guardAddedTools(
+  gateway: Gateway,
+  request: GuardedRequest,
+  tools: FunctionTool[],
+): Promise<FunctionTool[]> {
+  if (tools.length === 0) return tools
+  const guarded = await guardAdded(gateway, request, { messages: [], tools })
+  return tools.map((tool, index) => ({ ...tool, ...guarded.tools?.[index], name: tool.name }) as FunctionTool)
+}
+
+type GuardedRequest = Pick<InferenceRequest, 'keyContext' | 'caller' | 'hits'>
+
+async function guardAdded(
+  gateway: Gateway,
+  { keyContext, caller, hits }: GuardedRequest,
+  content: Pick<ModelCall, 'messages' | 'tools'>,
+): Promise<Pick<ModelCall, 'messages' | 'tools'>> {
   const rules = keyContext.contentRules
-  if (!rules || !hits || messages.length === 0) return messages
-  const added = { messages, stream: false, unknown: [] }
+  if (!rules || !hits) return content
+  const added = { ...content, stream: false, unknown: [] }
   const inspected = await inspectCall(gateway, added, caller.organizationId, rules)
   hits.push(...inspected.hits)
   const error = findBlock(inspected.hits)
   if (error) throw error
-  for (const { parts } of inspected.call.messages) for (const part of parts) guardedParts.add(part)
-  return inspected.call.messages
+  return inspected.call
 }
 
 /** Not to be read twice. */

@@ -18,6 +18,7 @@ import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools
 import type { NestedRequests, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
 import { requireServerTool, validateParameters } from '../../tools/validate.ts'
 import { convertVendorTool } from '../../tools/vendor-spellings.ts'
+import { guardAddedTools } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
 import { readBudget } from './budget.ts'
@@ -85,7 +86,9 @@ async function replaceTools(
       continue
     }
     const at = asString(tool.value.field) ?? `tools[${index}]`
-    const entry = await prepareEntry(toolRequest, tool, at, names)
+    const prepared = await prepareEntry(toolRequest, tool, at, names)
+    const functions = await guardAddedTools(toolRequest.gateway, request, prepared.functions)
+    const entry = { ...prepared, functions }
     entries.push(entry)
     replaced.push(...entry.functions, ...(entry.instance.natives ?? []))
   }
