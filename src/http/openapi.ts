@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { version } from '../lib/version.ts'
+import { serverToolSchema } from '../tools/schema.ts'
 import { isSchema, type Operation } from './operation.ts'
 import { describeRateLimit } from './rate-limit.ts'
 
@@ -57,7 +58,7 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
     security: [{ bearer: [] }],
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key' } },
-      schemas: { Error: envelopeSchema },
+      schemas: { Error: envelopeSchema, ServerTool: serverToolSchema },
     },
     paths,
   })

@@ -23,10 +23,14 @@ async function serve(request: Request): Promise<Response> {
     executed++
     return { content: [{ type: 'text', text: 'The note says 4711.' }] }
   })
-  server.registerTool('delete', { description: 'Deletes a note of jane.doe@example.com.', inputSchema }, async () => {
-    executed++
-    return { content: [{ type: 'text', text: 'no such note' }], isError: true }
-  })
+  server.registerTool(
+    'delete',
+    { description: 'Deletes a note of jane.doe@example.com.', inputSchema },
+    async () => {
+      executed++
+      return { content: [{ type: 'text', text: 'no such note' }], isError: true }
+    },
+  )
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
   await server.connect(transport)
   return transport.handleRequest(request)
@@ -188,7 +192,8 @@ describeWithUpstreams(
 
     test('R35 the filters of prompts read the descriptions of tools', async () => {
       const { first, server } = bench()
-      const filter = (content_filter_builtins: object[]) => setKeyGuardrail(server, { content_filter_builtins })
+      const filter = (content_filter_builtins: object[]) =>
+        setKeyGuardrail(server, { content_filter_builtins })
       const send = () => sendRequest(bench(), 'responses', { model: 'test/chat', tools: [entry] })
       first.requests.length = 0
       await filter([{ slug: 'email', action: 'redact' }])

@@ -257,7 +257,10 @@ export const chatRequest = withCrossFieldRules(
     ...requestValues,
     messages: z.array(requestMessage).min(1).nullish(),
     prompt: z.string().nullish().describe('A single user message, instead of `messages`'),
-    tools: z.array(requestTool).nullish(),
+    tools: z
+      .array(requestTool)
+      .nullish()
+      .describe('Functions, tools of the provider, and tools that the gateway runs (`ServerTool`)'),
     tool_choice: requestToolChoice.nullish(),
     functions: z
       .array(requestFunction)

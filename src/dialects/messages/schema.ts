@@ -155,7 +155,14 @@ export const messagesRequest = z
         disable_parallel_tool_use: z.boolean().optional(),
       })
       .nullish(),
-    tools: z.array(lenientTool).nullish(),
+    tools: z
+      .array(lenientTool)
+      .nullish()
+      .describe('Functions, tools of the provider, and tools that the gateway runs (`ServerTool`)'),
+    mcp_servers: z
+      .array(z.looseObject({ type: z.string(), name: z.string(), url: z.string() }))
+      .nullish()
+      .describe('Remote MCP servers, for every model'),
     context_management: z
       .looseObject({ edits: z.array(z.looseObject({ type: nonEmptyString })).optional() })
       .nullish(),

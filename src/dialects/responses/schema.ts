@@ -132,7 +132,10 @@ export const responsesRequest = z
     text: z
       .looseObject({ format: z.looseObject({ type: z.string().min(1) }).nullish(), verbosity: anyShortText })
       .nullish(),
-    tools: z.array(tool).nullish(),
+    tools: z
+      .array(tool)
+      .nullish()
+      .describe('Functions, tools of the provider, and tools that the gateway runs (`ServerTool`)'),
     tool_choice: anyToolChoice.nullish(),
     reasoning: anyReasoning,
     service_tier: anyShortText,
