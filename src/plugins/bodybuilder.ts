@@ -1,4 +1,6 @@
+import type { ModelCall } from '../call/call.ts'
 import { type CallField, fieldNames } from '../dialects/fields.ts'
+import { invalidFieldError } from '../errors/gateway-error.ts'
 import { listModalities } from '../routing/filter.ts'
 import type { Router } from './router.ts'
 
@@ -13,6 +15,7 @@ export const bodybuilder: Router = {
   strategy: 'bodybuilder',
   route: ({ router, request, work }) => {
     const { call } = request.content
+    assertShort(call)
     const ignored = ignoredFields.filter((field) => call[field] !== undefined)
     work.dropped.push(...ignored.map((field) => fieldNames[field]), ...listModalities(call))
     return {
@@ -23,4 +26,18 @@ export const bodybuilder: Router = {
       },
     }
   },
+}
+
+/** The prompt is repeated in every body. */
+const maxCharacters = 500_000
+
+function assertShort({ messages }: ModelCall): void {
+  let characters = 0
+  for (const { parts } of messages)
+    for (const part of parts) characters += part.kind === 'text' ? part.text.length : 0
+  if (characters > maxCharacters)
+    throw invalidFieldError(
+      'messages',
+      `may have ${maxCharacters} characters of text for service/bodybuilder, which repeats them in every body`,
+    )
 }

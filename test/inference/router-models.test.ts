@@ -476,6 +476,15 @@ describeOnEachDatabase(
         expect([status, dropped]).toEqual([200, 'n, temperature, tools'])
       })
 
+      test('refuses a prompt that is too long to repeat in every body', async () => {
+        const messages = [
+          { role: 'system', content: 'x'.repeat(500_000) },
+          { role: 'user', content: 'Say hello using test/tiny' },
+        ]
+        const { status, reply } = await ask({ model: 'service/bodybuilder', messages })
+        expect([status, reply.error.param]).toEqual([400, 'messages'])
+      })
+
       test('the bodies can be sent', async () => {
         const { reply } = await ask({
           model: 'service/bodybuilder',
