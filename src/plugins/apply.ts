@@ -50,6 +50,18 @@ async function prepareEach(
   return prepared
 }
 
+/** The most that the plugins of a prepared request cost besides tokens. */
+export function estimatePluginFees(gateway: Gateway, request: InferenceRequest): bigint {
+  const { work } = request
+  let fees = 0n
+  if (!work) return fees
+  for (const { id, estimateFee } of plugins) {
+    const applied = work.findPlugin(id)
+    if (applied && estimateFee) fees += estimateFee({ gateway, request, work, ...dryRun }, applied.settings)
+  }
+  return fees
+}
+
 /**
  * Lets the plugins of an admitted request add to its prompt, and holds what the longer prompt may cost. The request is
  * changed in place, because its settlement records what was sent. Null if no plugin does.

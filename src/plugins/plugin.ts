@@ -13,6 +13,8 @@ export interface Plugin<Id extends PluginId = PluginId> {
   prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
   /** After admission, so that what it costs can be held: another prompt. The guardrails filter what it adds. */
   augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<InferenceRequest>
+  /** The most that a prepared request pays for what it adds, besides the longer prompt. For a quote. */
+  estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint
 }
 
 export interface PluginContext {

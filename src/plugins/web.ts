@@ -30,12 +30,22 @@ export const web: Plugin<'web'> = {
     return request
   },
   augment: async (context, settings) => {
-    const { request } = context
-    const query = readLastUserText(request.content.call.messages)
-    if (settings.max_uses === 0 || query === '') return request
+    const query = findQuery(context, settings)
+    if (query === null) return context.request
     const search = resolve(context, settings)
-    return search.kind === 'native' ? request : addResults(context, search, query, settings)
+    return search.kind === 'native' ? context.request : addResults(context, search, query, settings)
   },
+  estimateFee: (context, settings) => {
+    if (findQuery(context, settings) === null) return 0n
+    const search = resolve(context, settings)
+    if (search.kind === 'native') return 0n
+    return priceWorstCase(context.gateway.settings.web, search.prepared, search.chosen.accesses)
+  },
+}
+
+/** Null if there is nothing to search for. */
+function findQuery({ request }: PluginContext, { max_uses }: Settings): string | null {
+  return max_uses === 0 ? null : readLastUserText(request.content.call.messages) || null
 }
 
 function resolve({ gateway, request }: PluginContext, settings: Settings): ResolvedSearch {

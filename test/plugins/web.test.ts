@@ -163,6 +163,31 @@ describeWithUpstreams(
       expect([plain?.status, others]).toEqual(['completed', []])
     })
 
+    test('a quote includes the price of the search and makes none', async () => {
+      const quote = async (plugins: object[]) => {
+        const { data } = await readJson(
+          fetch(`${bench().server.url}/v1/quote`, {
+            method: 'POST',
+            headers: {
+              authorization: `Bearer ${bench().server.own.inferenceKey}`,
+              'content-type': 'application/json',
+            },
+            body: JSON.stringify({
+              ...{ model: 'test/chat', max_tokens: 5, plugins },
+              messages: [{ role: 'user', content: 'Hello' }],
+            }),
+          }),
+        )
+        return { ...data.price, needed: data.limits[0].needed }
+      }
+      const off = await quote([{ id: 'web', max_uses: 0 }])
+      const on = await quote([{ id: 'web', mode: 'deep', max_results: 12 }])
+      expect(on.expected - off.expected).toBeCloseTo(0.014, 9)
+      expect(on.worst_case - off.worst_case).toBeGreaterThanOrEqual(0.014)
+      expect(on.needed).toBe(on.worst_case)
+      expect(searches).toHaveLength(0)
+    })
+
     test('a regional host sends no search outside its region', async () => {
       const response = await send(
         'chat',

@@ -52,20 +52,27 @@ export function estimateCompletionTokens({ outputTokens }: RequestSize): number 
   return Math.min(outputTokens ?? defaultCompletionTokens, defaultCompletionTokens)
 }
 
-/** The expected price at the first endpoint, or the average weighted by share if the endpoint is drawn. */
+/** The fees and the expected price at the first endpoint, or the average weighted by share if the endpoint is drawn. */
 export function computeExpectedPrice(
   candidates: readonly Candidate[],
   prices: readonly Price[],
+  fees: number,
 ): number | null {
   const [first] = candidates
-  if (!first) return null
-  if (first.share === null) return prices[0]?.expected ?? null
-  let sum = 0
+  const [price] = prices
+  if (!first || !price) return null
+  if (first.share === null) return price.expected === null ? null : roundUsd(price.expected + fees)
+  let sum = fees
   for (const [index, { model, share }] of candidates.entries()) {
     if (model !== first.model || !share) continue
     const expected = prices[index]?.expected ?? null
     if (expected === null) return null
     sum += share * expected
   }
-  return Math.round(sum * 1e9) / 1e9
+  return roundUsd(sum)
+}
+
+/** To nano-dollars. */
+function roundUsd(amount: number): number {
+  return Math.round(amount * 1e9) / 1e9
 }

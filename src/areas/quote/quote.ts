@@ -35,7 +35,7 @@ export async function buildQuote(gateway: Gateway, received: ResolvedRequest) {
   const routed = buildPlan(gateway, request, null)
   const { plan, hold, preview, error } = await dryRunRequest(gateway, quoted, routed)
   return {
-    ...explainPrices(gateway, request, plan, hold),
+    ...explainPrices(gateway, quoted, plan, hold),
     ...describePipeline(request),
     limits: preview && hold ? toLimitPreviews(hold, preview) : [],
     guardrails: [
@@ -80,7 +80,8 @@ async function dryRunRequest(
   const prepared = catchGatewayError(() => estimateHold(gateway, request, quoted.excludeUnfit(routed)))
   if (prepared instanceof GatewayError) return { ...nothing, error: earlyError ?? prepared }
   const { plan } = prepared
-  const hold = buildHoldRequest(request, prepared.estimate)
+  const { estimate } = prepared
+  const hold = buildHoldRequest(request, { ...estimate, amount: estimate.amount + (quoted.fees ?? 0n) })
   const preview = await previewAdmission(gateway.db, hold)
   const rejectionError = preview.rejection && limitError(request, preview.rejection)
   return { plan, hold, preview, error: earlyError ?? rejectionError ?? findLossError(quoted, plan) }
@@ -123,7 +124,12 @@ function computeWorstCaseAtProvider(
   return amounts.reduce((max, amount) => (amount > max ? amount : max), 0n)
 }
 
-function explainPrices(gateway: Gateway, request: ModelRequest, plan: RoutingPlan, hold: HoldRequest | null) {
+function explainPrices(
+  gateway: Gateway,
+  { request, fees = 0n }: ResolvedRequest,
+  plan: RoutingPlan,
+  hold: HoldRequest | null,
+) {
   const { endpoints, ...explanation } = explainDecision(describeDecision(request, plan), null)
   const size = request.content.measure()
   const prices = plan.candidates.map((candidate) => estimatePrice(gateway, request, size, candidate))
@@ -139,7 +145,7 @@ function explainPrices(gateway: Gateway, request: ModelRequest, plan: RoutingPla
       worst_case_at_provider: hold
         ? usdFromNanos(computeWorstCaseAtProvider(gateway, request, size, plan))
         : null,
-      expected: computeExpectedPrice(plan.candidates, prices),
+      expected: computeExpectedPrice(plan.candidates, prices, usdFromNanos(fees)),
       assumed: {
         prompt_tokens: estimatePromptTokens(request.content.call),
         completion_tokens: estimateCompletionTokens(size),

@@ -7,7 +7,7 @@ import { messagesRequest } from '../../dialects/messages/schema.ts'
 import { responsesRequest } from '../../dialects/responses/schema.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { dryRun, preparePlugins } from '../../plugins/apply.ts'
+import { dryRun, estimatePluginFees, preparePlugins } from '../../plugins/apply.ts'
 import { formats } from '../formats.ts'
 import { inspectRequest } from '../guard/inspect.ts'
 import { ownerOf } from '../request/authenticate.ts'
@@ -63,6 +63,7 @@ export async function resolveRequest(
     excludeUnfit: (plan) => plan,
     translate: ({ model, endpoint }) => encodeFor(request, model, endpoint),
     encodeError: request.format.replyCodec.encodeError,
+    fees: estimatePluginFees(gateway, request),
   }
 }
 

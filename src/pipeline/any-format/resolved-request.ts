@@ -15,6 +15,8 @@ export interface ResolvedRequest {
   /** Throws if the client requires every field and the endpoint would drop one. */
   translate: (candidate: Candidate) => unknown
   encodeError: ClientCodec['encodeError']
+  /** The most that its plugins cost besides tokens, in nano-dollars. */
+  fees?: bigint
 }
 
 /** A body whose format is not known yet. */
