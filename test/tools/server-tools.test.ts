@@ -291,6 +291,26 @@ describeWithUpstreams('server tools', (bench) => {
     expect(done.map(({ item }) => item.type)).toEqual(['service:datetime', 'service:datetime', 'message'])
   })
 
+  test('R1 a client that disconnects at the end of a turn pays for it once', async () => {
+    await clearGenerations(bench())
+    const { first } = bench()
+    // The end of the text repeats it, so that the gateway waits for the client there.
+    const text = 'x'.repeat(8 * 1024 * 1024)
+    first.enqueue(replyWithCalls(['datetime'], true, text))
+    const abort = new AbortController()
+    const body = { model: 'test/chat', stream: true, tools }
+    const response = await sendRequest(bench(), 'responses', body, { signal: abort.signal })
+    let received = 0
+    for await (const bytes of response.body ?? []) {
+      received += bytes.length
+      if (received > text.length) break
+    }
+    abort.abort()
+    const [row] = await waitForGenerations(bench(), 1)
+    expect(row).toMatchObject({ status: 'cancelled', cost_nanos: 30_000n })
+    expect(first.requests).toHaveLength(1)
+  })
+
   test('R3 a client that disconnects in the second turn pays for the first and for what it received', async () => {
     await clearGenerations(bench())
     const { first } = bench()

@@ -120,8 +120,9 @@ export class ToolLoop {
       return null
     }
     this.#addToBill(turn)
-    yield* this.#citations.end(false)
+    // At once: until then the turn would be charged with the reply in progress too.
     yield { type: 'turn-end' }
+    yield* this.#citations.end(false)
     const results = this.#isLast ? [] : yield* this.#runTools(relay, calls)
     const hasClientCalls = relay.hasPassedCalls || (!this.#isLast && !calls.every(isRunHere))
     if (this.#isLast || hasClientCalls) {
