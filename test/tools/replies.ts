@@ -9,10 +9,11 @@ export function replyWithCalls(
   names: string[],
   stream = false,
   content: string | null = null,
+  input: Record<string, unknown> = {},
 ): UpstreamResponse {
   const tool_calls = names.map((name, index) => {
-    const called = { index, id: `call_${++callCount}`, type: 'function', function: { name, arguments: '{}' } }
-    return called
+    const called = { name, arguments: JSON.stringify(input) }
+    return { index, id: `call_${++callCount}`, type: 'function', function: called }
   })
   return buildReply({ role: 'assistant', content, tool_calls }, 'tool_calls', stream)
 }

@@ -138,7 +138,7 @@ export function buildCheckpoint(
   return JSON.stringify(checkpoint)
 }
 
-/** Stores what the turns of a request have cost so far, before the next one. */
+/** Stores what a request has cost so far, before its tools and before the next turn. */
 export async function writeTurnCheckpoint(
   gateway: Gateway,
   request: ModelRequest,

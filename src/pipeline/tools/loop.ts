@@ -181,8 +181,10 @@ export class ToolLoop {
     relay: TurnRelay,
     calls: readonly ServerCall[],
   ): AsyncGenerator<ReplyEvent, ToolResultPart[]> {
-    const { gateway, request, work, tools, admission } = this.#context
+    const { gateway, request, work, tools, admission, trace } = this.#context
     if (this.#signal.aborted) throw this.#signal.reason
+    // Tools may take minutes.
+    await writeTurnCheckpoint(gateway, request, admission, trace)
     const [ours, theirs] = [calls.filter(isRunHere), calls.filter((call) => !isRunHere(call))]
     const running = new ToolCalls({
       gateway,
