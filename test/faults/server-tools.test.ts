@@ -28,7 +28,9 @@ function buildSettings({ url }: Upstream): string {
   const endpoints = [{ provider: 'vendor', upstream_model: 'vendor-model', pricing }]
   return JSON.stringify({
     egress: { allow_private: [`127.0.0.1:${page.port}`] },
-    providers: [{ slug: 'vendor', name: 'Vendor', base_url: url, dialects: ['chat'], api_key: 'vendor-secret' }],
+    providers: [
+      { slug: 'vendor', name: 'Vendor', base_url: url, dialects: ['chat'], api_key: 'vendor-secret' },
+    ],
     models: [{ id: 'faults/cent', name: 'cent', endpoints }],
   })
 }
@@ -58,7 +60,9 @@ for (const kind of databaseKinds) {
             messages: [{ role: 'user', content: 'Hello' }],
             tools: [{ type: `service:${name}` }],
           }),
-        }).then((response) => response.text()).catch(() => '')
+        })
+          .then((response) => response.text())
+          .catch(() => '')
         await (isInTool ? requested.promise : vendor.waitForRequests(2))
         await gateway.kill()
         await replying
