@@ -9,6 +9,8 @@ import type { AskModelFn } from '../tools/tool.ts'
 export interface Plugin<Id extends PluginId = PluginId> {
   /** Its settings are declared in `dialects/schema/plugins.ts`. */
   id: Id
+  /** Checks settings that are stored: what no request could use. Errors are 400 and name the field. */
+  validate?(settings: PluginSettings<Id>): void
   /** Before routing: another request, with other models, another prompt, or stages for the reply. */
   prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
   /** After admission, so that what it costs can be held: another prompt. The guardrails filter what it adds. */

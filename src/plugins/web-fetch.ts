@@ -16,6 +16,10 @@ const maxPages = 50
 /** Reads the pages that the last message of the user names, and adds their text to the prompt. */
 export const webFetch: Plugin<'web-fetch'> = {
   id: 'web-fetch',
+  validate: ({ allowed_domains, blocked_domains }) => {
+    parseDomainRules(allowed_domains, 'plugins.web-fetch.allowed_domains')
+    parseDomainRules(blocked_domains, 'plugins.web-fetch.blocked_domains')
+  },
   prepare: (context, settings) => {
     readOptions(context, settings)
     return context.request

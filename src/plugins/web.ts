@@ -3,8 +3,10 @@ import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { GatewayError, gatewayError } from '../errors/gateway-error.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import { requireEngine } from '../web/choose-engine.ts'
 import type { SearchResult } from '../web/engine.ts'
 import { formatResults, toCitation } from '../web/format-results.ts'
+import { parseDomainRules } from '../web/prepare.ts'
 import { type ResolvedSearch, resolveSearch } from '../web/resolve-search.ts'
 import { priceWorstCase, searchWeb } from '../web/search.ts'
 import { CiteSources } from './cite-sources.ts'
@@ -16,9 +18,14 @@ type Settings = PluginSettings<'web'>
 /** One search for the last message of the user; the model is given the results. */
 export const web: Plugin<'web'> = {
   id: 'web',
+  validate: ({ engine, include_domains, exclude_domains }) => {
+    if (engine !== undefined && engine !== 'auto' && engine !== 'native') requireEngine(engine, names.engine)
+    parseDomainRules(include_domains, names.includeDomains)
+    parseDomainRules(exclude_domains, names.excludeDomains)
+  },
   prepare: (context, settings) => {
     const { request, work } = context
-    if (settings.x_search) work.dropped.push('plugins.web.x_search')
+    if (settings.x_search) work.dropSettings('web', ['plugins.web.x_search'])
     if (settings.max_uses === 0) return request
     const search = resolve(context, settings)
     if (search.kind === 'native') {
@@ -26,7 +33,7 @@ export const web: Plugin<'web'> = {
       const tools = [...(call.tools ?? []), search.tool]
       return { ...request, content: request.content.replaceCall({ ...call, tools }) }
     }
-    work.dropped.push(...search.prepared.ignored)
+    work.dropSettings('web', search.prepared.ignored)
     return request
   },
   augment: async (context, settings) => {

@@ -32,7 +32,8 @@ export function chooseEngine(
   return { engine, accesses }
 }
 
-function requireEngine(id: string, field: string): SearchEngine {
+/** Errors are 400 and name the field. */
+export function requireEngine(id: string, field: string): SearchEngine {
   const engine = findSearchEngine(id)
   if (engine) return engine
   const known = ['auto', 'native', ...searchEngines.map((known) => known.id)]

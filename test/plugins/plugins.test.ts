@@ -144,6 +144,25 @@ describeWithUpstreams('plugins', (bench) => {
       await setDefaults(bench(), [])
     })
 
+    test('settings of a default without effect are not named as dropped', async () => {
+      replyWith(bench(), 'chat', broken)
+      await setDefaults(bench(), [{ id: 'web', engine: 'sandbox', user_location: { country: 'DE' } }])
+      const headers = { 'x-headgate-strict': 'true' }
+      const response = await sendRequest(bench(), 'chat', { model: 'test/chat' }, { headers })
+      expect([response.status, response.headers.get('x-headgate-dropped')]).toEqual([200, null])
+      await response.text()
+      await setDefaults(bench(), [])
+    })
+
+    test.each([
+      [{ id: 'web', engine: 'altavista' }, 'plugins.web.engine'],
+      [{ id: 'web', exclude_domains: ['https://x.test'] }, 'plugins.web.exclude_domains.0'],
+      [{ id: 'web-fetch', allowed_domains: ['a b'] }, 'plugins.web-fetch.allowed_domains.0'],
+    ])('a default that no request could use is 400: %o', async (plugin, param) => {
+      const { status, body } = await setDefaults(bench(), [plugin])
+      expect([status, body.error?.param]).toEqual([400, param])
+    })
+
     test('R12 unknown settings and repeated plugins are 400; R37 another organization has its own', async () => {
       const { body } = await setDefaults(bench(), [{ id: 'web', depth: 1 }])
       expect(body.error.param).toBe('plugins.0.depth')

@@ -1,8 +1,14 @@
 import { z } from 'zod'
 import { loadDefaultPlugins, lockOrganization, setDefaultPlugins } from '../../account/organizations.ts'
-import { type DefaultPlugin, defaultPlugin } from '../../dialects/schema/plugins.ts'
+import {
+  type DefaultPlugin,
+  defaultPlugin,
+  type PluginId,
+  type PluginSettings,
+} from '../../dialects/schema/plugins.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { findPlugin } from '../../plugins/all.ts'
 
 const defaultPlugins = z.strictObject({
   plugins: z.array(defaultPlugin).max(20).describe('At most one entry for each plugin'),
@@ -38,6 +44,8 @@ const replaceDefaultPlugins = defineOperation({
     const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
     if (repeated >= 0)
       throw invalidFieldError(`plugins.${repeated}.id`, `"${ids[repeated]}" is listed more than once`)
+    for (const { id, enabled: _enabled, prevent_overrides: _final, ...settings } of plugins)
+      findPlugin(id)?.validate?.(settings as PluginSettings<PluginId>)
     await gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
       await setDefaultPlugins(tx, caller.organizationId, plugins)

@@ -62,6 +62,11 @@ export class RequestWork {
     if (!this.findPlugin(id)?.isDefault) this.dropped.push(`plugins.${id}`)
   }
 
+  /** Reports settings of a plugin without effect, unless the client did not request it. */
+  dropSettings(id: PluginId, names: readonly string[]): void {
+    if (!this.findPlugin(id)?.isDefault) this.dropped.push(...names)
+  }
+
   /** For a task other than text, which the others do not act on. */
   dropPluginsExcept(remaining: PluginId): void {
     for (const { id } of this.plugins) if (id !== remaining) this.dropPlugin(id)
