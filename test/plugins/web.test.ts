@@ -94,6 +94,10 @@ describeWithUpstreams(
         )
         expect(searches[0]?.body).toMatchObject({ type: 'deep', numResults: 12 })
         expect(searched && plain && searched.cost_nanos - plain.cost_nanos).toBe(12_000_000n)
+        const { body } = await bench().server.call('GET', `/generation?id=${searched?.id}`)
+        expect(body.data.web_search_engine).toBe('exa')
+        const lines: { cost: number }[] = body.data.headgate.lines
+        expect(lines.reduce((sum, { cost }) => sum + cost, 0)).toBeCloseTo(body.data.usage, 9)
       })
     })
 

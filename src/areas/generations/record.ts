@@ -110,7 +110,7 @@ export const generationRecord = z
     num_input_audio_prompt: count,
     num_search_results: count,
     num_fetches: count,
-    web_search_engine: text,
+    web_search_engine: text.describe('The engine that the gateway searched the web with.'),
     usage: usd.describe('The amount charged, in USD, including requests made on its behalf.'),
     total_cost: usd.describe('The same as `usage`.'),
     upstream_inference_cost: usd
@@ -176,6 +176,7 @@ export function toGenerationRecord(
     native_finish_reason: row.native_finish_reason,
     ...toTokenFields(row),
     ...uncountedFields,
+    web_search_engine: findSearchEngine(lines),
     num_media_prompt: row.input_images,
     num_media_completion: countOutputMedia(row),
     usage: cost,
@@ -208,6 +209,14 @@ function sumNested(lines: readonly LineRow[]): bigint {
   return lines.reduce((sum, { kind, cost_nanos }) => (kind === 'request' ? sum + cost_nanos : sum), 0n)
 }
 
+/** Of the plugin or the server tool. */
+function findSearchEngine(lines: readonly LineRow[]): string | null {
+  const search = lines.find(
+    ({ kind, name }) => (kind === 'plugin' && name === 'web') || (kind === 'tool' && name === 'web_search'),
+  )
+  return search?.provider ?? null
+}
+
 /** Null for text that is not a URL, or a URL without an origin. */
 export function originOf(url: string | null): string | null {
   const origin = url === null ? undefined : URL.parse(url)?.origin
@@ -219,7 +228,6 @@ const uncountedFields = {
   num_input_audio_prompt: null,
   num_search_results: null,
   num_fetches: null,
-  web_search_engine: null,
   moderation_latency: null,
 }
 
