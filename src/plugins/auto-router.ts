@@ -40,7 +40,9 @@ export async function routeByTask(
   settings: AutoSettings,
   pinned: string | null,
 ): Promise<RouterResult> {
-  const { gateway, request, router } = context
+  const { gateway, request, router, work } = context
+  if (settings.cost_tier !== undefined && settings.cost_quality_tradeoff !== undefined)
+    work.dropSettings(plugin, [`plugins.${plugin}.cost_quality_tradeoff`])
   const { tag } = classifyTask(request.content.call)
   const session = computeStickyKey(request, router.model.id)
   const { routedSessions } = gateway.routing

@@ -11,7 +11,11 @@ export const paretoRouter: Router = {
   stage: 'pareto-router',
   strategy: 'pareto',
   route: async (context) => {
-    const { min_coding_score, max_price, price_source = 'prompt' } = settingsOf(context, 'pareto-router')
+    const settings = settingsOf(context, 'pareto-router')
+    const { min_coding_score, max_price, price_source = 'prompt' } = settings
+    const unused = max_price === undefined ? 'price_source' : 'min_coding_score'
+    if (settings[unused] !== undefined)
+      context.work.dropSettings('pareto-router', [`plugins.pareto-router.${unused}`])
     const selection = selectPareto(await listRouterCandidates(context), {
       minCodingScore: min_coding_score ?? context.gateway.settings.routers.min_coding_score,
       maxPrice: max_price ?? null,

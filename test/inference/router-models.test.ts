@@ -459,6 +459,15 @@ describeOnEachDatabase(
       })
     })
 
+    test.each([
+      ['pareto-code', 'pareto-router', { price_source: 'prompt' }, 'price_source'],
+      ['pareto-code', 'pareto-router', { max_price: 1000, min_coding_score: 0.5 }, 'min_coding_score'],
+      ['auto', 'auto-router', { cost_tier: 'max', cost_quality_tradeoff: 3 }, 'cost_quality_tradeoff'],
+    ])('service/%s names a setting of %s that has no effect: %o', async (router, id, settings, unused) => {
+      const { status, dropped } = await ask({ model: `service/${router}`, plugins: [{ id, ...settings }] })
+      expect([status, dropped]).toEqual([200, `plugins.${id}.${unused}`])
+    })
+
     describe('service/bodybuilder', () => {
       test.each(formatNames)('replies with request bodies in %s, for nothing', async (format) => {
         const prompt = 'Say hello using test/tiny and test/large'
