@@ -14,6 +14,7 @@ async function serve(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url)
   if (pathname === '/redirect') return Response.redirect('https://elsewhere.test/', 307)
   if (pathname === '/huge') return new Response('x'.repeat(100_000), { headers: jsonType })
+  if (pathname === '/endless') return serveEndless(request)
   if (pathname === '/refuse') return new Response('secret page', { status: 403 })
   const server = new McpServer({ name: 'test', version: '1' })
   const input = z.object({ text: z.string() })
@@ -26,6 +27,27 @@ async function serve(request: Request): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
   await server.connect(transport)
   return transport.handleRequest(request)
+}
+
+/** Each page of its tools has another one. */
+async function serveEndless(request: Request): Promise<Response> {
+  if (request.method !== 'POST') return new Response(null, { status: 405 })
+  const { id, method, params } = (await request.json()) as JsonRpc
+  if (id === undefined) return new Response(null, { status: 202 })
+  const { protocolVersion, cursor } = params
+  const serverInfo = { name: 'endless', version: '1' }
+  const page = Number(cursor ?? 0)
+  const result =
+    method === 'initialize'
+      ? { protocolVersion, capabilities: { tools: {} }, serverInfo }
+      : { tools: [{ name: `tool${page}`, inputSchema: { type: 'object' } }], nextCursor: String(page + 1) }
+  return Response.json({ jsonrpc: '2.0', id, result })
+}
+
+interface JsonRpc {
+  id?: number
+  method: string
+  params: { protocolVersion?: string; cursor?: string }
 }
 
 const jsonType = { 'content-type': 'application/json' }
@@ -81,6 +103,13 @@ test('S5 a redirect is not followed, a large response is cut, an error page is n
   await findError(open('/huge', { maxBytes: 1000 }))
   for (const { message } of [redirected, refused]) expect(message).not.toMatch(/secret|canary|elsewhere/)
   expect(refused).toMatchObject({ kind: 'http_error', code: 403 })
+})
+
+test('reads no more than 20 pages of tools', async () => {
+  const count = requests.length
+  const connection = await open('/endless')
+  expect(await connection.listTools(signal)).toHaveLength(20)
+  expect(requests.length - count).toBeLessThan(25)
 })
 
 test('ends when the request does', async () => {

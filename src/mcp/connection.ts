@@ -79,7 +79,9 @@ export class McpConnection {
     let cursor: string | undefined
     for (let page = 0; page < maxPages && tools.length < maxTools; page++) {
       const options = { timeout: this.#timeoutMs, signal }
-      const listed = await run(() => this.#client.listTools(cursor === undefined ? {} : { cursor }, options))
+      const params = cursor === undefined ? {} : { cursor }
+      // `listTools` would read all pages.
+      const listed = await run(() => this.#client.request({ method: 'tools/list', params }, options))
       for (const tool of listed.tools) tools.push(...readTool(tool))
       cursor = listed.nextCursor
       if (cursor === undefined) break

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Message } from '../call/call.ts'
 import type { JsonObject } from '../lib/json-values.ts'
+import { nameFunctions } from './mcp.ts'
 import { restoreMcpCalls } from './mcp-history.ts'
 
 const functionNameOf = (label: string, tool: string) => (label === 'files' ? `files__${tool}` : undefined)
@@ -55,4 +56,11 @@ test('an approved call that was made is not made again', () => {
   const { parts, approved } = restore(request, response, call)
   expect(approved).toEqual([])
   expect(parts.map(({ kind }) => kind)).toEqual(['tool-call', 'tool-result'])
+})
+
+test('tools whose names differ only in characters that vendors do not allow are all offered', () => {
+  const tools = ['a.b', 'a b', 'a_b', 'x'.repeat(500)].map((name) => ({ name }))
+  const named = nameFunctions('notes', tools)
+  expect([...named.values()]).toEqual(tools)
+  for (const name of named.keys()) expect(name).toMatch(/^[\w-]{1,64}$/)
 })

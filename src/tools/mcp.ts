@@ -55,7 +55,8 @@ export const mcp = defineServerTool({
   create: async (settings: Parameters, setup) => {
     const server = new RemoteServer(settings, setup)
     const tools = await server.listTools(setup.at)
-    const byFunction = new Map(tools.map((tool) => [nameFunction(settings.server_label, tool.name), tool]))
+    const byFunction = nameFunctions(settings.server_label, tools)
+    const functionOf = new Map([...byFunction].map(([id, tool]) => [tool.name, id]))
     const toolOf = ({ name: called }: ToolCallPart) => byFunction.get(called)?.name ?? called
     const describeCall = (call: ToolCallPart) => ({
       type: 'mcp_call',
@@ -80,10 +81,7 @@ export const mcp = defineServerTool({
         dialect: 'responses',
         value: { ...describeCall(call), type: 'mcp_approval_request', id: `mcpr_${call.id}` },
       }),
-      server: {
-        label: settings.server_label,
-        functionOf: (tool: string) => nameFunction(settings.server_label, tool),
-      },
+      server: { label: settings.server_label, functionOf: (tool: string) => functionOf.get(tool) },
       run: (call, run) => runTool(server, toolOf(call), run),
       close: () => server.close(),
     }
@@ -92,11 +90,16 @@ export const mcp = defineServerTool({
 
 const maxFunctionName = 64
 
-/** The name that the model is offered: vendors allow few characters. */
-export function nameFunction(label: string, tool: string): string {
-  const wanted = `${label}__${tool}`.replaceAll(/[^\w-]/g, '_')
-  if (wanted.length <= maxFunctionName) return wanted
-  return `${wanted.slice(0, maxFunctionName - 9)}_${sha256(`${label} ${tool}`).slice(0, 8)}`
+/** The tools by the names that the model is offered: vendors allow few characters. */
+export function nameFunctions<T extends { name: string }>(label: string, tools: readonly T[]): Map<string, T> {
+  const named = new Map<string, T>()
+  for (const tool of tools) {
+    const wanted = `${label}__${tool.name}`.replaceAll(/[^\w-]/g, '_')
+    const isFree = wanted.length <= maxFunctionName && !named.has(wanted)
+    const hash = sha256(`${label} ${tool.name}`).slice(0, 8)
+    named.set(isFree ? wanted : `${wanted.slice(0, maxFunctionName - 9)}_${hash}`, tool)
+  }
+  return named
 }
 
 function toFunction(id: string, { description, schema }: McpTool): FunctionTool {

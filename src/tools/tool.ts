@@ -81,7 +81,7 @@ export interface ToolInstance {
   /** The first parts of the reply. */
   opening?: readonly OutputPart[]
   /** The MCP server that it connects to. */
-  server?: { label: string; functionOf(tool: string): string }
+  server?: { label: string; functionOf(tool: string): string | undefined }
   /** After the request has ended. */
   close?(): void
   /** Of the tools of the client, those that the model is offered in its next turn. */
