@@ -91,7 +91,10 @@ export const mcp = defineServerTool({
 const maxFunctionName = 64
 
 /** The tools by the names that the model is offered: vendors allow few characters. */
-export function nameFunctions<T extends { name: string }>(label: string, tools: readonly T[]): Map<string, T> {
+export function nameFunctions<T extends { name: string }>(
+  label: string,
+  tools: readonly T[],
+): Map<string, T> {
   const named = new Map<string, T>()
   for (const tool of tools) {
     const wanted = `${label}__${tool.name}`.replaceAll(/[^\w-]/g, '_')
@@ -141,7 +144,9 @@ function isAllowed(
 
 const timeoutMs = 60_000
 const listTimeoutMs = 15_000
-const maxBytes = 4 * 1024 * 1024
+/** Of one response. Lists are validated at once. */
+const maxListBytes = 512 * 1024
+const maxCallBytes = 4 * 1024 * 1024
 
 /** A server, to which the request has at most one session. */
 class RemoteServer {
@@ -158,7 +163,7 @@ class RemoteServer {
   async listTools(at: string): Promise<McpTool[]> {
     const signal = AbortSignal.timeout(listTimeoutMs)
     try {
-      const connection = await this.#open(signal, listTimeoutMs)
+      const connection = await this.#open(signal, listTimeoutMs, maxListBytes)
       try {
         const tools = await connection.listTools(signal)
         return tools.filter((tool) => isAllowed(this.#settings, tool))
@@ -172,7 +177,11 @@ class RemoteServer {
   }
 
   async call(tool: string, input: JsonObject, signal: AbortSignal) {
-    this.#opening ??= this.#open(this.#abort.signal, timeoutMs)
+    this.#opening ??= this.#open(this.#abort.signal, timeoutMs).catch((error: unknown) => {
+      // The next call tries again.
+      this.#opening = null
+      throw error
+    })
     const connection = await this.#opening
     return connection.call(tool, input, signal)
   }
@@ -184,7 +193,7 @@ class RemoteServer {
     this.#abort.abort()
   }
 
-  #open(signal: AbortSignal, limitMs: number): Promise<McpConnection> {
+  #open(signal: AbortSignal, limitMs: number, maxBytes = maxCallBytes): Promise<McpConnection> {
     const { server_label: label, server_url: url, authorization, headers: own } = this.#settings
     const token = authorization ? { authorization: `Bearer ${authorization}` } : {}
     const { egress, limits } = this.#request.gateway.settings

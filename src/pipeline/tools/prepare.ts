@@ -80,17 +80,17 @@ async function replaceTools(
   const names = new Set(tools.flatMap(listNames))
   const replaced: Tool[] = []
   const entries: PreparedEntry[] = []
+  const created = await Promise.all(tools.map((tool, index) => createEntry(toolRequest, tool, index)))
   for (const [index, tool] of tools.entries()) {
-    if (!isServerTool(tool)) {
+    const unnamed = created[index]
+    if (!unnamed) {
       replaced.push(tool)
       continue
     }
-    const at = asString(tool.value.field) ?? `tools[${index}]`
-    const prepared = await prepareEntry(toolRequest, tool, at, names)
-    const functions = await guardAddedTools(toolRequest.gateway, request, prepared.functions)
-    const entry = { ...prepared, functions }
-    entries.push(entry)
-    replaced.push(...entry.functions, ...(entry.instance.natives ?? []))
+    const named = unnamed.instance.functions.map((offered) => nameFunction(offered, names))
+    const functions = await guardAddedTools(toolRequest.gateway, request, named)
+    entries.push({ ...unnamed, functions })
+    replaced.push(...functions, ...(unnamed.instance.natives ?? []))
   }
   const prepared = withWork(request)
   const budget = readBudget(content.body)
@@ -187,19 +187,25 @@ function describeRequest(gateway: Gateway, request: InferenceRequest): ToolReque
   }
 }
 
-async function prepareEntry(
+/** Null for a tool that the gateway does not run. */
+async function createEntry(
   request: ToolRequest,
-  { type, value }: NativeTool,
-  at: string,
-  names: Set<string>,
-): Promise<PreparedEntry> {
+  entry: Tool,
+  index: number,
+): Promise<Omit<PreparedEntry, 'functions'> | null> {
+  if (!isServerTool(entry)) return null
+  const { type, value } = entry
+  const at = asString(value.field) ?? `tools[${index}]`
   const tool = requireTool(type, request, at)
   // A vendor has no `parameters` in its own spelling.
   const place = value.type === type ? `${at}.parameters` : at
   const parameters = validateParameters(tool, value.parameters ?? {}, place)
   const instance = await tool.create(parameters, { ...request, at, entry: value })
-  const functions = instance.functions.map((offered) => ({ ...offered, name: takeName(offered.name, names) }))
-  return { type: asString(value.type) ?? type, tool, instance, functions }
+  return { type: asString(value.type) ?? type, tool, instance }
+}
+
+function nameFunction(offered: FunctionTool, names: Set<string>): FunctionTool {
+  return { ...offered, name: takeName(offered.name, names) }
 }
 
 function requireTool(type: string, { format, keyContext, region }: ToolRequest, at: string): ServerTool {
