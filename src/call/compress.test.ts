@@ -65,3 +65,12 @@ test('a call that fits is not changed', () => {
   const call = { messages: [user('Hello')], stream: false, unknown: [] }
   expect(compressCall(call, { tokens: 100, messages: 10 })).toBeNull()
 })
+
+test('texts are cut where whole messages do not suffice, and system messages stay as they are', () => {
+  const system: Message = { role: 'system', parts: [{ kind: 'text', text: 'Be brief.' }] }
+  const call = { messages: [system, ...toolTurn(0, 4, 2496)], stream: false, unknown: [] }
+  const result = compressCall(call, { tokens: 2500, messages: 6 })
+  expect(result?.truncatedTexts).toBe(1)
+  expect(result?.call.messages[0]).toBe(system)
+  expect(result && estimatePromptTokens(result.call)).toBeLessThanOrEqual(2500)
+})

@@ -130,14 +130,15 @@ function cutTexts(call: ModelCall, excess: number): { call: ModelCall; count: nu
   }
   if (cut.size === 0) return null
   const replace = (part: Part): Part => cut.get(part) ?? part
-  const messages = call.messages.map((message) => ({
-    ...message,
-    parts: message.parts.map((part) =>
+  const messages = call.messages.map((message) => {
+    if (isSystem(message)) return message
+    const parts = message.parts.map((part) =>
       part.kind === 'tool-result'
         ? { ...part, content: part.content.map((inner) => replace(inner) as typeof inner) }
         : replace(part),
-    ),
-  }))
+    )
+    return { ...message, parts }
+  })
   return { call: { ...call, messages }, count: cut.size }
 }
 
