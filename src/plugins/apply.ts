@@ -6,6 +6,8 @@ import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
 import type { Admission } from '../pipeline/settlement/admit.ts'
 import { extendHold, holdTurn } from '../pipeline/settlement/extend-hold.ts'
+import { writeTurnCheckpoint } from '../pipeline/settlement/settle.ts'
+import type { RequestTrace } from '../pipeline/settlement/trace.ts'
 import { ClientDisconnectedError } from '../pipeline/upstream/errors.ts'
 import { findPlugin, plugins } from './all.ts'
 import type { Plugin, PluginContext } from './plugin.ts'
@@ -70,12 +72,17 @@ export function augmentRequest(
   gateway: Gateway,
   request: InferenceRequest,
   admission: Admission,
+  trace: RequestTrace,
 ): Promise<void> | null {
   const { work } = request
   if (!work) return null
   const augmenting = plugins.filter(({ id, augment }) => augment && work.findPlugin(id))
   if (augmenting.length === 0) return null
-  return withSpan(request, 'plugins', () => augmentEach(gateway, request, work, admission, augmenting))
+  return withSpan(request, 'plugins', async () => {
+    await augmentEach(gateway, request, work, admission, augmenting)
+    if (work.bill.lines.length > 0) await writeTurnCheckpoint(gateway, request, admission, trace)
+    await holdTurn(gateway, request, admission)
+  })
 }
 
 async function augmentEach(
@@ -101,5 +108,4 @@ async function augmentEach(
   }
   // For a reply without usage.
   admission.draft.promptTokens = estimatePromptTokens(request.content.call)
-  await holdTurn(gateway, request, admission)
 }

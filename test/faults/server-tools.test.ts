@@ -8,11 +8,12 @@ import { settleOrphans } from './orphaned-holds.ts'
 import { readLedgerSnapshot } from './reconciliation.ts'
 
 let requested = Promise.withResolvers<void>()
-/** A page that never arrives. */
+/** A page that never arrives, and a search engine. */
 const page = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
-  fetch: () => {
+  fetch: ({ method }) => {
+    if (method === 'POST') return Response.json({ results: [] })
     requested.resolve()
     return new Promise<Response>(() => undefined)
   },
@@ -28,6 +29,10 @@ function buildSettings({ url }: Upstream): string {
   const endpoints = [{ provider: 'vendor', upstream_model: 'vendor-model', pricing }]
   return JSON.stringify({
     egress: { allow_private: [`127.0.0.1:${page.port}`] },
+    web: {
+      engine: 'exa',
+      engines: { exa: { api_key: 'exa-key', base_url: `http://127.0.0.1:${page.port}` } },
+    },
     providers: [
       { slug: 'vendor', name: 'Vendor', base_url: url, dialects: ['chat'], api_key: 'vendor-secret' },
     ],
@@ -77,3 +82,33 @@ for (const kind of databaseKinds) {
     )
   }
 }
+
+test.each(databaseKinds)(
+  'R7 R2 I2 kill -9 after a paid search: the search is charged and no hold stays (%s)',
+  async (kind) => {
+    const vendor = await startUpstream()
+    const scene = await createScenario(kind, undefined, buildSettings(vendor))
+    const gateway = await scene.start()
+    const key = await gateway.createKey()
+    vendor.enqueue({ ...replyWithText('Slowly'), ...hanging })
+    const replying = fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'faults/cent',
+        messages: [{ role: 'user', content: 'Hello' }],
+        plugins: [{ id: 'web' }],
+      }),
+    }).catch(() => null)
+    await vendor.waitForRequests(1)
+    await gateway.kill()
+    await replying
+    await settleOrphans(scene)
+    await (await scene.start()).stop()
+    const { generations, holds } = await readLedgerSnapshot(scene.databaseUrl)
+    expect(holds).toEqual([])
+    expect(generations.map(({ cost_nanos }) => BigInt(cost_nanos))).toEqual([7_000_000n])
+    await vendor.stop()
+  },
+  testTimeoutMs,
+)

@@ -25,7 +25,7 @@ export async function replyStreamed(
     const resuming = resumeTools(gateway, request, admission)
     return resuming ? resuming.then(dispatch) : dispatch()
   }
-  const augmenting = augmentRequest(gateway, request, admission)
+  const augmenting = augmentRequest(gateway, request, admission, trace)
   const opening = augmenting ? augmenting.then(open) : open()
   const session = new StreamSession(gateway, request, admission, trace, settle)
   try {

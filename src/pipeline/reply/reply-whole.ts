@@ -25,7 +25,7 @@ export async function replyWhole(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   try {
-    const augmenting = augmentRequest(gateway, request, admission)
+    const augmenting = augmentRequest(gateway, request, admission, trace)
     if (augmenting) await augmenting
     const resuming = resumeTools(gateway, request, admission)
     if (resuming) await resuming

@@ -115,18 +115,20 @@ export function buildCost(
   }
 }
 
-/** The progress of a request, from which it is settled if this process crashes; null if it was sent to no provider. */
+/** The progress of a request, from which it is settled if this process crashes. Null without a candidate. */
 export function buildCheckpoint(
   gateway: Gateway,
   request: ModelRequest,
   admission: Admission,
-  { attempts, firstTokenMs, candidate, translation }: RequestTrace,
+  { plan, attempts, firstTokenMs, translation, ...trace }: RequestTrace,
   summary: ReplySummary,
 ): string | null {
-  if (!candidate || !translation) return null
+  // A plugin may cost something before the request is sent to the first candidate.
+  const candidate = trace.candidate ?? plan.candidates[0]
+  if (!candidate) return null
   const checkpoint: Checkpoint = {
     place: {
-      ...buildUpstreamTarget(gateway, candidate, translation.dialect.name),
+      ...buildUpstreamTarget(gateway, candidate, translation?.dialect.name ?? ''),
       pricing: pricingOf(gateway, resolveServingEndpoint(candidate, summary)),
     },
     reply: buildBillableReply(summary),
