@@ -170,6 +170,9 @@ const messagesFields: FieldTable = {
       used: withTool({ cache_control: { type: 'ephemeral', ttl: '24h' } }),
       unused: withTool({ cache_control: { type: 'ephemeral' } }),
     },
+    mcp_servers: {
+      used: { mcp_servers: [{ type: 'url', name: 'notes', url: 'https://notes.example/mcp' }] },
+    },
     context_management: { used: edits },
     'context_management.edits': { used: edits },
     'context_management.edits.type': { used: edits },
