@@ -47,7 +47,6 @@ describeWithUpstreams(
         'messages',
         { messages: [{ role: 'user', content: [{ type: 'container_upload', file_id: 'file_1' }] }] },
       ],
-      ['messages', { mcp_servers: [{ type: 'url', url: 'https://tools.example/', name: 'tools' }] }],
     ] as const)(
       'R3 a request that lets the provider read more input holds the maximum: %s %j',
       async (format, body) => {
