@@ -569,6 +569,8 @@ describeOnEachDatabase(
         'service/pareto-code',
         'service/free',
         'service/switchyard',
+        'service/fusion',
+        'service/fusion-flash',
         'service/bodybuilder',
       ])
       expect(routers[0]).toMatchObject({
