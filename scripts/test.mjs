@@ -85,7 +85,7 @@ function listRuns() {
       .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
       .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
   )
-  const isSecond = (file) => /^\.\/test\/(?!inference\/)/.test(file)
+  const isSecond = (file) => /^\.\/test\/(?!(?:inference|plugins|tools)\/)/.test(file)
   return [files.filter((file) => !isSecond(file)), files.filter(isSecond)]
 }
 
