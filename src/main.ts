@@ -133,7 +133,7 @@ function createLogger({ logLevel }: Config): Logger {
   return pino(options, pino.destination(2))
 }
 
-/** What reads and mends texts on threads of their own. */
+/** Work on texts that runs on separate threads. */
 function createReaders() {
   return {
     scanner: new ContentScanner(),

@@ -1,22 +1,9 @@
+import type { categories } from '../catalogue/vocabulary.ts'
 import type { Concept, SignalStrengths } from './signals.ts'
 import type { TaskTag } from './tasks.ts'
 
-/** The subjects that models are ranked by. */
-export const topicCategories = [
-  'programming',
-  'roleplay',
-  'marketing',
-  'marketing/seo',
-  'technology',
-  'science',
-  'translation',
-  'legal',
-  'finance',
-  'health',
-  'trivia',
-  'academia',
-] as const
-export type TopicCategory = (typeof topicCategories)[number]
+/** A subject that models are ranked by. */
+export type TopicCategory = (typeof categories)[number]
 
 /** Tasks that are a subject of their own. */
 const categoriesByTask: Partial<Record<TaskTag | 'other', TopicCategory>> = {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { RepairedJson } from './json-repairer.ts'
 import type { JsonObject } from './json-values.ts'
 
-/** Valid JSON made of what a model wrote: without code fences and prose around it, its syntax mended. Null if there is none. */
+/** Valid JSON made of what a model wrote: without code fences and prose around it, its syntax repaired. Null if there is none. */
 export function repairJson(text: string, schema: JsonObject | null): RepairedJson | null {
   for (const candidate of listCandidates(text)) {
     const repaired = tryRepair(candidate)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { permaslugOf } from '../../catalogue/lookup.ts'
-import { topicCategories } from '../../classifier/categories.ts'
+import { categories } from '../../catalogue/vocabulary.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { contextBuckets, modalities } from '../../ledger/datasets/contributions.ts'
 import { type Figure, readFigures } from '../../ledger/datasets/figures.ts'
@@ -20,7 +20,7 @@ export const rankingsDailyQuery = z.object({
     .optional()
     .describe('The length of prompts: at most so many tokens, and more than in the bucket before.'),
   category: z
-    .enum(topicCategories)
+    .enum(categories)
     .optional()
     .describe('Sampled, in weeks: with `period` week or month, and no other filter.'),
   language_type: z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { excludeBoth } from '../../lib/schema-rules.ts'
+import { searchModes } from '../../web/engine.ts'
 
 /** Of web pages. */
 export const domains = z.array(z.string().max(2000)).max(1000).optional()
@@ -7,17 +8,7 @@ const count = z.int().min(1).optional()
 const countUpTo = (max: number) => z.int().min(1).max(max).optional()
 
 /** The modes of all engines: an engine ignores a mode it does not have. */
-export const searchMode = z.enum([
-  'instant',
-  'fast',
-  'auto',
-  'deep-lite',
-  'deep',
-  'deep-reasoning',
-  'turbo',
-  'basic',
-  'advanced',
-])
+export const searchMode = z.enum(searchModes)
 
 const optionalText = z.string().nullish()
 export const userLocation = z.looseObject({
