@@ -40,6 +40,15 @@ function buildSettings({ url }: Upstream): string {
   })
 }
 
+/** After a crash: one request was charged, and no hold stays. */
+async function expectCharge(scene: Awaited<ReturnType<typeof createScenario>>, nanos: bigint): Promise<void> {
+  await settleOrphans(scene)
+  await (await scene.start()).stop()
+  const { generations, holds } = await readLedgerSnapshot(scene.databaseUrl)
+  expect(holds).toEqual([])
+  expect(generations.map(({ cost_nanos }) => BigInt(cost_nanos))).toEqual([nanos])
+}
+
 const hanging = { hang: true, endWithoutDone: true }
 
 for (const kind of databaseKinds) {
@@ -71,11 +80,7 @@ for (const kind of databaseKinds) {
         await (isInTool ? requested.promise : vendor.waitForRequests(2))
         await gateway.kill()
         await replying
-        await settleOrphans(scene)
-        await (await scene.start()).stop()
-        const { generations, holds } = await readLedgerSnapshot(scene.databaseUrl)
-        expect(holds).toEqual([])
-        expect(generations.map(({ cost_nanos }) => BigInt(cost_nanos))).toEqual([10_000_000n])
+        await expectCharge(scene, 10_000_000n)
         await vendor.stop()
       },
       testTimeoutMs,
@@ -103,11 +108,7 @@ test.each(databaseKinds)(
     await vendor.waitForRequests(1)
     await gateway.kill()
     await replying
-    await settleOrphans(scene)
-    await (await scene.start()).stop()
-    const { generations, holds } = await readLedgerSnapshot(scene.databaseUrl)
-    expect(holds).toEqual([])
-    expect(generations.map(({ cost_nanos }) => BigInt(cost_nanos))).toEqual([7_000_000n])
+    await expectCharge(scene, 7_000_000n)
     await vendor.stop()
   },
   testTimeoutMs,
