@@ -19,6 +19,7 @@ const layers: Record<string, number> = {
   catalogue: 2,
   ledger: 2,
   'sign-in': 2,
+  permissions: 2,
   account: 3,
   benchmarks: 3,
   mcp: 3,

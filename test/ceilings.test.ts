@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { type RecordKind, recordCeilings } from '../src/account/ceilings.ts'
-import { createSession, createSigninToken, findSessionMember } from '../src/account/sessions.ts'
+import { createSession, createSigninToken, findSession } from '../src/account/sessions.ts'
 import { newId } from '../src/lib/ids.ts'
 import { insertGeneration } from './support/generations.ts'
 import { describeOnEachDatabase, type TestResponse } from './support/harness.ts'
@@ -111,7 +111,7 @@ describeOnEachDatabase(
         sessions.push((await createSession(gateway, link)) ?? '')
         clock.advance(1000)
       }
-      const open = await Promise.all(sessions.map((token) => findSessionMember(gateway.db, clock, token)))
+      const open = await Promise.all(sessions.map((token) => findSession(gateway, token)))
       expect(open.map((member) => member !== undefined)).toEqual([
         false,
         ...sessions.slice(1).map(() => true),

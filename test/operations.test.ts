@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { operations } from '../src/areas/all.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
 import { isSchema, type Operation } from '../src/http/operation.ts'
+import { infoOf } from '../src/permissions/permissions.ts'
 import { bwrapPath, formatContainerSettings } from './support/containers.ts'
 import { describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
 import { createRefusedKeys, makeSample, type Sample, samples } from './support/samples.ts'
@@ -21,7 +22,7 @@ describe('the declarations', () => {
   // The bytes of an upload go to an address that is sealed, short-lived, and ends with the key it was made for.
   test('S2 only the exchange of a code and the bytes of an upload are public', () => {
     const open = operations
-      .filter((operation) => operation.access === 'public')
+      .filter((operation) => operation.permission === 'public')
       .map((operation) => operation.id)
     expect(open).toEqual(['exchangeAuthCode', 'sendGeminiUpload'])
   })
@@ -65,7 +66,7 @@ describeOnEachDatabase(
           return server().call(operation.method, path, { key, body: isRaw ? undefined : body })
         }
 
-        if (operation.access !== 'public') {
+        if (operation.permission !== 'public') {
           test('401 without a key', async () => {
             const response = await send(null)
             expect(response.status).toBe(401)
@@ -93,8 +94,13 @@ describeOnEachDatabase(
   { settings: `egress: { allow_private: ["127.0.0.1:9"] }\n${formatContainerSettings()}` },
 )
 
+/** The kinds of keys that have the permission of an operation. */
+function keysFor({ permission }: Operation): string {
+  return permission === 'public' ? 'public' : infoOf(permission).keys
+}
+
 function keyFor(operation: Operation, tenant: Tenant): string {
-  return operation.access === 'inference' ? tenant.inferenceKey : tenant.managementKey
+  return keysFor(operation) === 'inference' ? tenant.inferenceKey : tenant.managementKey
 }
 
 /** Made from a request to a model: the spec has its other fields ignored, and an absent slug made. */
@@ -120,19 +126,19 @@ function detailsOf({ error, metadata }: ErrorBody): ErrorDetails {
 }
 
 function wrongKindTests(operation: Operation, server: () => TestServer, send: Send): void {
-  if (operation.access === 'management' || operation.access === 'operator') {
+  if (keysFor(operation) === 'management') {
     test('403 with an inference key', async () => {
       const response = await send(server().own.inferenceKey)
       expect(response.status).toBe(403)
       expect(detailsOf(response.body).metadata.error_type).toBe('permission_denied')
     })
   }
-  if (operation.access === 'inference') {
+  if (keysFor(operation) === 'inference') {
     test('403 with a management key', async () => {
       expect((await send(server().own.managementKey)).status).toBe(403)
     })
   }
-  if (operation.access === 'operator') {
+  if (operation.permission !== 'public' && infoOf(operation.permission).operatorOnly) {
     test('403 with a management key of another organization', async () => {
       expect((await send(server().foreign.managementKey)).status).toBe(403)
     })
@@ -184,9 +190,11 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
 /** S3: another tenant's object does not exist. */
 function foreignTests(operation: Operation, server: () => TestServer): void {
   // The catalogue belongs to everyone, and what only the operator may touch to the installation.
-  const shared = /\{(author|model|publisher)\}/.test(operation.path) || operation.access === 'operator'
+  const shared =
+    /\{(author|model|publisher)\}/.test(operation.path) ||
+    (operation.permission !== 'public' && infoOf(operation.permission).operatorOnly)
   // Public operations need only the address.
-  if (!operation.params || operation.access === 'public' || shared || madeFromRequests.has(operation.id))
+  if (!operation.params || operation.permission === 'public' || shared || madeFromRequests.has(operation.id))
     return
   test('S3 R37 404 for an object of another organization', async () => {
     const sample = await makeSample(server(), operation.id, server().foreign)

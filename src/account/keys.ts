@@ -26,7 +26,7 @@ export interface NewKey {
   externalSecret?: string | null
   /** A secret chosen by the caller; otherwise one is generated. */
   secret?: string
-  source?: 'api' | 'environment'
+  source?: ApiKey['source']
 }
 
 const keyPrefix = 'sk-hg-v1-'
@@ -84,6 +84,39 @@ export async function createKey(
     return { key, secret }
   } catch (error) {
     if (isUniqueViolation(error)) throw gatewayError('conflict', 'A key with this secret already exists.')
+    throw error
+  }
+}
+
+interface SessionKeyOwner {
+  organizationId: string
+  workspaceId: string
+  userId: string
+}
+
+/** The key that accounts for what a member does while signed in. Its secret is never shown. */
+export async function findSessionKey(
+  db: Db,
+  { workspaceId, userId }: SessionKeyOwner,
+): Promise<ApiKey | undefined> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('creator_user_id', '=', userId)
+    .where('workspace_id', '=', workspaceId)
+    .where('source', '=', 'session')
+    .executeTakeFirst()
+}
+
+export async function createSessionKey(db: Db, clock: Clock, owner: SessionKeyOwner): Promise<ApiKey> {
+  const { organizationId, workspaceId, userId: creatorUserId } = owner
+  const input = { organizationId, workspaceId, creatorUserId, name: 'Signed-in member' }
+  try {
+    return (await createKey(db, clock, { ...input, kind: 'inference', source: 'session' })).key
+  } catch (error) {
+    // Another request of the member was first.
+    const known = await findSessionKey(db, owner)
+    if (known) return known
     throw error
   }
 }

@@ -1,13 +1,39 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type Db, isPostgres } from '../db/db.ts'
+import type { SessionTable, SignInMethod } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
-import { newToken } from '../lib/ids.ts'
+import { newToken, newUuid } from '../lib/ids.ts'
 import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
 import type { Member } from './members.ts'
 
 const signinLinkTtlMs = 60 * 60_000
-export const sessionTtlMs = 7 * 24 * 60 * 60_000
+/** How precisely the last use of a session is known. */
+const seenIntervalMs = 60_000
+
+export type Session = Selectable<SessionTable>
+
+/** In milliseconds. */
+export interface SessionSettings {
+  idle_timeout: number
+  lifetime: number
+}
+
+interface SessionStore {
+  clock: Clock
+  settings: { ceilings: Ceilings; sessions: SessionSettings }
+}
+
+/** Where a request came from. */
+export interface RequestSource {
+  ip: string | null
+  userAgent: string | null
+}
+
+export interface NewSession extends RequestSource {
+  userId: string
+  method: SignInMethod
+}
 
 function isoAfter(clock: Clock, ms: number): string {
   return new Date(clock.now() + ms).toISOString()
@@ -42,11 +68,40 @@ export async function findSigninMember(db: Db, clock: Clock, token: string): Pro
     .executeTakeFirst()
 }
 
+/** Returns the token of the new session, which is stored as a hash. Call it in a transaction. */
+export async function startSession(
+  tx: Db,
+  { clock, settings }: SessionStore,
+  { userId, method, ip, userAgent }: NewSession,
+): Promise<string> {
+  await deleteExpiredRows(tx, clock, 'sessions')
+  const token = newToken()
+  const now = isoAfter(clock, 0)
+  await tx
+    .insertInto('sessions')
+    .values({
+      token_hash: sha256(token),
+      id: newUuid(),
+      user_id: userId,
+      method,
+      ip,
+      user_agent: userAgent,
+      created_at: now,
+      last_seen_at: now,
+      expires_at: isoAfter(clock, settings.sessions.lifetime),
+    })
+    .execute()
+  await deleteBeyondCeiling(tx, settings.ceilings, 'sessions', userId)
+  return token
+}
+
 /** Exchanges a sign-in token for a session token; undefined if it is unknown, used or expired. */
 export async function createSession(
-  { db, clock, settings }: { db: Db; clock: Clock; settings: { ceilings: Ceilings } },
+  store: SessionStore & { db: Db },
   signinToken: string,
+  source: RequestSource = { ip: null, userAgent: null },
 ): Promise<string | undefined> {
+  const { db, clock } = store
   const now = isoAfter(clock, 0)
   return db.transaction().execute(async (tx) => {
     const link = await tx
@@ -59,31 +114,40 @@ export async function createSession(
       .returning('user_id')
       .executeTakeFirst()
     if (!link) return undefined
-    await deleteExpiredRows(tx, clock, 'sessions')
-    const token = newToken()
-    await tx
-      .insertInto('sessions')
-      .values({
-        token_hash: sha256(token),
-        user_id: link.user_id,
-        created_at: now,
-        expires_at: isoAfter(clock, sessionTtlMs),
-      })
-      .execute()
-    await deleteBeyondCeiling(tx, settings.ceilings, 'sessions', link.user_id)
-    return token
+    return startSession(tx, store, { userId: link.user_id, method: 'link', ...source })
   })
 }
 
-export async function findSessionMember(db: Db, clock: Clock, token: string): Promise<Member | undefined> {
-  return db
+/** The session and its member; undefined if either is not active. */
+export async function findSession(
+  { db, clock, settings }: SessionStore & { db: Db },
+  token: string,
+): Promise<{ session: Session; member: Member } | undefined> {
+  const session = await db
     .selectFrom('sessions')
-    .innerJoin('members', 'members.id', 'sessions.user_id')
-    .selectAll('members')
-    .where('sessions.token_hash', '=', sha256(token))
-    .where('members.active', '=', 1)
-    .where('sessions.expires_at', '>', isoAfter(clock, 0))
+    .selectAll()
+    .where('token_hash', '=', sha256(token))
+    .where('expires_at', '>', isoAfter(clock, 0))
+    .where('last_seen_at', '>', isoAfter(clock, -settings.sessions.idle_timeout))
     .executeTakeFirst()
+  if (!session) return undefined
+  const member = await db
+    .selectFrom('members')
+    .selectAll()
+    .where('id', '=', session.user_id)
+    .where('active', '=', 1)
+    .executeTakeFirst()
+  if (!member) return undefined
+  if (session.last_seen_at < isoAfter(clock, -seenIntervalMs)) await recordSeen(db, clock, session)
+  return { session, member }
+}
+
+async function recordSeen(db: Db, clock: Clock, { token_hash }: Session): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ last_seen_at: isoAfter(clock, 0) })
+    .where('token_hash', '=', token_hash)
+    .execute()
 }
 
 /** Deletes a member's sign-in tokens, sessions and authorization codes. */

@@ -307,6 +307,13 @@ export const settingsFields = z.strictObject({
     })
     .prefault({}),
   /** `require_s256` rejects `plain` PKCE challenges and codes without a challenge. */
+  /** In seconds: how long members stay signed in, without a request and in total. */
+  sessions: z
+    .strictObject({
+      idle_timeout: secondsField(24 * 3600, 90 * 86_400),
+      lifetime: secondsField(7 * 86_400, 90 * 86_400),
+    })
+    .prefault({}),
   oauth: z
     .strictObject({
       require_s256: z.boolean().default(false),

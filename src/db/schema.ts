@@ -36,6 +36,8 @@ export interface Schema {
   outbox_events: OutboxEventTable
   outbox_deliveries: OutboxDeliveryTable
   byok_keys: ByokKeyTable
+  roles: RoleTable
+  role_assignments: RoleAssignmentTable
   scim_tokens: ScimTokenTable
   scim_users: ScimUserTable
   scim_groups: ScimGroupTable
@@ -177,10 +179,42 @@ export interface ApiKeyTable {
   external_user: string | null
   /** SHA-256 of a secret the partner chose, which authenticates as this key too. */
   external_hash: string | null
-  /** `environment` for the key of HEADGATE_MANAGEMENT_KEY, so that a changed value replaces it. */
-  source: 'api' | 'environment'
+  /**
+   * `environment` for the key of HEADGATE_MANAGEMENT_KEY, so that a changed value replaces it; `session` for
+   * the requests of a member who is signed in.
+   */
+  source: 'api' | 'environment' | 'session'
+  /** JSON arrays that limit a management key; null: no limit. */
+  permissions: Generated<string | null>
+  workspace_ids: Generated<string | null>
   created_at: string
   updated_at: string | null
+}
+
+/** A role that an organization defined; the others are in `src/permissions/roles.ts`. */
+export interface RoleTable {
+  id: string
+  organization_id: string
+  name: string
+  description: string | null
+  /** JSON arrays. */
+  permissions: string
+  own_permissions: string
+  created_at: string
+  updated_at: string
+}
+
+export interface RoleAssignmentTable {
+  id: string
+  organization_id: string
+  user_id: string
+  /** Of a `roles` row, or of a built-in role. */
+  role_id: string
+  /** Null: the whole organization. */
+  workspace_id: string | null
+  /** What assigned it, and may remove it. */
+  source: 'manual' | 'oidc'
+  created_at: string
 }
 
 /**
@@ -302,12 +336,23 @@ export interface SigninLinkTable {
   used_at: string | null
 }
 
+/** A browser in which a member signed in. */
 export interface SessionTable {
   token_hash: string
+  /** Names it in the API; the hash is never shown. */
+  id: string
   user_id: string
+  /** How the member signed in. */
+  method: SignInMethod
+  ip: string | null
+  user_agent: string | null
   created_at: string
+  /** Written at most once a minute. */
+  last_seen_at: string
   expires_at: string
 }
+
+export type SignInMethod = 'link' | 'email' | 'password' | 'passkey' | 'oidc'
 
 export interface FileTable {
   /** Order of upload, used for pagination. */

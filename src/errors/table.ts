@@ -37,6 +37,12 @@ export const errorTable = {
     'permission_error',
     'This kind of key cannot call this operation. Use an inference key for models and a management key for the rest.',
   ),
+  permission_missing: row(
+    403,
+    'permission_denied',
+    'permission_error',
+    'The caller does not have the permission that this operation requires.',
+  ),
   forbidden: row(
     403,
     'permission_denied',

@@ -1,5 +1,6 @@
 import type { Gateway } from '../app/gateway.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
+import { infoOf } from '../permissions/permissions.ts'
 import { isOwnOrigin } from '../pipeline/request/origin.ts'
 import type { Access } from './operation.ts'
 
@@ -13,16 +14,21 @@ const exposedHeaders = [
 const preflightMaxAgeSeconds = '600'
 
 /** Management operations are for servers: a browser may call them only from origins the operator lists. */
-function listAllowedOrigins(gateway: Gateway, access: Access): string[] {
+function listAllowedOrigins(gateway: Gateway, permission: Access): string[] {
   const { inference, management } = gateway.settings.cors
-  return access === 'management' || access === 'operator' ? management : inference
+  const isManagement = permission !== 'public' && infoOf(permission).keys === 'management'
+  return isManagement ? management : inference
 }
 
 /** The headers a browser needs to read the response; throws for an origin that is not allowed. */
-export function buildCorsHeaders(gateway: Gateway, request: Request, access: Access): Record<string, string> {
+export function buildCorsHeaders(
+  gateway: Gateway,
+  request: Request,
+  permission: Access,
+): Record<string, string> {
   const origin = request.headers.get('origin')
   if (origin === null) return {}
-  const allowed = listAllowedOrigins(gateway, access)
+  const allowed = listAllowedOrigins(gateway, permission)
   if (!allowed.includes('*') && !allowed.includes(origin) && !isOwnOrigin(gateway, request, origin)) {
     throw gatewayError('origin_refused')
   }

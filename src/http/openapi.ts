@@ -1,16 +1,17 @@
 import type { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { version } from '../lib/version.ts'
+import { infoOf } from '../permissions/permissions.ts'
 import { serverToolSchema } from '../tools/schema.ts'
-import { isSchema, type Operation } from './operation.ts'
+import { type Access, isSchema, type Operation } from './operation.ts'
 import { describeRateLimit } from './rate-limit.ts'
 
 const statusTexts: Record<number, string> = {
   206: 'The requested part',
   400: 'Invalid or missing parameters, or an origin that is not allowed',
-  401: 'The key is missing, invalid, disabled or expired',
+  401: 'The credential is missing, invalid, disabled or expired',
   402: 'Insufficient credits, or the limit of the key is reached',
-  403: 'The wrong kind of key, or no permission',
+  403: 'The permission is missing',
   404: 'The resource does not exist',
   408: 'The request or the provider timed out',
   409: 'The request conflicts with the current state of the resource',
@@ -23,12 +24,17 @@ const statusTexts: Record<number, string> = {
   503: 'No available provider meets the requirements',
 }
 
-const accessTexts = {
-  public: 'No key is required.',
-  any: 'Requires an inference key or a management key.',
-  inference: 'Requires an inference key.',
-  management: 'Requires a management key.',
-  operator: 'Requires a management key of the organization that operates this installation.',
+const keyTexts = {
+  any: 'an inference key, a management key',
+  inference: 'an inference key',
+  management: 'a management key',
+}
+
+function describeAccess(permission: Access): string {
+  if (permission === 'public') return 'No key is required.'
+  const { keys, operatorOnly } = infoOf(permission)
+  const owner = operatorOnly ? ' of the organization that operates this installation' : ''
+  return `Requires the permission \`${permission}\`: ${keyTexts[keys]} or the session of a member${owner}.`
 }
 
 export type OpenApiDocument = ReturnType<typeof createDocument>
@@ -67,7 +73,7 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
 function describeOperation(operation: Operation): ZodOpenApiOperationObject {
   const aliases = operation.aliases && `Also at ${operation.aliases.map((path) => `\`${path}\``).join(', ')}.`
   const limit = operation.rateLimit && describeRateLimit(operation.rateLimit)
-  const description = [operation.description, aliases, accessTexts[operation.access], limit]
+  const description = [operation.description, aliases, describeAccess(operation.permission), limit]
     .filter(Boolean)
     .join('\n\n')
   return {
@@ -75,7 +81,9 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
     tags: [operation.tag],
     summary: operation.summary,
     description,
-    ...(operation.access === 'public' && { security: [] }),
+    ...(operation.permission === 'public'
+      ? { security: [] }
+      : { 'x-headgate-permission': operation.permission }),
     ...(operation.root && { servers: [{ url: '/' }] }),
     requestParams: {
       ...(operation.params && { path: operation.params as z.ZodObject }),
@@ -126,12 +134,11 @@ function errorSchemaOf({ inference, errorSchema }: Operation) {
 
 /** The statuses that follow from the parts of an operation, and those it declares. */
 function listErrorStatuses(operation: Operation): number[] {
-  const { params, query, body, rawBody, access, errors, rateLimit } = operation
+  const { params, query, body, rawBody, permission, errors, rateLimit } = operation
   const statuses = new Set([500, ...errors])
   if (params || query || body || rawBody) statuses.add(400)
   if (body || rawBody) statuses.add(413)
-  if (access !== 'public') statuses.add(401)
-  if (access !== 'public' && access !== 'any') statuses.add(403)
+  if (permission !== 'public') statuses.add(401).add(403)
   if (rateLimit) statuses.add(429)
   return [...statuses].sort((a, b) => a - b)
 }

@@ -3,15 +3,14 @@ import type { Gateway } from '../app/gateway.ts'
 import type { Settings } from '../app/settings.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { ClientCodec } from '../dialects/dialect.ts'
-import type { Caller } from '../pipeline/request/authenticate.ts'
+import type { Reach } from '../permissions/grant.ts'
+import type { Permission } from '../permissions/permissions.ts'
+import type { Caller } from '../pipeline/request/caller.ts'
 import type { RequestSource } from '../pipeline/request/content.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/**
- * Who may call: `public` needs no key, `any` accepts every valid key, `inference` and `management` one
- * kind, `operator` a management key of the organization that operates this installation.
- */
-export type Access = 'public' | 'any' | 'inference' | 'management' | 'operator'
+/** What a caller needs. `public` operations need no credential. */
+export type Access = Permission | 'public'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -23,6 +22,8 @@ type SchemaInput<S> = S extends Schema ? z.input<S> : undefined
 export interface OperationContext<A extends Access, P, Q, B> {
   gateway: Gateway
   caller: A extends 'public' ? null : Caller
+  /** Where in the organization the caller has the permission of the operation. */
+  reach: Reach
   params: SchemaOutput<P>
   query: SchemaOutput<Q>
   body: SchemaOutput<B>
@@ -64,7 +65,7 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   tag: string
   summary: string
   description?: string
-  access: A
+  permission: A
   params?: P
   query?: Q
   /** For openapi.json only: handlers read headers themselves. */
@@ -106,7 +107,7 @@ export interface Operation {
   tag: string
   summary: string
   description?: string
-  access: Access
+  permission: Access
   params?: Schema
   query?: Schema
   headers?: Schema

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
 import type { GatewayError } from '../errors/gateway-error.ts'
 import { MinuteRateLimiter } from '../lib/rate-limiter.ts'
-import type { Caller } from '../pipeline/request/authenticate.ts'
+import type { Caller } from '../pipeline/request/caller.ts'
 import { enforceRateLimit, type RateLimit } from './rate-limit.ts'
 
 const limit: RateLimit = { name: 'tests', perMinute: 3, perDay: 5 }

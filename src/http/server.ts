@@ -1,4 +1,3 @@
-import { findOperatorOrganization } from '../account/organizations.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
@@ -17,9 +16,13 @@ import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { BlobStoreError } from '../lib/s3-store.ts'
 import { validateInput } from '../lib/validate-input.ts'
-import { authenticate, type Caller, hasCredential } from '../pipeline/request/authenticate.ts'
+import { noReach, type Reach } from '../permissions/grant.ts'
+import { infoOf } from '../permissions/permissions.ts'
+import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
+import { authorize } from '../pipeline/request/authorize.ts'
+import type { Caller } from '../pipeline/request/caller.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
-import type { Operation, PathRequest, RawRoute } from './operation.ts'
+import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
 import { enforceRateLimit } from './rate-limit.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 
@@ -67,9 +70,13 @@ function listBasePaths(methods: OperationsByMethod): string[] {
   const all = [...methods.values()]
   if (all.some((operation) => operation.root)) return ['']
   const deployments = all.some(({ inference }) => inference?.deployments) ? deploymentPaths : []
-  if (all.some(({ access, path }) => access === 'inference' || path === '/models'))
+  if (all.some(({ permission, path }) => isInference(permission) || path === '/models'))
     return [...lenientPaths, ...azurePaths, ...deployments]
   return all.some(({ path }) => openAiResourcePattern.test(path)) ? [...basePaths, ...azurePaths] : basePaths
+}
+
+function isInference(permission: Access): boolean {
+  return permission !== 'public' && infoOf(permission).keys === 'inference'
 }
 
 /** Paths of the OpenAI API other than inference. */
@@ -119,10 +126,11 @@ async function handleRequest(
     if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
     if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
     assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
-    const cors = buildCorsHeaders(gateway, request, operation.access)
+    const cors = buildCorsHeaders(gateway, request, operation.permission)
     let caller: Caller | null = null
     try {
-      caller = await authorizeCaller(gateway, request, operation)
+      if (operation.permission !== 'public')
+        caller = await authenticate(gateway, request, operation.inference !== undefined)
       return addHeaders(await runOperation(gateway, request, operation, caller, connections), cors)
     } catch (error) {
       const failure = toClientError(error)
@@ -141,32 +149,16 @@ function handlePreflight(
 ): Response {
   const requestedMethod = request.headers.get('access-control-request-method')
   const operation = methods.get(requestedMethod ?? '') ?? methods.values().next().value
-  const cors = operation ? buildCorsHeaders(gateway, request, operation.access) : {}
+  const cors = operation ? buildCorsHeaders(gateway, request, operation.permission) : {}
   return new Response(null, { status: 204, headers: { ...cors, ...buildPreflightHeaders(request, allow) } })
 }
 
-async function authorizeCaller(
+async function resolveReach(
   gateway: Gateway,
-  request: Request,
-  { access, inference }: Operation,
-): Promise<Caller | null> {
-  if (access === 'public') return null
-  const caller = await authenticate(gateway, request, inference !== undefined)
-  if (access === 'any') return caller
-  const requiredKind = access === 'inference' ? 'inference' : 'management'
-  if (caller.key.kind !== requiredKind) {
-    throw gatewayError(
-      'wrong_key_kind',
-      `This operation requires ${requiredKind === 'inference' ? 'an inference' : 'a management'} key.`,
-    )
-  }
-  if (access === 'operator' && (await findOperatorOrganization(gateway.db))?.id !== caller.organizationId) {
-    throw gatewayError(
-      'wrong_key_kind',
-      'This operation requires a management key of the organization that operates this installation.',
-    )
-  }
-  return caller
+  caller: Caller | null,
+  { permission }: Operation,
+): Promise<Reach> {
+  return caller && permission !== 'public' ? authorize(gateway, caller, permission) : noReach
 }
 
 async function runOperation(
@@ -176,6 +168,7 @@ async function runOperation(
   caller: Caller | null,
   connections: Connections,
 ): Promise<Response> {
+  const reach = await resolveReach(gateway, caller, operation)
   const { deployment, ...pathParams } = joinDeployment(validateParameters({ ...httpRequest.params }))
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
@@ -190,6 +183,7 @@ async function runOperation(
   const context = {
     gateway,
     caller,
+    reach,
     params,
     query,
     body: source?.body,

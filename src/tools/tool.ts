@@ -16,7 +16,7 @@ import type {
 import type { Usage } from '../call/usage.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { JsonObject } from '../lib/json-values.ts'
-import type { Caller } from '../pipeline/request/authenticate.ts'
+import type { Caller } from '../pipeline/request/caller.ts'
 
 /** A tool that the gateway runs for the model. */
 export interface ServerTool<Parameters = unknown> {

@@ -29,7 +29,7 @@ function buildNotOfferedOperation(
     tag: 'Batches',
     summary: 'Not supported: returns 404 with the reason `not_offered`.',
     description: batchesUnsupported,
-    access: 'inference',
+    permission: 'inference:write',
     encodeError,
     root,
     status: 404,

@@ -26,7 +26,7 @@ const getBenchmarks = defineOperation({
   summary: 'Lists the results of models in benchmarks.',
   description:
     'Results that the operator imported with `headgate benchmark import` or measured with `headgate benchmark run`. Parameters that exclude each other are rejected.',
-  access: 'any',
+  permission: 'datasets:read',
   query: benchmarksQuery,
   rateLimit: publicDataLimit,
   response: z.strictObject({ data: z.array(benchmarkItem), meta }).meta({ id: 'UnifiedBenchmarksResponse' }),

@@ -22,7 +22,6 @@ import {
 } from './record.ts'
 
 const tag = 'Catalogue'
-const access = 'operator'
 const deletedResponse = z.strictObject({ deleted: z.literal(true) })
 const listQuery = pageQuery.extend({
   source: z.enum(sources).optional().describe('Lists only entries from this source.'),
@@ -49,7 +48,7 @@ const listProviders = defineOperation({
   path: '/catalogue/providers',
   tag,
   summary: 'Lists the providers as they are in force, with their sources.',
-  access,
+  permission: 'catalogue:read',
   query: listQuery,
   response: z.strictObject({ data: z.array(catalogueProvider), total_count: z.int() }),
   handle: async ({ gateway, query }) => paginate(listProviderRecords(gateway), query),
@@ -61,7 +60,7 @@ const getProvider = defineOperation({
   path: '/catalogue/providers/{slug}',
   tag,
   summary: 'Retrieves a provider as it is in force.',
-  access,
+  permission: 'catalogue:read',
   params: slugPath,
   errors: [404],
   response: z.strictObject({ data: catalogueProvider }),
@@ -76,7 +75,7 @@ const putProvider = defineOperation({
   summary: 'Creates or overrides a provider.',
   description:
     'The fields of a provider in headgate.yaml. For an existing provider, send only the fields to override: the request replaces the previous override. A masked secret stays unchanged, unless `base_url` changes to another origin.',
-  access,
+  permission: 'catalogue:write',
   params: slugPath,
   body: providerOverride,
   errors: [409],
@@ -102,7 +101,7 @@ const deleteProvider = defineOperation({
   path: '/catalogue/providers/{slug}',
   tag,
   summary: 'Deletes the override of a provider and wipes its secrets.',
-  access,
+  permission: 'catalogue:write',
   params: slugPath,
   errors: [404, 409],
   response: deletedResponse,
@@ -118,7 +117,7 @@ const listModels = defineOperation({
   path: '/catalogue/models',
   tag,
   summary: 'Lists the models as they are in force, with their sources.',
-  access,
+  permission: 'catalogue:read',
   query: listQuery,
   response: z.strictObject({ data: z.array(catalogueModel), total_count: z.int() }),
   handle: async ({ gateway, query }) => paginate(listModelRecords(gateway), query),
@@ -130,7 +129,7 @@ const getModel = defineOperation({
   path: '/catalogue/models/{author}/{slug}',
   tag,
   summary: 'Retrieves a model as it is in force.',
-  access,
+  permission: 'catalogue:read',
   params: modelPath,
   errors: [404],
   response: z.strictObject({ data: catalogueModel }),
@@ -145,7 +144,7 @@ const putModel = defineOperation({
   summary: 'Creates or overrides a model.',
   description:
     'The fields of a model in headgate.yaml. For an existing model, send only the fields to override: the request replaces the previous override. `endpoints` replaces all endpoints.',
-  access,
+  permission: 'catalogue:write',
   params: modelPath,
   body: modelOverride,
   errors: [409],
@@ -163,7 +162,7 @@ const deleteModel = defineOperation({
   path: '/catalogue/models/{author}/{slug}',
   tag,
   summary: 'Deletes the override of a model. Overrides of single endpoints stay.',
-  access,
+  permission: 'catalogue:write',
   params: modelPath,
   errors: [404, 409],
   response: deletedResponse,
@@ -181,7 +180,7 @@ const putEndpoint = defineOperation({
   summary: 'Creates or overrides an endpoint of a model, such as its price.',
   description:
     'The fields of an endpoint in headgate.yaml. For an existing endpoint, send only the fields to override: `pricing` alone changes the price of new requests.',
-  access,
+  permission: 'catalogue:write',
   params: endpointPath,
   body: endpointOverride,
   errors: [404, 409],
@@ -200,7 +199,7 @@ const deleteEndpoint = defineOperation({
   path: '/catalogue/models/{author}/{slug}/endpoints/{tag}',
   tag,
   summary: 'Deletes the override of an endpoint.',
-  access,
+  permission: 'catalogue:write',
   params: endpointPath,
   errors: [404],
   response: deletedResponse,

@@ -17,7 +17,7 @@ const createChatCompletion = defineOperation({
   tag: 'Chat',
   summary: 'Creates a chat completion in the OpenAI Chat Completions format.',
   description: 'With `stream: true` the response is a stream of server-sent events.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: {
     encodeError: chat.client.encodeError,
     alternateFormat: { field: 'input', body: responsesRequest },

@@ -15,7 +15,7 @@ const createCompletion = defineOperation({
   summary: 'Completes a prompt in the legacy OpenAI Completions format.',
   description:
     'For clients that do not support chat completions. The prompt is sent as a single user message.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: completions.encodeError, deployments: true },
   body: completionsRequest,
   headers: inferenceHeaders,

@@ -49,7 +49,7 @@ const listContainerFiles = defineOperation({
   summary: 'Lists the files in the home of a container, in the order of their paths.',
   description:
     'Regular files only: links, and files whose name is not UTF-8, are left out. 404 with the reason `not_offered` while the operator has not enabled containers.',
-  access: 'any',
+  permission: 'files:read',
   params: containerParams,
   query: containerQuery.extend({
     limit: queryInteger({ min: 1, max: 1000, fallback: 100 }),
@@ -81,7 +81,7 @@ const getContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}',
   tag,
   summary: 'Retrieves the metadata of a file of a container.',
-  access: 'any',
+  permission: 'files:read',
   params: containerFileParams,
   query: containerQuery,
   errors,
@@ -104,7 +104,7 @@ const downloadContainerFile = defineOperation({
   path: '/containers/{container_id}/files/{file_id}/content',
   tag,
   summary: 'Downloads a file of a container.',
-  access: 'any',
+  permission: 'files:read',
   params: containerFileParams,
   query: containerQuery,
   errors,

@@ -14,7 +14,7 @@ import {
 import { metadataPairs } from '../../dialects/schema/shared-fields.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
-import { ownerOf } from '../../pipeline/request/authenticate.ts'
+import { ownerOf } from '../../pipeline/request/caller.ts'
 
 const tag = 'Conversations'
 const storedId = z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of a stored object')
@@ -51,7 +51,7 @@ const createConversationOperation = defineOperation({
   summary: 'Creates a conversation that responses are added to.',
   description:
     'Send its id as `conversation` in `POST /responses`: its items are prepended to the input, and the input and output are added to it. It is stored as long as responses are, counted from its last use.',
-  access: 'inference',
+  permission: 'conversations:write',
   optionalBody: true,
   body: z.strictObject({ items: newItems.nullish(), metadata: metadataPairs.nullish() }),
   errors: [409],
@@ -72,7 +72,7 @@ const getConversationOperation = defineOperation({
   path: '/conversations/{conversation_id}',
   tag,
   summary: 'Retrieves a conversation.',
-  access: 'inference',
+  permission: 'conversations:read',
   params: conversationPath,
   errors: [404],
   response: conversation,
@@ -86,7 +86,7 @@ const updateConversationOperation = defineOperation({
   path: '/conversations/{conversation_id}',
   tag,
   summary: 'Updates the metadata of a conversation.',
-  access: 'inference',
+  permission: 'conversations:write',
   params: conversationPath,
   body: z.strictObject({ metadata: metadataPairs.nullable() }),
   errors: [404],
@@ -103,7 +103,7 @@ const deleteConversationOperation = defineOperation({
   path: '/conversations/{conversation_id}',
   tag,
   summary: 'Deletes a conversation and its items.',
-  access: 'inference',
+  permission: 'conversations:write',
   params: conversationPath,
   errors: [404],
   response: z.strictObject({
@@ -123,7 +123,7 @@ const createConversationItems = defineOperation({
   path: '/conversations/{conversation_id}/items',
   tag,
   summary: 'Adds up to 20 items to a conversation.',
-  access: 'inference',
+  permission: 'conversations:write',
   params: conversationPath,
   body: z.strictObject({ items: newItems.min(1) }),
   errors: [404],
@@ -141,7 +141,7 @@ const listConversationItems = defineOperation({
   path: '/conversations/{conversation_id}/items',
   tag,
   summary: 'Lists the items of a conversation.',
-  access: 'inference',
+  permission: 'conversations:read',
   params: conversationPath,
   query: z.object({
     limit: z.coerce.number().int().min(1).max(100).default(20),
@@ -160,7 +160,7 @@ const getConversationItem = defineOperation({
   path: '/conversations/{conversation_id}/items/{item_id}',
   tag,
   summary: 'Retrieves an item of a conversation.',
-  access: 'inference',
+  permission: 'conversations:read',
   params: itemPath,
   errors: [404],
   response: item,
@@ -174,7 +174,7 @@ const deleteConversationItem = defineOperation({
   path: '/conversations/{conversation_id}/items/{item_id}',
   tag,
   summary: 'Deletes an item of a conversation.',
-  access: 'inference',
+  permission: 'conversations:write',
   params: itemPath,
   errors: [404],
   response: conversation,

@@ -65,7 +65,7 @@ const getCredits = defineOperation({
   path: '/credits',
   tag: 'Credits',
   summary: 'Retrieves the credits and usage of the organization.',
-  access: 'management',
+  permission: 'credits:read',
   response: z.strictObject({ data: credits }),
   handle: async ({ gateway, caller }) => {
     const { total } = await loadCreditTotals(gateway.db, caller.organizationId)
@@ -80,7 +80,7 @@ const grantCredits = defineOperation({
   path: '/credits/grants',
   tag: 'Admin',
   summary: 'Grants credits to an organization, records a purchase, or adjusts a balance.',
-  access: 'operator',
+  permission: 'credits:write',
   body: grantBody,
   status: 201,
   errors: [404, 409],

@@ -21,7 +21,7 @@ const createEmbeddings = defineOperation({
   summary: 'Creates embeddings of texts, tokens or media.',
   description:
     'The vectors are in the order of the inputs. Models that accept more than text take `{ content: [...] }` objects.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError, isPlain: isPlainEmbeddings, deployments: true },
   body: embeddingsRequest,
   headers: inferenceHeaders,
@@ -53,7 +53,7 @@ const listEmbeddingModels = defineOperation({
   path: '/embeddings/models',
   tag,
   summary: 'Lists the models that create embeddings.',
-  access: 'any',
+  permission: 'models:read',
   query: z.object({ ...listQuery, ...availabilityQuery }),
   response: modelList,
   handle: async (context) => {

@@ -28,7 +28,7 @@ const listModelEndpoints = defineOperation({
   tag,
   summary: 'Lists the endpoints of a model.',
   description: liveNote,
-  access: 'any',
+  permission: 'models:read',
   params: modelPath,
   errors: [404],
   response: z.strictObject({ data: modelEndpoints }),
@@ -56,7 +56,7 @@ const listZdrEndpoints = defineOperation({
   tag,
   summary: 'Lists the endpoints with zero data retention.',
   description: liveNote,
-  access: 'any',
+  permission: 'models:read',
   response: z.strictObject({ data: z.array(endpointRecord) }),
   handle: async ({ gateway }) => ({
     data: gateway.catalogue.models.flatMap((model) =>

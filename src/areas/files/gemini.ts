@@ -82,7 +82,7 @@ const startUpload = defineOperation({
   summary: 'Starts a resumable upload, as in the Gemini API.',
   description:
     'Send the bytes to the URL in the response header `x-goog-upload-url`. The types and sizes of `POST /files` apply, and the file is stored in the same storage.',
-  access: 'any',
+  permission: 'files:write',
   body: z.strictObject({ file: declaredFile.optional() }),
   errors: [403, 413],
   response: z.strictObject({}),
@@ -119,7 +119,7 @@ const sendBytes = defineOperation({
   summary: 'Uploads the bytes of a file in one or several requests.',
   description:
     'Requires no key, because clients of this protocol send none here: the URL was issued to the key that started the upload, expires after an hour, and becomes invalid with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`. A concurrent request returns 409 and can be retried. Once the file is complete or the upload is cancelled, the URL returns 404.',
-  access: 'public',
+  permission: 'public',
   params: z.object({
     upload: z
       .string()
@@ -153,7 +153,7 @@ const listGeminiFiles = defineOperation({
   method: 'GET',
   summary: 'Lists the files of a workspace in the Gemini format.',
   description: '`GET /v1/files` returns the same to clients that send their key as `x-goog-api-key`.',
-  access: 'any',
+  permission: 'files:read',
   query: geminiPageQuery,
   errors: [403],
   response: z
@@ -171,7 +171,7 @@ const getGeminiFile = defineOperation({
   id: 'getGeminiFile',
   method: 'GET',
   summary: 'Retrieves the metadata of a file in the Gemini format.',
-  access: 'any',
+  permission: 'files:read',
   params: fileNameParams,
   errors: [403, 404],
   response: geminiFile,
@@ -185,7 +185,7 @@ const deleteGeminiFile = defineOperation({
   id: 'deleteGeminiFile',
   method: 'DELETE',
   summary: 'Deletes a file permanently, in the Gemini format.',
-  access: 'any',
+  permission: 'files:write',
   params: fileNameParams,
   errors: [403, 404],
   response: z.strictObject({}),

@@ -27,7 +27,7 @@ export const promoteContainerFile = defineOperation({
   summary: 'Copies a file of a container to the files of the workspace.',
   description:
     'The copy counts against the storage of the workspace, and remains when the container is deleted. A file of more than `files.max_bytes` (100 MiB by default) is 413.',
-  access: 'any',
+  permission: 'files:write',
   params: containerFileParams,
   query: containerQuery,
   errors: [403, 404, 409, 413, 429, 503],

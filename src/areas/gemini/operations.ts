@@ -24,7 +24,7 @@ const common = {
   method: 'POST',
   tag: 'Gemini',
   summary: 'Generates content in the Gemini generateContent format.',
-  access: 'inference',
+  permission: 'inference:write',
   // A batch has requests instead of contents: it passes validation to get the error for batches.
   inference: { ...gemini.client, alternateFormat: { field: 'batch', body: z.looseObject({}) } },
   root: true,

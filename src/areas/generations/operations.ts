@@ -4,7 +4,7 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { listHitsOf } from '../../account/guardrail-hits.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { Caller } from '../../pipeline/request/authenticate.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { generationContent } from './content.ts'
 import { generationRecord, toGenerationRecord } from './record.ts'
 import { findAppId, findContent, findGeneration, insertFeedback, type Owner } from './store.ts'
@@ -38,7 +38,7 @@ const getGeneration = defineOperation({
   summary: 'Retrieves the record of a request to a model: tokens, cost, latency and attempts.',
   description:
     'An inference key can read the generations of its workspace, a management key those of its organization. Every request that reached a provider has a record as soon as its response is complete.',
-  access: 'any',
+  permission: 'generations:read',
   query: idQuery,
   errors: [404],
   response: z.strictObject({ data: generationRecord }),
@@ -63,7 +63,7 @@ const getGenerationContent = defineOperation({
   summary: 'Retrieves the prompt and the reply of a generation, if they were stored.',
   description:
     'They are stored only while `is_observability_io_logging_enabled` is on in the workspace. Requires a management key or the key that made the request.',
-  access: 'any',
+  permission: 'contents:read',
   query: idQuery,
   errors: [403, 404],
   response: z.strictObject({ data: generationContent }),
@@ -82,7 +82,7 @@ const submitFeedback = defineOperation({
   path: '/generation/feedback',
   tag,
   summary: 'Submits feedback about a generation.',
-  access: 'management',
+  permission: 'generations:write',
   body: feedbackBody,
   errors: [404, 409],
   response: z.strictObject({ data: z.strictObject({ success: z.literal(true) }) }),

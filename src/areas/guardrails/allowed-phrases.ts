@@ -37,7 +37,7 @@ const listAllowedPhrasesOperation = defineOperation({
   path: '/guardrails/allowed-phrases',
   tag: 'Admin',
   summary: 'Lists the phrases that are no prompt injection, oldest first.',
-  access: 'management',
+  permission: 'guardrails:read',
   response: z.strictObject({ data: z.array(phraseRecord) }),
   handle: async ({ gateway, caller }) => {
     const rows = await listAllowedPhrases(gateway.db, caller.organizationId)
@@ -52,7 +52,7 @@ const createAllowedPhraseOperation = defineOperation({
   tag: 'Admin',
   summary: 'Adds a phrase that regex-prompt-injection does not take for an injection.',
   description: `It applies to all keys of the organization, which can have at most ${maxAllowedPhrases} phrases. Spaced-out, misspelled and encoded injections are still found.`,
-  access: 'management',
+  permission: 'guardrails:write',
   body: createBody,
   status: 201,
   errors: [409],
@@ -71,7 +71,7 @@ const deleteAllowedPhraseOperation = defineOperation({
   path: '/guardrails/allowed-phrases/{id}',
   tag: 'Admin',
   summary: 'Deletes an allowed phrase.',
-  access: 'management',
+  permission: 'guardrails:write',
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),

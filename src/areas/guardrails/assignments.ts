@@ -73,7 +73,8 @@ interface Assignees<Row, Assignment, Body> {
   requireIds(tx: Db, guardrail: GuardrailRow, names: string[]): Promise<(number | string)[]>
 }
 
-const common = { tag, access: 'management' } as const
+const reading = { tag, permission: 'guardrails:read' } as const
+const writing = { tag, permission: 'guardrails:write' } as const
 
 function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment, Body>) {
   const { plural, ids, record, toRecord, list } = assignees
@@ -83,7 +84,7 @@ function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment
     return { data: rows.map(toRecord), total_count: total }
   }
   const listAll = defineOperation({
-    ...common,
+    ...reading,
     id: ids.listAll,
     method: 'GET',
     path: `/guardrails/assignments/${plural}`,
@@ -94,7 +95,7 @@ function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment
       listPage(gateway.db, { organizationId: caller.organizationId }, query),
   })
   const listOne = defineOperation({
-    ...common,
+    ...reading,
     id: ids.list,
     method: 'GET',
     path: `/guardrails/{id}/assignments/${plural}`,
@@ -114,7 +115,7 @@ function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment
 function defineChanges<Row, Assignment, Body>(assignees: Assignees<Row, Assignment, Body>) {
   const { plural, ids, summaries, namesOf, table, requireIds } = assignees
   const assign = defineOperation({
-    ...common,
+    ...writing,
     id: ids.assign,
     method: 'POST',
     path: `/guardrails/{id}/assignments/${plural}`,
@@ -134,7 +135,7 @@ function defineChanges<Row, Assignment, Body>(assignees: Assignees<Row, Assignme
       }),
   })
   const unassign = defineOperation({
-    ...common,
+    ...writing,
     id: ids.unassign,
     method: 'POST',
     path: `/guardrails/{id}/assignments/${plural}/remove`,

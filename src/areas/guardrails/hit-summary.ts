@@ -48,7 +48,7 @@ export const summaryOperation = defineOperation({
   tag: 'Admin',
   summary: 'Counts what the guardrails found, by rule and action, for each day, key or member.',
   description: `The range is at most ${maxDays} days; without \`from\` it is the last ${defaultDays}. The largest groups are first.`,
-  access: 'management',
+  permission: 'guardrails:read',
   query: hitFilters.extend({ group_by: z.enum(groupings).default('day') }),
   errors: [404],
   response: z.strictObject({

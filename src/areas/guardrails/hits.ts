@@ -40,7 +40,7 @@ const listGuardrailHits = defineOperation({
   summary: 'Lists what the guardrails found in requests and replies, newest first.',
   description:
     'The matched text is not stored. A page can have fewer hits than `limit` although there are more: continue until `cursor` is null.',
-  access: 'management',
+  permission: 'guardrails:read',
   query: hitFilters.extend({
     generation_id: z.string().min(1).max(256).optional(),
     limit: queryInteger({ min: 1, max: 1000, fallback: 100 }),

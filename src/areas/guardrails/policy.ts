@@ -114,7 +114,7 @@ const getKeyPolicy = defineOperation({
   summary: 'Retrieves the effective policy of a key and the layers it comes from.',
   description:
     'All guardrails of a key apply together: the guardrail of the organization, the default guardrail of its workspace, the guardrail of the member who created it, and its own. Allow-lists are intersected, deny-lists and filters are combined, and the strictest action applies.',
-  access: 'management',
+  permission: 'guardrails:read',
   params: z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") }),
   errors: [404],
   response: z.strictObject({ data: policyRecord }),

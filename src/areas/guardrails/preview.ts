@@ -59,7 +59,7 @@ const previewGuardrail = defineOperation({
   path: '/guardrails/preview',
   tag: 'Admin',
   summary: 'Evaluates a draft of a guardrail against a request, without sending or recording it.',
-  access: 'management',
+  permission: 'guardrails:read',
   body: previewBody,
   errors: [404],
   response: z.strictObject({ data: preview }),

@@ -43,7 +43,7 @@ const getPrivacy = defineOperation({
   path: '/organization/privacy',
   tag: 'Admin',
   summary: 'Retrieves the privacy settings of the organization.',
-  access: 'management',
+  permission: 'privacy:read',
   response: z.strictObject({ data: privacyRecord }),
   handle: async ({ gateway, caller }) => ({ data: await loadPrivacy(gateway.db, caller.organizationId) }),
 })
@@ -56,7 +56,7 @@ const updatePrivacy = defineOperation({
   summary: 'Updates the privacy settings of the organization. Fields that are not sent stay unchanged.',
   description:
     'They are fields of the guardrail of the organization. While `locked` is true they can be changed only together with `"locked": false`; destinations and workspaces cannot be changed to share or store more content (403 `privacy_locked`). Every management key of the organization can lock and unlock.',
-  access: 'management',
+  permission: 'privacy:write',
   body: privacyBody,
   response: z.strictObject({ data: privacyRecord }),
   handle: ({ gateway, caller, body }) => {

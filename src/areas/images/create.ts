@@ -37,7 +37,7 @@ const createImages = defineOperation({
   summary: 'Generates images from a prompt.',
   description:
     'With `stream: true` the response is a stream of server-sent events: previews, if the model has them, then the images.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError, deployments: true },
   body: imageRequest,
   headers: inferenceHeaders,
@@ -53,7 +53,7 @@ const editImages = defineOperation({
   path: '/images/edits',
   tag,
   summary: 'Generates images from a prompt and images, uploaded as a form.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError },
   rawBody: { contentType: 'multipart/form-data', schema: imageEditForm },
   headers: inferenceHeaders,
@@ -76,7 +76,7 @@ function generate(
     region,
     httpRequest,
   }: Pick<
-    OperationContext<'inference', undefined, undefined, undefined>,
+    OperationContext<'inference:write', undefined, undefined, undefined>,
     'gateway' | 'caller' | 'region' | 'httpRequest'
   >,
   received: MediaBody<ImagesCall>,

@@ -50,7 +50,7 @@ const listImageModels = defineOperation({
   path: '/images/models',
   tag,
   summary: 'Lists the models that generate images.',
-  access: 'any',
+  permission: 'models:read',
   query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(imageModel) }),
   handle: async (context) => ({
@@ -67,7 +67,7 @@ const listImageEndpoints = defineOperation({
   path: '/images/models/{author}/{slug}/endpoints',
   tag,
   summary: 'Lists the endpoints of an image model with their parameters and prices.',
-  access: 'any',
+  permission: 'models:read',
   params: modelPath,
   errors: [404],
   response: z.strictObject({ id: z.string(), endpoints: z.array(imageEndpoint) }),

@@ -15,7 +15,7 @@ import { usdAmount } from '../../ledger/money.ts'
 import { countFreeRequestsToday, type KeyUsage, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
 import { queryBoolean, queryInteger } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time.ts'
-import type { Caller } from '../../pipeline/request/authenticate.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { computeEffectivePolicy } from '../../policy/effective.ts'
 import { loadLayers } from '../../policy/store.ts'
 import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
@@ -61,7 +61,7 @@ const getCurrentKey = defineOperation({
   aliases: ['/auth/key'],
   tag,
   summary: 'Retrieves the limits and usage of the calling key.',
-  access: 'any',
+  permission: 'identity:read',
   response: z.strictObject({ data: currentKey }),
   handle: async ({ gateway, caller }) => {
     const usage = await loadUsage(gateway, caller.key)
@@ -96,7 +96,7 @@ const listApiKeys = defineOperation({
   path: '/keys',
   tag,
   summary: 'Lists the API keys of a workspace, newest first, 100 per page.',
-  access: 'management',
+  permission: 'keys:read',
   query: z.object({
     include_disabled: queryBoolean().optional(),
     offset: queryInteger({ min: 0, fallback: 0 }),
@@ -125,7 +125,7 @@ const createApiKey = defineOperation({
   path: '/keys',
   tag,
   summary: 'Creates an API key. The secret is shown only in this response.',
-  access: 'management',
+  permission: 'keys:write',
   body: createBody,
   status: 201,
   errors: [409],
@@ -162,7 +162,7 @@ const getKey = defineOperation({
   path: '/keys/{hash}',
   tag,
   summary: 'Retrieves an API key.',
-  access: 'management',
+  permission: 'keys:read',
   params: hashParam,
   errors: [404],
   response: z.strictObject({ data: keyRecord }),
@@ -179,7 +179,7 @@ const updateApiKey = defineOperation({
   path: '/keys/{hash}',
   tag,
   summary: 'Updates an API key. Fields that are not sent stay unchanged.',
-  access: 'management',
+  permission: 'keys:write',
   params: hashParam,
   body: updateBody,
   errors: [404, 409],
@@ -210,7 +210,7 @@ const deleteApiKey = defineOperation({
   path: '/keys/{hash}',
   tag,
   summary: 'Deletes an API key permanently.',
-  access: 'management',
+  permission: 'keys:write',
   params: hashParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),

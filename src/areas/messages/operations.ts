@@ -18,7 +18,7 @@ const createMessage = defineOperation({
   tag,
   summary: 'Creates a message in the Anthropic Messages format.',
   description: 'With `stream: true` the response is a stream of server-sent events.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: messages.client,
   body: messagesRequest,
   headers: inferenceHeaders,
@@ -43,7 +43,7 @@ const countMessageTokens = defineOperation({
   summary: 'Counts the tokens of a prompt without calling the model.',
   description:
     'Free of charge. The provider counts the tokens if it can; otherwise the number is an estimate.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: messages.client,
   body: messagesRequest,
   errors: inferenceErrors,

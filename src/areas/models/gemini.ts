@@ -42,7 +42,7 @@ export const geminiPageQuery = z.object({
 const common = {
   method: 'GET',
   tag: 'Gemini',
-  access: 'any',
+  permission: 'models:read',
   root: true,
   encodeError: gemini.client.encodeError,
 } as const

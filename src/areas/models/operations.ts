@@ -39,7 +39,7 @@ const listModels = defineOperation({
   summary: 'Lists the available models.',
   description:
     'A model is available if the installation or the caller has a credential for one of its providers; `include_unavailable=true` lists the whole catalogue. Clients that send their key as `x-goog-api-key` get the Gemini format. Without `offset` and `limit` the whole list is one page. `use_rss=true` returns the list as an RSS feed. With `client_version` the list is repeated under `models` in the format of the Codex CLI.',
-  access: 'any',
+  permission: 'models:read',
   query: z.object({
     ...filterQuery,
     ...listQuery,
@@ -73,7 +73,7 @@ const countModels = defineOperation({
   path: '/models/count',
   tag,
   summary: 'Counts the models that GET /models lists.',
-  access: 'any',
+  permission: 'models:read',
   query: z.object({ output_modalities: outputModalitiesQuery, ...availabilityQuery }),
   response: z.strictObject({ data: z.strictObject({ count: z.int() }) }),
   handle: async (context) => {
@@ -90,7 +90,7 @@ const listUserModels = defineOperation({
   summary: 'Lists the models that the caller can use.',
   description:
     'A model is listed if the caller can be routed to one of its endpoints: the installation or the caller has a key for its provider, no guardrail excludes it, and it is in the region of the host name.',
-  access: 'any',
+  permission: 'models:read',
   query: z.object({ ...listQuery, output_modalities: outputModalitiesQuery }),
   response: modelList,
   handle: async (context) => {
@@ -107,7 +107,7 @@ const getModel = defineOperation({
   path: '/model/{author}/{slug}',
   tag,
   summary: 'Retrieves a model.',
-  access: 'any',
+  permission: 'models:read',
   params: modelPath,
   errors: [404],
   response: z.strictObject({ data: modelRecord }),
@@ -125,7 +125,7 @@ const retrieveModel = defineOperation({
   summary: 'Retrieves a model, as the OpenAI and Anthropic SDKs do.',
   description:
     'The id is one path segment, with its slash escaped as %2F, and the record is not wrapped in `data`. An id with a plain slash is accepted too.',
-  access: 'any',
+  permission: 'models:read',
   params: z.object({ model: z.string().min(1).describe('The model id, such as sandbox%2Fecho.') }),
   errors: [404],
   response: modelRecord,
@@ -143,7 +143,7 @@ const retrieveModelOfAuthor = defineOperation({
   tag,
   summary: 'Retrieves a model by its unescaped id.',
   description: 'For clients that do not escape the slash. The record is not wrapped in `data`.',
-  access: 'any',
+  permission: 'models:read',
   params: modelPath,
   errors: [404],
   response: modelRecord,

@@ -17,7 +17,7 @@ const createModeration = defineOperation({
   summary: 'Classifies content by the categories of a moderation model, in the OpenAI format.',
   description:
     'Needs a model with an endpoint of the dialect `moderations`; without `model` and without one it is 404 `not_offered`.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError },
   body: moderationsRequest,
   headers: inferenceHeaders,

@@ -1,5 +1,5 @@
 import type { Member } from '../../account/members.ts'
-import { findSessionMember, sessionTtlMs } from '../../account/sessions.ts'
+import { findSession } from '../../account/sessions.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import type { RawRoute } from '../../http/operation.ts'
@@ -7,7 +7,8 @@ import { readBodyText } from '../../lib/body-reader.ts'
 import { isSameText, sha256 } from '../../lib/crypto.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
-import { isOwnOrigin } from '../../pipeline/request/origin.ts'
+import { isSameOrigin } from '../../pipeline/request/origin.ts'
+import { sessionCookie, sessionTokenOf } from '../../pipeline/request/session.ts'
 import { renderProblemPage } from './views.ts'
 
 /** Renders errors as HTML pages too. */
@@ -39,7 +40,8 @@ export async function readForm(gateway: Gateway, request: Request): Promise<Map<
   if (!request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded')) {
     throw invalidFieldError('body', 'must be a form')
   }
-  rejectCrossSite(gateway, request)
+  if (!isSameOrigin(gateway, request))
+    throw gatewayError('forbidden', 'This form was sent from another site.')
   return parseFields(new URLSearchParams(text))
 }
 
@@ -53,17 +55,6 @@ export function parseFields(params: URLSearchParams): Map<string, string> {
   return fields
 }
 
-/** Behind a proxy that rewrites `Host`, only `Sec-Fetch-Site` is reliable. */
-function rejectCrossSite(gateway: Gateway, request: Request): void {
-  const site = request.headers.get('sec-fetch-site')
-  const origin = request.headers.get('origin')
-  const isSameSite =
-    site === null
-      ? origin === null || isOwnOrigin(gateway, request, origin)
-      : site === 'same-origin' || site === 'none'
-  if (!isSameSite) throw gatewayError('forbidden', 'This form was sent from another site.')
-}
-
 export function redirectSeeOther(location: string): Response {
   return new Response(null, {
     status: 303,
@@ -71,25 +62,15 @@ export function redirectSeeOther(location: string): Response {
   })
 }
 
-const sessionCookie = 'headgate_session'
-
 export interface Visitor {
   member: Member
   sessionToken: string
 }
 
-export function cookieOf(request: Request, name: string): string | null {
-  return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(name)
-}
-
-export function sessionTokenOf(request: Request): string | null {
-  return cookieOf(request, sessionCookie)
-}
-
 export async function findVisitor(gateway: Gateway, request: Request): Promise<Visitor | undefined> {
   const sessionToken = sessionTokenOf(request)
-  const member = sessionToken && (await findSessionMember(gateway.db, gateway.clock, sessionToken))
-  return sessionToken && member ? { member, sessionToken } : undefined
+  const found = sessionToken && (await findSession(gateway, sessionToken))
+  return sessionToken && found ? { member: found.member, sessionToken } : undefined
 }
 
 interface CookieOptions {
@@ -123,7 +104,7 @@ export function setSessionCookie(
   response: Response,
   token: string,
 ): Response {
-  const maxAge = sessionTtlMs / 1000
+  const maxAge = gateway.settings.sessions.lifetime / 1000
   return setCookie(gateway, request, response, { name: sessionCookie, value: token, path: '/', maxAge })
 }
 

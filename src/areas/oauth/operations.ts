@@ -32,7 +32,7 @@ const createAuthCode = defineOperation({
   summary: 'Creates an authorization code that an app exchanges for an API key.',
   description:
     'The code is valid once, for ten minutes. A challenge without a method uses `plain`, as RFC 7636 defines; the operator can require `S256`.',
-  access: 'management',
+  permission: 'keys:write',
   body: codeRequest,
   errors: [409],
   response: z.strictObject({ data: authCode }),
@@ -50,7 +50,7 @@ const exchangeAuthCode = defineOperation({
   summary: 'Exchanges an authorization code for an API key. The key is shown only once.',
   description:
     'Returns 403 if the code is unknown, used or expired, or if the verifier is missing or wrong; a wrong verifier does not use up the code. Using a code a second time disables the key it was exchanged for. Returns 400 if the method does not match the code.',
-  access: 'public',
+  permission: 'public',
   body: exchangeBody,
   errors: [403, 409],
   response: z.strictObject({ key: z.string(), user_id: z.string().nullable() }),

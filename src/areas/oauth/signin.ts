@@ -2,13 +2,12 @@ import { createSession, deleteSession, findSigninMember } from '../../account/se
 import type { Gateway } from '../../app/gateway.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
+import { cookieOf, sessionTokenOf } from '../../pipeline/request/session.ts'
 import {
-  cookieOf,
   createPage,
   findVisitor,
   readForm,
   redirectSeeOther,
-  sessionTokenOf,
   setCookie,
   setSessionCookie,
 } from './browser.ts'

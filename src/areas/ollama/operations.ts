@@ -31,7 +31,7 @@ const chatOperation = defineOperation({
   summary: 'Creates a chat completion in the Ollama chat format.',
   description:
     'Streams newline-delimited JSON unless `stream` is false. A request without messages returns at once, as if the model had been loaded.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: ollamaChat,
   body: ollamaChatRequest,
   headers: inferenceHeaders,
@@ -65,7 +65,7 @@ const generateOperation = defineOperation({
   summary: 'Completes a prompt in the Ollama generate format.',
   description:
     'Streams newline-delimited JSON unless `stream` is false. A request without a prompt returns at once, as if the model had been loaded.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: ollamaGenerate,
   body: ollamaGenerateRequest,
   headers: inferenceHeaders,
@@ -93,7 +93,7 @@ const getVersion = defineOperation({
   root: true,
   tag,
   summary: 'Returns the supported version of the Ollama API.',
-  access: 'any',
+  permission: 'models:read',
   encodeError,
   errorSchema,
   response: z.strictObject({ version: z.string() }),
@@ -117,7 +117,7 @@ const listTags = defineOperation({
   tag,
   summary: 'Lists the models with text output in the Ollama format.',
   description: 'The same models as `GET /models`.',
-  access: 'any',
+  permission: 'models:read',
   encodeError,
   errorSchema,
   response: z.strictObject({
@@ -153,7 +153,7 @@ const showModel = defineOperation({
   root: true,
   tag,
   summary: 'Retrieves the capabilities of a model in the Ollama format.',
-  access: 'any',
+  permission: 'models:read',
   encodeError,
   errorSchema,
   body: z

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { createSession, createSigninToken, findSessionMember } from '../../account/sessions.ts'
+import { createSession, createSigninToken, findSession } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 const path = '/organization/members'
@@ -192,7 +192,7 @@ describeOnEachDatabase('Organization members', (server) => {
       const rejected = await server().call('GET', '/key', { key: made.body.key })
       expect(rejected.body.error.metadata.reason).toBe('key_disabled')
       expect((await server().call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
-      expect(await findSessionMember(db, clock, session)).toBeUndefined()
+      expect(await findSession(server().gateway, session)).toBeUndefined()
       expect(await createSession(server().gateway, unusedLink)).toBeUndefined()
       const { body } = await server().call('GET', '/workspaces/default/members', { key })
       expect(body.total_count).toBe(1)
@@ -271,7 +271,7 @@ describeOnEachDatabase('Organization members', (server) => {
       ])
       expect(removal.status).toBe(200)
       for (const session of sessions)
-        expect(await findSessionMember(db, clock, session ?? '')).toBeUndefined()
+        expect(await findSession(server().gateway, session ?? '')).toBeUndefined()
     }
   })
 

@@ -20,7 +20,7 @@ const getDefaultPlugins = defineOperation({
   path: '/organization/plugins',
   tag: 'Admin',
   summary: 'Retrieves the default plugins of the organization.',
-  access: 'management',
+  permission: 'plugins:read',
   response: z.strictObject({ data: defaultPlugins }),
   handle: async ({ gateway, caller }) => {
     const plugins = (await loadDefaultPlugins(gateway.db, caller.organizationId)) as DefaultPlugin[]
@@ -36,7 +36,7 @@ const replaceDefaultPlugins = defineOperation({
   summary: 'Replaces the default plugins of the organization.',
   description:
     'They apply to every request that does not name them in `plugins`. A request can use other settings, or switch a default off with `{"id": ..., "enabled": false}`, unless `prevent_overrides` is true: then the settings here are final, also `"enabled": false`, and a request that names the plugin with other settings is served with these and names the plugin in `x-headgate-dropped`.',
-  access: 'management',
+  permission: 'plugins:write',
   body: defaultPlugins,
   response: z.strictObject({ data: defaultPlugins }),
   handle: async ({ gateway, caller, body: { plugins } }) => {

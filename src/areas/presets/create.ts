@@ -7,7 +7,7 @@ import { messagesBody } from '../../dialects/messages/schema.ts'
 import { responsesBody } from '../../dialects/responses/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { Caller } from '../../pipeline/request/authenticate.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { validateServerTools } from '../../tools/validate.ts'
 import { extractConfig, type PresetConfig, type RequestFields } from './config.ts'
 import { fullRecord, toFullRecord } from './record.ts'
@@ -37,7 +37,7 @@ function defineCreateOperation<Body extends RequestFields>(source: PresetSource<
     tag: 'Presets',
     summary: `Creates a preset, or a new version of it, from a ${formatName} request.`,
     description,
-    access: 'management',
+    permission: 'presets:write',
     params: slugParam,
     body: source.body,
     errors: [404, 409],

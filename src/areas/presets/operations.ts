@@ -40,7 +40,7 @@ const listPresetsOperation = defineOperation({
   path: '/presets',
   tag,
   summary: 'Lists the presets of the organization, most recently updated first.',
-  access: 'management',
+  permission: 'presets:read',
   query: pageQuery,
   response: z.strictObject({ data: z.array(presetRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
@@ -55,7 +55,7 @@ const getPresetOperation = defineOperation({
   path: '/presets/{slug}',
   tag,
   summary: 'Retrieves a preset and its designated version.',
-  access: 'management',
+  permission: 'presets:read',
   params: slugParam,
   errors: [404],
   response: presetResponse,
@@ -71,7 +71,7 @@ const listPresetVersions = defineOperation({
   path: '/presets/{slug}/versions',
   tag,
   summary: 'Lists the versions of a preset, oldest first.',
-  access: 'management',
+  permission: 'presets:read',
   params: slugParam,
   query: pageQuery,
   errors: [404],
@@ -89,7 +89,7 @@ const getPresetVersion = defineOperation({
   path: '/presets/{slug}/versions/{version}',
   tag,
   summary: 'Retrieves a version of a preset.',
-  access: 'management',
+  permission: 'presets:read',
   params: slugParam.extend({
     version: z
       .string()
@@ -126,7 +126,7 @@ const updatePresetOperation = defineOperation({
   tag: 'Admin',
   summary:
     'Updates the name, status or designated version of a preset. Fields that are not sent stay unchanged.',
-  access: 'management',
+  permission: 'presets:write',
   params: slugParam,
   body: updateBody,
   errors: [404],
@@ -147,7 +147,7 @@ const deletePresetOperation = defineOperation({
   path: '/presets/{slug}',
   tag: 'Admin',
   summary: 'Deletes a preset and all its versions.',
-  access: 'management',
+  permission: 'presets:write',
   params: slugParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),

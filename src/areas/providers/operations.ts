@@ -22,7 +22,7 @@ const listProviders = defineOperation({
   path: '/providers',
   tag: 'Providers',
   summary: 'Lists the providers.',
-  access: 'any',
+  permission: 'models:read',
   response: z.strictObject({ data: z.array(providerRecord) }),
   handle: async ({ gateway }) => ({
     data: gateway.catalogue.providers.map((provider) => ({

@@ -16,7 +16,7 @@ const rerankDocuments = defineOperation({
   tag: 'Rerank',
   summary: 'Ranks documents by their relevance to a query.',
   description: 'The results are sorted by relevance, the highest first, and repeat the documents.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError },
   body: rerankRequest,
   headers: inferenceHeaders,

@@ -16,7 +16,7 @@ import {
   startBackgroundResponse,
   streamResponse,
 } from '../../pipeline/reply/background.ts'
-import { ownerOf } from '../../pipeline/request/authenticate.ts'
+import { ownerOf } from '../../pipeline/request/caller.ts'
 import { resolveConversation } from '../../pipeline/request/conversation.ts'
 import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
 import { compactConversation } from './compact.ts'
@@ -38,7 +38,7 @@ const createResponse = defineOperation({
   summary: 'Creates a response in the OpenAI Responses format.',
   description:
     'With `stream: true` the response is a stream of server-sent events. Responses are stored on this server, for any provider, unless `store` is false. With `background: true` the request returns at once with status `queued`: poll the response until it has ended.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: responses.client,
   body: responsesRequest,
   headers: inferenceHeaders,
@@ -63,7 +63,7 @@ const getResponse = defineOperation({
   summary: 'Retrieves a stored response.',
   description:
     'A background response can be retrieved from the start, with status `queued` or `in_progress`. With `stream=true` its events are streamed while it is generated.',
-  access: 'inference',
+  permission: 'conversations:read',
   params: idParam,
   query: z.looseObject({
     stream: queryBoolean().optional(),
@@ -92,7 +92,7 @@ const cancelBackgroundResponse = defineOperation({
   summary: 'Cancels a background response.',
   description:
     'The output generated so far is charged. A response that has ended stays unchanged. A response that runs on another node is cancelled within two seconds.',
-  access: 'inference',
+  permission: 'conversations:write',
   params: idParam,
   errors: [404],
   response: responseObject,
@@ -106,7 +106,7 @@ const removeResponse = defineOperation({
   path: '/responses/{response_id}',
   tag,
   summary: 'Deletes a stored response.',
-  access: 'inference',
+  permission: 'conversations:write',
   params: idParam,
   errors: [404, 409],
   response: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
@@ -125,7 +125,7 @@ const listResponseInputItems = defineOperation({
   path: '/responses/{response_id}/input_items',
   tag,
   summary: 'Lists the input items of a stored response.',
-  access: 'inference',
+  permission: 'conversations:read',
   params: idParam,
   query: z.strictObject({
     limit: z.coerce.number().int().min(1).max(100).default(20),
@@ -166,7 +166,7 @@ const countResponseTokens = defineOperation({
   summary: 'Counts the tokens of a prompt without calling the model.',
   description:
     'Free of charge. The provider counts the tokens if it can; otherwise the number is an estimate.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: responses.client,
   body: responsesRequest,
   errors: inferenceErrors,
@@ -191,7 +191,7 @@ const compactResponse = defineOperation({
   summary: 'Compacts a conversation to its user messages and a summary.',
   description:
     'The model writes the summary, which is charged like any request. It is encrypted for the workspace in a `compaction` item; send `output` as the input of later requests, to any model.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: responses.client,
   body: responsesRequest,
   headers: inferenceHeaders,

@@ -23,7 +23,7 @@ const listScimGroups = defineOperation({
   path: '/scim/groups',
   tag: 'SCIM',
   summary: 'Lists the groups pushed by an identity provider, oldest first.',
-  access: 'management',
+  permission: 'scim:read',
   query: pageQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(groupRecord), total_count: z.int() }),

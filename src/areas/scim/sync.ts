@@ -36,7 +36,7 @@ const createScimSyncJob = defineOperation({
   summary: 'Starts a job that applies every group mapping again.',
   description:
     'Identity providers push every change, so nothing is fetched: the job compares the members of each workspace with the current groups and corrects them. deleted_groups is therefore always 0.',
-  access: 'management',
+  permission: 'scim:write',
   status: 202,
   errors: [404],
   response: jobResponse,
@@ -55,7 +55,7 @@ const getScimSyncJob = defineOperation({
   path: '/scim/sync-jobs/{id}',
   tag,
   summary: 'Retrieves the progress of a sync job.',
-  access: 'management',
+  permission: 'scim:read',
   params: z.object({ id: z.uuid() }),
   errors: [404],
   response: jobResponse,

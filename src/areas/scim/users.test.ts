@@ -6,7 +6,7 @@ import {
   connectIdentityProvider,
   type IdentityProvider,
 } from '../../../test/support/scim.ts'
-import { createSession, createSigninToken, findSessionMember } from '../../account/sessions.ts'
+import { createSession, createSigninToken, findSession } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM users', (server) => {
@@ -274,7 +274,7 @@ describeOnEachDatabase('SCIM users', (server) => {
 
       expect((await activate(id, false)).body.active).toBe(false)
       expect(await works(used.key)).toBe(401)
-      expect(await findSessionMember(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
+      expect(await findSession(gateway, session ?? '')).toBeUndefined()
       expect(await createSession(gateway, unused)).toBeUndefined()
       const late = await createSigninToken(gateway.db, gateway.clock, member)
       expect(await createSession(gateway, late)).toBeUndefined()
@@ -286,7 +286,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect((await activate(id, true)).body.active).toBe(true)
       expect(await works(used.key)).toBe(200)
       expect(await works(disabled.key)).toBe(401)
-      expect(await findSessionMember(gateway.db, gateway.clock, session ?? '')).toBeUndefined()
+      expect(await findSession(gateway, session ?? '')).toBeUndefined()
       expect(await createSession(gateway, late)).toBeUndefined()
     })
 

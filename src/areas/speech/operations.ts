@@ -15,7 +15,7 @@ const createSpeech = defineOperation({
   summary: 'Speaks a text.',
   description:
     'The response is the audio, as it is generated. With `stream_format: sse` it is a stream of server-sent events.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError, deployments: true },
   body: speechRequest,
   headers: inferenceHeaders,

@@ -15,7 +15,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { handleTranscription } from '../../pipeline/media/transcriptions.ts'
-import type { Caller } from '../../pipeline/request/authenticate.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { maxFormBytes, readUpload } from './form.ts'
 
 const tag = 'Audio'
@@ -34,7 +34,7 @@ const createTranscription = defineOperation({
   summary: 'Transcribes a recording.',
   description:
     'As a form, as clients of the OpenAI API send it, or as JSON. The formats `text`, `srt` and `vtt` are plain text. With `stream`, the response is a stream of `transcript.text.delta` events that ends with `transcript.text.done`.',
-  access: 'inference',
+  permission: 'inference:write',
   inference,
   body: transcriptionRequest,
   rawBody: {
@@ -56,7 +56,7 @@ const createTranslation = defineOperation({
   tag,
   summary: 'Translates a recording into English.',
   description: 'Only with models whose provider translates, such as Whisper.',
-  access: 'inference',
+  permission: 'inference:write',
   inference,
   body: translationRequest,
   rawBody: {

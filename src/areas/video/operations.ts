@@ -16,7 +16,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
-import type { Caller } from '../../pipeline/request/authenticate.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 import { readVideo, removeVideos } from '../../pipeline/video/content.ts'
@@ -51,7 +51,7 @@ const listVideoModels = defineOperation({
   path: '/videos/models',
   tag,
   summary: 'Lists the models that generate videos.',
-  access: 'any',
+  permission: 'models:read',
   query: z.object(availabilityQuery),
   response: z.strictObject({ data: z.array(videoModel) }),
   handle: async (context) => ({
@@ -71,7 +71,7 @@ const createVideo = defineOperation({
   summary: 'Creates a video job.',
   description:
     'The job is stored and its maximum cost is held before a provider is called. Poll it, or receive a webhook when it ends. The form of the OpenAI SDKs is accepted too.',
-  access: 'inference',
+  permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError },
   headers: inferenceHeaders,
   body: videoRequest,
@@ -92,7 +92,7 @@ const listVideos = defineOperation({
   path: '/videos',
   tag,
   summary: 'Lists video jobs, newest first.',
-  access: 'any',
+  permission: 'videos:read',
   query: z.object({
     after: z.string().min(1).max(64).optional().describe('The id of the last job on the previous page.'),
     limit: queryInteger({ min: 1, max: 100, fallback: 20 }),
@@ -127,7 +127,7 @@ const getVideo = defineOperation({
   path: '/videos/{jobId}',
   tag,
   summary: 'Retrieves a video job.',
-  access: 'any',
+  permission: 'videos:read',
   params: jobParam,
   errors: [404],
   response: videoJobResponse,
@@ -142,7 +142,7 @@ const getVideoContent = defineOperation({
   summary: 'Downloads a video of a completed job.',
   description:
     'Supports requests for one range of bytes. Videos are deleted some time after the job has ended.',
-  access: 'any',
+  permission: 'videos:read',
   params: jobParam,
   query: z.object({
     index: queryInteger({ min: 0, max: 1000, fallback: 0 }),
@@ -160,7 +160,7 @@ const deleteVideo = defineOperation({
   path: '/videos/{jobId}',
   tag,
   summary: 'Deletes a video job that has ended, and its videos.',
-  access: 'any',
+  permission: 'videos:write',
   params: jobParam,
   errors: [404, 409],
   response: z.strictObject({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) }),

@@ -28,6 +28,8 @@ import { benchmarks } from './025-benchmarks.ts'
 import { generationLines } from './026-generation-lines.ts'
 import { defaultPlugins } from './027-default-plugins.ts'
 import { taskSpending } from './029-task-spending.ts'
+import { permissions } from './031-permissions.ts'
+import { sessions } from './032-sessions.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -59,4 +61,6 @@ export const migrations: Record<string, Migration> = {
   '023-containers': containers,
   '027-default-plugins': defaultPlugins,
   '029-task-spending': taskSpending,
+  '031-permissions': permissions,
+  '032-sessions': sessions,
 }

@@ -1,21 +1,10 @@
 import { type ApiKey, findKeyByHash, findKeyBySecret } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { findScimToken } from '../../account/scim-tokens.ts'
-import type { Owner } from '../../account/stored-responses.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
-
-/** The authenticated caller. */
-export interface Caller {
-  key: ApiKey
-  organizationId: string
-  userId: string | null
-}
-
-/** The owner of the stored responses and conversations a caller can read. */
-export function ownerOf({ organizationId, key }: Caller): Owner {
-  return { organizationId, workspaceId: key.workspace_id }
-}
+import type { Caller } from './caller.ts'
+import { authenticateSession } from './session.ts'
 
 /** Longer credentials are rejected without a lookup: no key is nearly this long. */
 const maxCredentialLength = 512
@@ -26,7 +15,11 @@ const maxCredentialLength = 512
  */
 export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
   const secret = readCredentialHeader(request.headers)
-  if (secret === undefined) throw gatewayError('credential_missing')
+  if (secret === undefined) {
+    const caller = await authenticateSession(gateway, request)
+    if (caller) return caller
+    throw gatewayError('credential_missing')
+  }
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
   const lookup = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
   const key = lookup instanceof Promise ? await lookup : lookup
@@ -85,7 +78,7 @@ function isPlausible(secret: string): boolean {
 }
 
 function resolveCaller(gateway: Gateway, key: ApiKey): Caller | Promise<Caller> {
-  const caller = { key, organizationId: key.organization_id, userId: key.creator_user_id }
+  const caller = { key, organizationId: key.organization_id, userId: key.creator_user_id, session: null }
   if (key.kind !== 'management' || key.creator_user_id === null) return caller
   return findActiveCreator(gateway, key).then((userId) => ({ ...caller, userId }))
 }

@@ -13,3 +13,12 @@ export function isOwnOrigin(gateway: Gateway, httpRequest: Request, origin: stri
 export function resolvePublicOrigin({ settings }: Gateway, httpRequest: Request): string {
   return settings.public_url ? new URL(settings.public_url).origin : parseRequestUrl(httpRequest).origin
 }
+
+/** Whether a page of this server sent a form or a script's request; true for a client that is not a browser. */
+export function isSameOrigin(gateway: Gateway, httpRequest: Request): boolean {
+  const site = httpRequest.headers.get('sec-fetch-site')
+  // Behind a proxy that rewrites `Host`, only `Sec-Fetch-Site` is reliable.
+  if (site !== null) return site === 'same-origin' || site === 'none'
+  const origin = httpRequest.headers.get('origin')
+  return origin === null || isOwnOrigin(gateway, httpRequest, origin)
+}

@@ -5,7 +5,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effective.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import { loadWorkspaceLayers } from '../../policy/store.ts'
-import type { Caller } from './authenticate.ts'
+import type { Caller } from './caller.ts'
 
 /** A request about what a workspace stores here. */
 export interface WorkspaceRequest {

@@ -6,7 +6,7 @@ import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effec
 import { isRegionAllowed } from '../../policy/guard.ts'
 import { hasUsableEndpoint } from '../../routing/decide.ts'
 import type { RoutingQuery } from '../../routing/query.ts'
-import type { Caller } from '../request/authenticate.ts'
+import type { Caller } from '../request/caller.ts'
 
 /** The caller of a model listing, and the region of the host it called. */
 export interface ModelViewer {

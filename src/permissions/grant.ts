@@ -1,0 +1,91 @@
+import type { Permission, PermissionSet } from './permissions.ts'
+import type { Role } from './roles.ts'
+
+/** What a caller may do, and where. */
+export interface Grant {
+  /** In the whole organization. */
+  readonly everywhere: PermissionSet
+  /** For all records of single workspaces. */
+  readonly workspaces: ReadonlyMap<string, PermissionSet>
+  /** For the records that the member created there. */
+  readonly own: { userId: string; workspaces: ReadonlyMap<string, PermissionSet> } | null
+}
+
+/** The part of an organization in which a caller has one permission. */
+export interface Reach {
+  readonly everywhere: boolean
+  readonly workspaceIds: ReadonlySet<string>
+  /** Records that this member created in these workspaces. */
+  readonly own: { readonly userId: string; readonly workspaceIds: ReadonlySet<string> } | null
+}
+
+export const noReach: Reach = { everywhere: false, workspaceIds: new Set(), own: null }
+
+/** A role, and the workspace it is assigned in; null: the organization. */
+export interface RoleAssignment {
+  role: Pick<Role, 'permissions' | 'ownPermissions'>
+  workspaceId: string | null
+}
+
+/** Roles of the organization apply in the member's workspaces too; only what a member created can be `own`. */
+export function combineRoles(
+  userId: string,
+  assignments: readonly RoleAssignment[],
+  workspaceIds: readonly string[],
+): Grant {
+  const everywhere = new Set<Permission>()
+  const workspaces = new Map<string, Set<Permission>>()
+  const own = new Map<string, Set<Permission>>()
+  for (const { role, workspaceId } of assignments) {
+    if (workspaceId === null) addAll(everywhere, role.permissions)
+    else addAll(entryOf(workspaces, workspaceId), role.permissions)
+    const places = workspaceId === null ? workspaceIds : [workspaceId]
+    for (const id of places) addAll(entryOf(own, id), role.ownPermissions)
+  }
+  return { everywhere, workspaces, own: { userId, workspaces: own } }
+}
+
+function addAll(set: Set<Permission>, permissions: readonly Permission[]): void {
+  for (const permission of permissions) set.add(permission)
+}
+
+function entryOf(map: Map<string, Set<Permission>>, id: string): Set<Permission> {
+  const known = map.get(id)
+  if (known) return known
+  const created = new Set<Permission>()
+  map.set(id, created)
+  return created
+}
+
+export function resolveReach(grant: Grant, permission: Permission): Reach {
+  const everywhere = grant.everywhere.has(permission)
+  const own = grant.own && {
+    userId: grant.own.userId,
+    workspaceIds: listWorkspaces(grant.own.workspaces, permission),
+  }
+  return { everywhere, workspaceIds: listWorkspaces(grant.workspaces, permission), own }
+}
+
+function listWorkspaces(map: ReadonlyMap<string, PermissionSet>, permission: Permission): Set<string> {
+  return new Set([...map].filter(([, set]) => set.has(permission)).map(([id]) => id))
+}
+
+/** Whether a caller may act on a record. `ownerId`: the member who created it. */
+export function isWithinReach(
+  reach: Reach,
+  { workspaceId, ownerId }: { workspaceId: string | null; ownerId?: string | null },
+): boolean {
+  if (reach.everywhere) return true
+  if (workspaceId === null) return false
+  if (reach.workspaceIds.has(workspaceId)) return true
+  return reach.own !== null && reach.own.userId === ownerId && reach.own.workspaceIds.has(workspaceId)
+}
+
+/** Whether `inner` allows nothing that `outer` does not. */
+export function isWithinGrant(inner: Grant, outer: Grant): boolean {
+  const hasEverywhere = (permission: Permission) => outer.everywhere.has(permission)
+  if (![...inner.everywhere].every(hasEverywhere)) return false
+  return [...inner.workspaces].every(([id, set]) =>
+    [...set].every((permission) => hasEverywhere(permission) || outer.workspaces.get(id)?.has(permission)),
+  )
+}

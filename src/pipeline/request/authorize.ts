@@ -1,0 +1,82 @@
+import type { ApiKey } from '../../account/keys.ts'
+import { findOperatorOrganization } from '../../account/organizations.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { decodeList } from '../../db/values.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { type Grant, isWithinReach, noReach, type Reach, resolveReach } from '../../permissions/grant.ts'
+import {
+  infoOf,
+  isPermission,
+  keyPermissions,
+  type Permission,
+  type PermissionSet,
+  type Scope,
+} from '../../permissions/permissions.ts'
+import type { Caller } from './caller.ts'
+
+/** Throws unless the caller has the permission somewhere; the handler enforces where. */
+export async function authorize(gateway: Gateway, caller: Caller, permission: Permission): Promise<Reach> {
+  const reach = reachOf(caller, permission)
+  const { scope, operatorOnly } = infoOf(permission)
+  if (!isSufficient(reach, scope) || !coversWorkspace(caller, reach, permission))
+    throw permissionMissingError(caller, permission)
+  if (operatorOnly && (await findOperatorOrganization(gateway.db))?.id !== caller.organizationId) {
+    const remedy = 'Only the organization that operates this installation has it.'
+    throw createError('permission_missing', permission, remedy)
+  }
+  return reach
+}
+
+function isSufficient({ everywhere, workspaceIds, own }: Reach, scope: Scope): boolean {
+  if (everywhere) return true
+  if (scope === 'organization') return false
+  return workspaceIds.size > 0 || (scope === 'own' && own !== null && own.workspaceIds.size > 0)
+}
+
+/** The requests of a session that an inference key could make need the permission in their workspace. */
+function coversWorkspace({ key, session, userId }: Caller, reach: Reach, permission: Permission): boolean {
+  if (!session || infoOf(permission).keys !== 'inference') return true
+  return isWithinReach(reach, { workspaceId: key.workspace_id, ownerId: userId })
+}
+
+function reachOf({ key, session }: Caller, permission: Permission): Reach {
+  if (session) return resolveReach(session.grant, permission)
+  if (!keyPermissions[key.kind].has(permission)) return noReach
+  if (key.kind === 'inference') {
+    return { everywhere: false, workspaceIds: new Set([key.workspace_id]), own: null }
+  }
+  return resolveReach(grantOfKey(key), permission)
+}
+
+/** What a management key may do. */
+export function grantOfKey(key: Pick<ApiKey, 'permissions' | 'workspace_ids'>): Grant {
+  const all = keyPermissions.management
+  const named = decodeList<string>(key.permissions)?.filter(isPermission)
+  const set: PermissionSet = named ? new Set(named.filter((name) => all.has(name))) : all
+  const workspaceIds = decodeList<string>(key.workspace_ids)
+  if (!workspaceIds) return { everywhere: set, workspaces: new Map(), own: null }
+  return { everywhere: new Set(), workspaces: new Map(workspaceIds.map((id) => [id, set])), own: null }
+}
+
+/** Names the permission, and the remedy. */
+export function permissionMissingError({ key, session }: Caller, permission: Permission): GatewayError {
+  const { keys } = infoOf(permission)
+  if (session || keyPermissions[key.kind].has(permission))
+    return createError('permission_missing', permission, 'An admin of the organization can grant it.')
+  return createError('wrong_key_kind', permission, keyRemedies[keys])
+}
+
+const keyRemedies = {
+  inference: 'Use an inference key.',
+  management: 'Use a management key.',
+  any: 'Use an inference key or a management key.',
+}
+
+function createError(
+  code: 'permission_missing' | 'wrong_key_kind',
+  permission: Permission,
+  remedy: string,
+): GatewayError {
+  const message = `This operation requires the permission ${permission}. ${remedy}`
+  return new GatewayError(code, { message, metadata: { permission } })
+}
