@@ -21,6 +21,7 @@ const layers: Record<string, number> = {
   'sign-in': 2,
   permissions: 2,
   account: 3,
+  audit: 3,
   benchmarks: 3,
   mcp: 3,
   containers: 3,

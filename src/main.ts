@@ -101,6 +101,7 @@ export async function openGateway(
     metrics,
     tracer,
     accounts: new AccountCache(db),
+    connections: null,
     ledger,
     statementWriter: new StatementWriter(db),
     ...createReaders(),
@@ -196,7 +197,9 @@ export function rootCauseMessage(error: unknown): string {
 }
 
 export function startServer(gateway: Gateway): Server {
-  return listen(gateway, operations, [...pages, ...buildSystemRoutes(operations)])
+  const server = listen(gateway, operations, [...pages, ...buildSystemRoutes(operations)])
+  gateway.connections = server
+  return server
 }
 
 /** Reloads headgate.yaml. If it is invalid, the settings in effect remain. */

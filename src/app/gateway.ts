@@ -86,6 +86,8 @@ export interface Gateway {
   readonly responseQuota: ResponseQuota
   /** Where models run shell commands; null while the operator has not enabled it. */
   containers: ContainerService | null
+  /** The open connections of the server; null while it does not listen. */
+  connections: { requestIP(request: Request): { address: string } | null } | null
   settings: Settings
   overrides: CatalogueOverrides
   catalogue: Catalogue

@@ -17,6 +17,8 @@ import { providers } from '../providers/all.ts'
 import { costTiers } from '../router-models/cost-bands.ts'
 import { fusionSettings } from '../router-models/fusion-presets.ts'
 import { webSettings } from '../web/settings.ts'
+import { identitySettings } from './identity-settings.ts'
+import { secondsField } from './settings-fields.ts'
 
 /** In the form of the Origin header: no path, no trailing slash. */
 const webOrigin = z
@@ -25,16 +27,6 @@ const webOrigin = z
     (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),
     'must be an origin such as https://app.example.com, or *',
   )
-
-/** Seconds in headgate.yaml, milliseconds in the code. */
-function secondsField(fallback: number, max = 86_400) {
-  return z
-    .number()
-    .positive()
-    .max(max)
-    .default(fallback)
-    .transform((value) => value * 1000)
-}
 
 /** A bucket of an S3-compatible store. */
 const bucket = z.strictObject({
@@ -307,13 +299,7 @@ export const settingsFields = z.strictObject({
     })
     .prefault({}),
   /** `require_s256` rejects `plain` PKCE challenges and codes without a challenge. */
-  /** In seconds: how long members stay signed in, without a request and in total. */
-  sessions: z
-    .strictObject({
-      idle_timeout: secondsField(24 * 3600, 90 * 86_400),
-      lifetime: secondsField(7 * 86_400, 90 * 86_400),
-    })
-    .prefault({}),
+  ...identitySettings,
   oauth: z
     .strictObject({
       require_s256: z.boolean().default(false),

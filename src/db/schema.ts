@@ -36,6 +36,8 @@ export interface Schema {
   outbox_events: OutboxEventTable
   outbox_deliveries: OutboxDeliveryTable
   byok_keys: ByokKeyTable
+  audit_entries: AuditEntryTable
+  audit_chains: AuditChainTable
   roles: RoleTable
   role_assignments: RoleAssignmentTable
   scim_tokens: ScimTokenTable
@@ -189,6 +191,39 @@ export interface ApiKeyTable {
   workspace_ids: Generated<string | null>
   created_at: string
   updated_at: string | null
+}
+
+/** What was done in an organization, by whom. Append-only; see `src/audit`. */
+export interface AuditEntryTable {
+  /** The organization, or `installation`. */
+  chain_id: string
+  seq: number
+  id: string
+  created_at: string
+  action: string
+  outcome: 'success' | 'refused'
+  actor_type: 'member' | 'key' | 'workload' | 'scim' | 'job' | 'command' | 'anonymous'
+  actor_id: string | null
+  actor_name: string | null
+  ip: string | null
+  user_agent: string | null
+  request_id: string | null
+  workspace_id: string | null
+  target_type: string
+  target_id: string
+  target_name: string | null
+  /** JSON: the fields that changed, before and after. */
+  changes: string | null
+  previous_hash: string
+  hash: string
+}
+
+/** The last entry of each chain. */
+export interface AuditChainTable {
+  chain_id: string
+  seq: number
+  hash: string
+  signature: string
 }
 
 /** A role that an organization defined; the others are in `src/permissions/roles.ts`. */

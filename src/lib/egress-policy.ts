@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { createBlockList } from './address-ranges.ts'
 
 /** IPv4 that is not public unicast: IANA's special-purpose registry, multicast and reserved ranges. */
 const specialV4 = [
@@ -26,15 +27,6 @@ const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const blockedAddresses = createBlockList([...specialV4, ...specialV6])
 const publicV6 = createBlockList(['2000::/3'])
-
-function createBlockList(ranges: string[]): BlockList {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [network = '', bits] = range.split('/')
-    list.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
-}
 
 /** Text that is not an IP address is not public. */
 export function isPublicAddress(address: string): boolean {

@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors/gateway-error.ts'
 import type { Permission, PermissionSet } from './permissions.ts'
 import type { Role } from './roles.ts'
 
@@ -13,13 +14,14 @@ export interface Grant {
 
 /** The part of an organization in which a caller has one permission. */
 export interface Reach {
+  readonly permission: Permission | null
   readonly everywhere: boolean
   readonly workspaceIds: ReadonlySet<string>
   /** Records that this member created in these workspaces. */
   readonly own: { readonly userId: string; readonly workspaceIds: ReadonlySet<string> } | null
 }
 
-export const noReach: Reach = { everywhere: false, workspaceIds: new Set(), own: null }
+export const noReach: Reach = { permission: null, everywhere: false, workspaceIds: new Set(), own: null }
 
 /** A role, and the workspace it is assigned in; null: the organization. */
 export interface RoleAssignment {
@@ -63,22 +65,47 @@ export function resolveReach(grant: Grant, permission: Permission): Reach {
     userId: grant.own.userId,
     workspaceIds: listWorkspaces(grant.own.workspaces, permission),
   }
-  return { everywhere, workspaceIds: listWorkspaces(grant.workspaces, permission), own }
+  return { permission, everywhere, workspaceIds: listWorkspaces(grant.workspaces, permission), own }
 }
 
 function listWorkspaces(map: ReadonlyMap<string, PermissionSet>, permission: Permission): Set<string> {
   return new Set([...map].filter(([, set]) => set.has(permission)).map(([id]) => id))
 }
 
-/** Whether a caller may act on a record. `ownerId`: the member who created it. */
-export function isWithinReach(
-  reach: Reach,
-  { workspaceId, ownerId }: { workspaceId: string | null; ownerId?: string | null },
-): boolean {
+/** What decides who may act on a record. */
+export interface RecordPlace {
+  /** Null for a record of the whole organization. */
+  workspaceId: string | null
+  /** The member who created it. */
+  ownerId?: string | null
+}
+
+/** Whether a caller may act on a record. */
+export function isWithinReach(reach: Reach, { workspaceId, ownerId }: RecordPlace): boolean {
   if (reach.everywhere) return true
   if (workspaceId === null) return false
   if (reach.workspaceIds.has(workspaceId)) return true
   return reach.own !== null && reach.own.userId === ownerId && reach.own.workspaceIds.has(workspaceId)
+}
+
+/** Throws unless the caller may act on the record. */
+export function assertWithinReach(reach: Reach, record: RecordPlace): void {
+  if (!isWithinReach(reach, record)) throw permissionMissingError(reach)
+}
+
+/**
+ * The records of a workspace that the caller may see: null for all of them, or the member whose records they are.
+ * Throws if there are none.
+ */
+export function resolveVisibleOwner(reach: Reach, workspaceId: string): string | null {
+  if (isWithinReach(reach, { workspaceId })) return null
+  if (reach.own?.workspaceIds.has(workspaceId)) return reach.own.userId
+  throw permissionMissingError(reach)
+}
+
+function permissionMissingError({ permission }: Reach): GatewayError {
+  const message = `This requires the permission ${permission} there. An admin of the organization can grant it.`
+  return new GatewayError('permission_missing', { message, metadata: { permission } })
 }
 
 /** Whether `inner` allows nothing that `outer` does not. */

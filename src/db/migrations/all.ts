@@ -30,6 +30,7 @@ import { defaultPlugins } from './027-default-plugins.ts'
 import { taskSpending } from './029-task-spending.ts'
 import { permissions } from './031-permissions.ts'
 import { sessions } from './032-sessions.ts'
+import { audit } from './033-audit.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -63,4 +64,5 @@ export const migrations: Record<string, Migration> = {
   '029-task-spending': taskSpending,
   '031-permissions': permissions,
   '032-sessions': sessions,
+  '033-audit': audit,
 }

@@ -43,7 +43,7 @@ function reachOf({ key, session }: Caller, permission: Permission): Reach {
   if (session) return resolveReach(session.grant, permission)
   if (!keyPermissions[key.kind].has(permission)) return noReach
   if (key.kind === 'inference') {
-    return { everywhere: false, workspaceIds: new Set([key.workspace_id]), own: null }
+    return { permission, everywhere: false, workspaceIds: new Set([key.workspace_id]), own: null }
   }
   return resolveReach(grantOfKey(key), permission)
 }

@@ -1,0 +1,34 @@
+import { isIP } from 'node:net'
+import type { RequestSource } from '../../account/sessions.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { createBlockList } from '../../lib/address-ranges.ts'
+
+const maxUserAgentLength = 512
+
+/** The address of the client, and the browser or library it uses. */
+export function resolveRequestSource(gateway: Gateway, request: Request): RequestSource {
+  const userAgent = request.headers.get('user-agent')?.slice(0, maxUserAgentLength) ?? null
+  return { ip: resolveClientAddress(gateway, request), userAgent }
+}
+
+/** `X-Forwarded-For` counts from the right, as far as each address is a trusted proxy. */
+function resolveClientAddress({ connections, settings }: Gateway, request: Request): string | null {
+  const peer = connections?.requestIP(request)?.address ?? null
+  const forwarded = (request.headers.get('x-forwarded-for') ?? '').split(',').map((part) => part.trim())
+  let address = peer && normalize(peer)
+  while (address && isTrusted(settings.trusted_proxies, address)) {
+    const next = forwarded.pop()
+    if (!next || isIP(next) === 0) break
+    address = normalize(next)
+  }
+  return address
+}
+
+/** An IPv4 address in the form of IPv6 is shown as IPv4. */
+function normalize(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '')
+}
+
+function isTrusted(ranges: readonly string[], address: string): boolean {
+  return createBlockList(ranges).check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
