@@ -31,7 +31,7 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 function applyPlugins(gateway: Gateway, request: InferenceRequest) {
   return preparePlugins(gateway, request, {
     isDryRun: false,
-    askModel: createNested(gateway, request).askModel,
+    callModel: createNested(gateway, request).callModel,
   })
 }
 

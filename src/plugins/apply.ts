@@ -13,12 +13,12 @@ import { findPlugin, plugins } from './all.ts'
 import type { Plugin, PluginContext } from './plugin.ts'
 import { namesRouter, routeModels } from './route-models.ts'
 
-type PrepareOptions = Pick<PluginContext, 'askModel' | 'isDryRun'>
+type PrepareOptions = Pick<PluginContext, 'callModel' | 'isDryRun'>
 
 /** For a request that is only quoted, or whose tokens are counted. */
 export const dryRun: PrepareOptions = {
   isDryRun: true,
-  askModel: () => Promise.reject(new Error('a dry run asks no model')),
+  callModel: () => Promise.reject(new Error('a dry run calls no model')),
 }
 
 /** Lets the router models and plugins of a guarded request change it before it is routed. Synchronous if it has none. */
@@ -29,7 +29,7 @@ export function preparePlugins(
 ): InferenceRequest | Promise<InferenceRequest> {
   const { work } = request
   if (work === null || (work.plugins.length === 0 && !namesRouter(request))) return request
-  work.askModel = options.askModel
+  work.callModel = options.callModel
   return withSpan(request, 'plugins', () => prepareEach(gateway, request, work, options))
 }
 
@@ -98,7 +98,7 @@ async function augmentEach(
   try {
     for (const { id, augment } of augmenting) {
       const settings = work.findPlugin(id)?.settings ?? {}
-      const options = { isDryRun: false, askModel: work.askModel ?? dryRun.askModel }
+      const options = { isDryRun: false, callModel: work.callModel ?? dryRun.callModel }
       const before = { ...request }
       const after = await augment?.({ gateway, request, work, plan, signal, reserve, ...options }, settings)
       if (after) Object.assign(request, await guardChangedRequest(gateway, before, after))

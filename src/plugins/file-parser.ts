@@ -153,15 +153,15 @@ const ocrInstruction =
   'Transcribe the document completely, page by page, as Markdown. Keep its language. Reply with the transcript only.'
 
 /** A request of the same key to the model for OCR, with a record and a charge of its own. */
-async function recognizeText({ gateway, askModel, signal }: AugmentContext, file: FilePart) {
+async function recognizeText({ gateway, callModel, signal }: AugmentContext, file: FilePart) {
   const model = gateway.settings.file_parser.ocr_model
   if (model === null) throw gatewayError('unavailable')
   const parts = [{ kind: 'text' as const, text: ocrInstruction }, file]
   const call: ModelCall = { messages: [{ role: 'user', parts }], stream: false, unknown: [] }
-  const answer = await askModel({ model, call, purpose: 'file-parser', signal })
-  const text = answer.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  const reply = await callModel({ model, call, purpose: 'file-parser', signal })
+  const text = reply.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
   if (text.trim() === '') throw unreadableError(file, 'The model for OCR found no text in it.')
-  return { text, costNanos: answer.costNanos }
+  return { text, costNanos: reply.costNanos }
 }
 
 function describeStage(files: readonly ParsedFile[]) {

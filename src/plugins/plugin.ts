@@ -3,7 +3,7 @@ import type { PluginId, PluginSettings } from '../dialects/schema/plugins.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
 import type { RoutingPlan } from '../pipeline/routing/plan.ts'
-import type { AskModelFn } from '../tools/tool.ts'
+import type { CallModelFn } from '../tools/tool.ts'
 
 /** A feature of the gateway that changes a request or its reply; `plugins` of the body switches it on. */
 export interface Plugin<Id extends PluginId = PluginId> {
@@ -25,7 +25,7 @@ export interface PluginContext {
   work: RequestWork
   /** The request is only quoted, or its tokens counted: nothing may be paid for. */
   isDryRun: boolean
-  askModel: AskModelFn
+  callModel: CallModelFn
 }
 
 export interface AugmentContext extends PluginContext {

@@ -91,18 +91,18 @@ function assertConfigured(
 
 const algorithmsWithJudge: ReadonlySet<SwitchyardAlgorithm> = new Set(['capability', 'stage', 'composite'])
 
-/** Null without a usable answer. */
-async function judge({ gateway, request, askModel }: RouterContext): Promise<Tier | null> {
+/** Null without a usable reply. */
+async function judge({ gateway, request, callModel }: RouterContext): Promise<Tier | null> {
   const { judge: model, timeout } = gateway.settings.routers.switchyard
   if (model === null) return null
   const signal = AbortSignal.any([request.httpRequest.signal, AbortSignal.timeout(timeout)])
   try {
     const call = buildJudgeCall(request.content.call)
-    const { parts } = await askModel({ model, call, purpose: 'switchyard-judge', signal })
+    const { parts } = await callModel({ model, call, purpose: 'switchyard-judge', signal })
     return parseJudgement(parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join(''))
   } catch (err) {
     request.httpRequest.signal.throwIfAborted()
-    gateway.log.warn({ err, model }, 'the judge model of service/switchyard gave no answer')
+    gateway.log.warn({ err, model }, 'the judge model of service/switchyard sent no usable reply')
     return null
   }
 }

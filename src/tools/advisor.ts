@@ -6,7 +6,7 @@ import { validateInput } from '../lib/validate-input.ts'
 import { parseArguments } from './arguments.ts'
 import { failedOutcome, messageOf } from './failure.ts'
 import { type InstanceName, instanceNamePattern, listEarlierCalls, nameInstance } from './instances.ts'
-import { buildCall, flattenConversation, joinText, questionFields, textMessage } from './question.ts'
+import { buildCall, flattenConversation, joinText, nestedRequestFields, textMessage } from './nested-call.ts'
 import {
   defineServerTool,
   type ToolInstance,
@@ -17,7 +17,7 @@ import {
 import { vendorAdvisorType } from './vendor-model-tools.ts'
 
 const parameters = z.strictObject({
-  ...questionFields,
+  ...nestedRequestFields,
   name: z.string().regex(instanceNamePattern).optional(),
   forward_transcript: z.boolean().optional(),
   stream: z.boolean().optional(),
@@ -47,7 +47,7 @@ export function createAdvisor(
   { functionName, instanceName }: InstanceName,
   call: ModelCall,
 ): ToolInstance {
-  const memory = settings.forward_transcript ? [] : recallAdvice(call, functionName)
+  const history = settings.forward_transcript ? [] : restoreAdvice(call, functionName)
   return {
     functions: [buildFunction(functionName, settings)],
     describe: ({ arguments: text }) => ({
@@ -59,9 +59,9 @@ export function createAdvisor(
       }),
     }),
     run: async (_call, run) => {
-      const outcome = await askAdvisor(settings, run, memory)
+      const outcome = await callAdvisor(settings, run, history)
       const { prompt, advice } = outcome.item
-      memory.push(...toExchange(asString(prompt), asString(advice)))
+      history.push(...toExchange(asString(prompt), asString(advice)))
       return outcome
     },
   }
@@ -115,21 +115,20 @@ function buildFunction(name: string, { model, forward_transcript }: AdvisorParam
   }
 }
 
-async function askAdvisor(
+async function callAdvisor(
   settings: AdvisorParameters,
   run: ToolRun,
-  memory: readonly Message[],
+  history: readonly Message[],
 ): Promise<ToolOutcome> {
   const { input } = run
   const prompt = asString(input.prompt)?.trim() ?? ''
   if (prompt === '' && !settings.forward_transcript)
     return failedOutcome('prompt: is required', { error: 'The call has no prompt.' }, 'failed')
   const model = settings.model ?? asString(input.model) ?? run.model
-  const transcript = settings.forward_transcript ? flattenConversation(run.conversation) : memory
-  const question = prompt === '' ? 'What do you advise?' : prompt
-  const messages = [...transcript, textMessage('user', question)]
+  const transcript = settings.forward_transcript ? flattenConversation(run.conversation) : history
+  const messages = [...transcript, textMessage('user', prompt || 'What do you advise?')]
   try {
-    const answer = await run.askModel({
+    const reply = await run.callModel({
       model,
       call: buildCall(messages, settings),
       purpose: 'advisor',
@@ -138,23 +137,23 @@ async function askAdvisor(
         onText: (delta: string) => run.progress({ type: 'advisor_call.delta', delta }),
       }),
     })
-    const advice = joinText(answer.parts)
+    const advice = joinText(reply.parts)
     return {
       content: [{ kind: 'text', text: advice }],
-      item: { advice, model: answer.model, prompt, status: 'completed' },
+      item: { advice, model: reply.model, prompt, status: 'completed' },
       block: { type: 'advisor_tool_result', content: { type: 'advisor_result', text: advice } },
     }
   } catch (error) {
     const message = messageOf(error)
     return {
-      ...failedOutcome(`The advisor did not answer: ${message}`, { error: message, model, prompt }, 'failed'),
+      ...failedOutcome(`The advisor did not reply: ${message}`, { error: message, model, prompt }, 'failed'),
       block: buildErrorBlock('unavailable'),
     }
   }
 }
 
-/** Earlier questions to the same advisor, and its answers: it remembers them when the client sends them back. */
-function recallAdvice(call: ModelCall, functionName: string): Message[] {
+/** Earlier prompts and replies of the same advisor, if the client has sent them back. */
+function restoreAdvice(call: ModelCall, functionName: string): Message[] {
   return listEarlierCalls(call, functionName).flatMap(({ arguments: text, result }) =>
     toExchange(asString(parseArguments(text).prompt), result),
   )

@@ -6,11 +6,11 @@ import { failedOutcome } from './failure.ts'
 import { isAddedEntry } from './fusion/entry.ts'
 import { resolvePreset } from './fusion/presets.ts'
 import { runFusion } from './fusion/run-fusion.ts'
+import { nestedRequestFields } from './nested-call.ts'
 import { checkNestedTools } from './nested-tools.ts'
-import { questionFields } from './question.ts'
 import { defineServerTool, type ToolOutcome, type ToolRequest } from './tool.ts'
 
-const { instructions: _instructions, ...settings } = questionFields
+const { instructions: _instructions, ...settings } = nestedRequestFields
 
 const parameters = z.strictObject({
   ...settings,

@@ -1,8 +1,8 @@
 import { serverToolPrefix } from '../call/call.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
 
-/** These ask models themselves, which a nested request cannot. */
-const askingTools: ReadonlySet<string> = new Set(
+/** Tools that make nested requests, which a nested request cannot do. */
+const nestingTools: ReadonlySet<string> = new Set(
   ['advisor', 'subagent', 'fusion'].map((name) => `${serverToolPrefix}${name}`),
 )
 
@@ -13,6 +13,7 @@ export function checkNestedTools(tools: readonly { type: string }[], at: string)
     const shown = type.slice(0, 100)
     if (!type.startsWith(serverToolPrefix))
       throw invalidFieldError(field, `"${shown}" must be a server tool, such as service:web_search`)
-    if (askingTools.has(type)) throw invalidFieldError(field, `"${shown}" cannot be used in a nested request`)
+    if (nestingTools.has(type))
+      throw invalidFieldError(field, `"${shown}" cannot be used in a nested request`)
   }
 }

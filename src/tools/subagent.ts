@@ -5,14 +5,14 @@ import { asString, type JsonObject, omitUndefined } from '../lib/json-values.ts'
 import { parseArguments } from './arguments.ts'
 import { failedOutcome, messageOf } from './failure.ts'
 import { type InstanceName, instanceNamePattern, nameInstance } from './instances.ts'
+import { buildCall, joinText, nestedRequestFields, textMessage } from './nested-call.ts'
 import { checkNestedTools } from './nested-tools.ts'
-import { buildCall, joinText, questionFields, textMessage } from './question.ts'
 import { defineServerTool, type ToolOutcome, type ToolRun, type ToolSetup } from './tool.ts'
 
 const maxToolCalls = 25
 
 const parameters = z.strictObject({
-  ...questionFields,
+  ...nestedRequestFields,
   name: z.string().regex(instanceNamePattern).optional(),
   max_tool_calls: z.int().min(1).max(maxToolCalls).default(maxToolCalls),
   tools: z
@@ -25,7 +25,7 @@ const parameters = z.strictObject({
 
 type SubagentParameters = z.output<typeof parameters>
 
-/** A model that does a task for the model of the request. */
+/** A model to which the model of the request delegates a task. */
 export const subagent = defineServerTool({
   name: 'subagent',
   formats: ['chat', 'responses'],
@@ -89,7 +89,7 @@ async function runTask(settings: SubagentParameters, run: ToolRun): Promise<Tool
   if (!description?.trim())
     return failedOutcome('task_description: is required', { error: 'The call has no task.' }, 'failed')
   try {
-    const answer = await run.askModel({
+    const reply = await run.callModel({
       model,
       call: buildCall([textMessage('user', description)], settings),
       tools: settings.tools,
@@ -97,10 +97,10 @@ async function runTask(settings: SubagentParameters, run: ToolRun): Promise<Tool
       purpose: 'subagent',
       signal: run.signal,
     })
-    const outcome = joinText(answer.parts)
+    const outcome = joinText(reply.parts)
     return {
       content: [{ kind: 'text', text: outcome }],
-      item: omitUndefined({ ...task, outcome, model: answer.model, status: 'completed' }),
+      item: omitUndefined({ ...task, outcome, model: reply.model, status: 'completed' }),
     }
   } catch (error) {
     const message = messageOf(error)

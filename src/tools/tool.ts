@@ -31,7 +31,7 @@ export interface ServerTool<Parameters = unknown> {
   create(parameters: Parameters, setup: ToolSetup): ToolInstance | Promise<ToolInstance>
 }
 
-/** Hides the type of its parameters, which only the tool itself reads. */
+/** Erases the type of the parameters, which only the tool itself reads. */
 export function defineServerTool<Parameters>(tool: ServerTool<Parameters>): ServerTool {
   return tool
 }
@@ -63,7 +63,7 @@ export interface ToolSetup extends ToolRequest {
 
 /** An entry of `tools`, ready to run. */
 export interface ToolInstance {
-  /** What the model is offered. */
+  /** The functions that the model can call. */
   functions: FunctionTool[]
   /** Tools of the provider that replace it: nothing is left to run. */
   natives?: NativeTool[]
@@ -74,17 +74,17 @@ export interface ToolInstance {
   /** How long a call may take, in milliseconds; two minutes if absent. */
   timeoutMs?: number
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
-  /** How a call is handed to a client that runs it; without `run` that is every call. */
+  /** Encodes a call for the client to run; used for every call if there is no `run`. */
   toClientCall?(call: ToolCallPart): OutputPart
-  /** Whether the client decides about this call: it is handed over, although the gateway could run it. */
+  /** Whether the call is sent to the client, which decides about it, although the gateway could run it. */
   needsClient?(call: ToolCallPart): boolean
   /** The first parts of the reply. */
   opening?: readonly OutputPart[]
   /** The MCP server that it connects to. */
   server?: { label: string; functionOf(tool: string): string | undefined }
-  /** After the request has ended. */
+  /** Called after the request has ended. */
   close?(): void
-  /** Of the tools of the client, those that the model is offered in its next turn. */
+  /** Selects those of the tools of the client that the next turn includes. */
   selectTools?(tools: readonly Tool[]): Tool[]
   /** A call or a result that the client has sent back as an item of its own; null for any other item. */
   restoreItem?(item: JsonObject, functionName: string): ToolCallPart | ToolResultPart | null
@@ -104,9 +104,9 @@ export interface ToolRun extends ToolRequest, NestedRequests {
   progress(event: JsonObject): void
 }
 
-/** Requests of the same key on behalf of another one, each with a record and a charge of its own. */
+/** Requests on behalf of another request, with the same key; each has its own record and charge. */
 export interface NestedRequests {
-  askModel: AskModelFn
+  callModel: CallModelFn
   generateImage: GenerateImageFn
 }
 
@@ -129,29 +129,29 @@ export interface ToolOutcome {
 
 /** A fixed price besides tokens, such as that of a search. */
 export interface ToolFee {
-  /** What is paid for: `exa`, `container`. */
+  /** What the fee is for, such as `exa` or `container`. */
   name: string
   quantity: number
   nanos: bigint
 }
 
-export type AskModelFn = (question: ModelQuestion) => Promise<ModelAnswer>
+export type CallModelFn = (request: NestedModelRequest) => Promise<NestedModelReply>
 
 /** A request to a model on behalf of another request. */
-export interface ModelQuestion {
+export interface NestedModelRequest {
   model: string
   call: ModelCall
   /** Entries of `tools` that the gateway runs in it. */
   tools?: JsonObject[]
   maxToolCalls?: number
-  /** Names it in the bill of the other request, such as `advisor`. */
+  /** Its name in the bill of the outer request, such as `advisor`. */
   purpose: string
   signal: AbortSignal
   onText?: (delta: string) => void
   onReasoning?: (delta: string) => void
 }
 
-export interface ModelAnswer {
+export interface NestedModelReply {
   /** The id of its generation. */
   id: string
   model: string
@@ -162,16 +162,16 @@ export interface ModelAnswer {
   costNanos: bigint
 }
 
-export type GenerateImageFn = (question: ImageQuestion) => Promise<ImageAnswer>
+export type GenerateImageFn = (request: NestedImageRequest) => Promise<NestedImageReply>
 
 /** A request for one image on behalf of another request. */
-export interface ImageQuestion {
+export interface NestedImageRequest {
   /** Of a request for images, with model and prompt. */
   fields: JsonObject
   signal: AbortSignal
 }
 
-export interface ImageAnswer {
+export interface NestedImageReply {
   /** The id of its generation. */
   id: string
   model: string

@@ -3,12 +3,12 @@ import type { ModelCall } from '../../src/call/call.ts'
 import { formats } from '../../src/pipeline/formats.ts'
 import { guardRequest } from '../../src/pipeline/guard/guard.ts'
 import { handleInference } from '../../src/pipeline/inference.ts'
-import { createAskModel } from '../../src/pipeline/nested/ask-model.ts'
+import { createCallModel } from '../../src/pipeline/nested/call-model.ts'
 import { authenticate } from '../../src/pipeline/request/authenticate.ts'
 import type { InferenceRequest } from '../../src/pipeline/request/inference-request.ts'
 import { parseRequest } from '../../src/pipeline/request/parse.ts'
 import { RequestWork } from '../../src/pipeline/request/work.ts'
-import type { ModelQuestion } from '../../src/tools/tool.ts'
+import type { NestedModelRequest } from '../../src/tools/tool.ts'
 import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 
 const settings = `
@@ -24,65 +24,71 @@ models:
 describeOnEachDatabase(
   'nested requests',
   (server) => {
-    test('a question is a request of the same key, with a record and a charge of its own', async () => {
+    test('a nested request has the same key, and its own record and charge', async () => {
       const { gateway, own } = server()
       const outer = await parseOuter(server(), { session_id: 's-1', user: 'u-1' })
       const deltas: string[] = []
-      const answer = await ask(server(), outer, { onText: (text) => deltas.push(text) })
-      expect(answer.parts).toMatchObject([{ kind: 'text', text: 'one two three' }])
+      const reply = await callNested(server(), outer, { onText: (text) => deltas.push(text) })
+      expect(reply.parts).toMatchObject([{ kind: 'text', text: 'one two three' }])
       expect(deltas.join('')).toBe('one two three')
       expect(deltas.length).toBeGreaterThan(1)
-      expect(answer).toMatchObject({
+      expect(reply).toMatchObject({
         model: 'test/priced',
         provider: 'Sandbox (simulated)',
         finishReason: 'stop',
       })
-      expect(answer.costNanos).toBeGreaterThan(0n)
+      expect(reply.costNanos).toBeGreaterThan(0n)
       const record = await gateway.db
         .selectFrom('generations')
         .selectAll()
-        .where('id', '=', answer.id)
+        .where('id', '=', reply.id)
         .executeTakeFirstOrThrow()
       expect(record).toMatchObject({
         organization_id: own.organization.id,
-        cost_nanos: answer.costNanos,
+        cost_nanos: reply.costNanos,
         session_id: 's-1',
         status: 'completed',
       })
       expect(outer.work?.bill.lines).toMatchObject([
-        { kind: 'request', name: 'advisor', nestedId: answer.id, cost: answer.costNanos },
+        { kind: 'request', name: 'advisor', nestedId: reply.id, cost: reply.costNanos },
       ])
-      expect(outer.work?.bill.nested).toBe(answer.costNanos)
+      expect(outer.work?.bill.nested).toBe(reply.costNanos)
     })
 
-    test('a failure is the error of the question, before and during its reply', async () => {
+    test('a failure is the error of the nested request, before and during its reply', async () => {
       const outer = await parseOuter(server())
       for (const text of ['sandbox:error=429', 'one two three sandbox:fail=2'])
-        await expect(ask(server(), outer, { call: callOf(text) })).rejects.toThrow()
-      await expect(ask(server(), outer, { model: 'test/none' })).rejects.toThrow('not in the catalogue')
+        await expect(callNested(server(), outer, { call: callOf(text) })).rejects.toThrow()
+      await expect(callNested(server(), outer, { model: 'test/none' })).rejects.toThrow(
+        'not in the catalogue',
+      )
     })
 
     test('ends with the other request', async () => {
       const outer = await parseOuter(server())
       const abort = new AbortController()
-      const asking = ask(server(), outer, {
+      const calling = callNested(server(), outer, {
         call: callOf('sandbox:length=5000 sandbox:slow=1000'),
         signal: abort.signal,
         onText: () => abort.abort(),
       })
-      await expect(asking).rejects.toThrow('cancelled')
+      await expect(calling).rejects.toThrow('cancelled')
       expect(outer.work?.bill.lines).toHaveLength(1)
     })
 
-    test('a nested request asks no other model', async () => {
+    test('a nested request calls no other model', async () => {
       const outer = await parseOuter(server())
-      await expect(ask(server(), { ...outer, isNested: true })).rejects.toThrow('cannot ask another model')
-      await expect(ask(server(), outer, { model: '@preset/any' })).rejects.toThrow('not a preset')
+      await expect(callNested(server(), { ...outer, isNested: true })).rejects.toThrow(
+        'cannot call another model',
+      )
+      await expect(callNested(server(), outer, { model: '@preset/any' })).rejects.toThrow('not a preset')
     })
 
     test('data policies of the other request apply', async () => {
       const outer = await parseOuter(server(), { provider: { zdr: true } })
-      await expect(ask(server(), outer, { model: 'test/retained' })).rejects.toThrow('meets the requirements')
+      await expect(callNested(server(), outer, { model: 'test/retained' })).rejects.toThrow(
+        'meets the requirements',
+      )
     })
   },
   { settings },
@@ -92,8 +98,12 @@ function callOf(text: string): ModelCall {
   return { messages: [{ role: 'user', parts: [{ kind: 'text', text }] }], stream: false, unknown: [] }
 }
 
-function ask({ gateway }: TestServer, outer: InferenceRequest, question: Partial<ModelQuestion> = {}) {
-  return createAskModel(
+function callNested(
+  { gateway }: TestServer,
+  outer: InferenceRequest,
+  nested: Partial<NestedModelRequest> = {},
+) {
+  return createCallModel(
     gateway,
     outer,
     handleInference,
@@ -102,7 +112,7 @@ function ask({ gateway }: TestServer, outer: InferenceRequest, question: Partial
     call: callOf('one two three'),
     purpose: 'advisor',
     signal: new AbortController().signal,
-    ...question,
+    ...nested,
   })
 }
 

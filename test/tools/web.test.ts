@@ -101,7 +101,7 @@ async function run(request: InferenceRequest, name: string, input: JsonObject) {
     signal: new AbortController().signal,
     conversation: [],
     reserve: async (nanos) => void reserved.push(nanos),
-    askModel: () => Promise.reject(new Error('none')),
+    callModel: () => Promise.reject(new Error('none')),
     generateImage: () => Promise.reject(new Error('none')),
     progress: () => undefined,
   }

@@ -1,19 +1,18 @@
 import type { Usage } from '../../call/usage.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 
-/** A request that was made on behalf of another one. */
 interface NestedRequestLine {
   id: string
   purpose: string
   provider: string
   usage: Usage | null
   cost: bigint
-  /** It has reached a provider, so that it has a record. */
+  /** It was sent to a provider, and so has a record. */
   isCharged: boolean
   startedAt: number
 }
 
-/** Adds a nested request that has ended to the bill of the other one. */
+/** Adds a nested request that has ended to the bill of its outer request. */
 export function addNestedRequest(
   { work }: Pick<InferenceRequest, 'work'>,
   { id, purpose, provider, usage, cost, isCharged, startedAt }: NestedRequestLine,

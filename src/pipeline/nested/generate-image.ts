@@ -6,7 +6,7 @@ import type { MediaReplyContext } from '../../dialects/media.ts'
 import { unavailableError } from '../../errors/gateway-error.ts'
 import { omitUndefined } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import type { GenerateImageFn, ImageQuestion } from '../../tools/tool.ts'
+import type { GenerateImageFn, NestedImageRequest } from '../../tools/tool.ts'
 import { guardMedia } from '../guard/guard.ts'
 import { excludeUnfit } from '../media/fit.ts'
 import { imagesTask } from '../media/images.ts'
@@ -19,9 +19,9 @@ import { admit } from '../settlement/admit.ts'
 import { addNestedRequest } from './bill-line.ts'
 import { createNestedHttpRequest } from './http-request.ts'
 
-/** Generates images on behalf of a request, each with a request of its own: see `createAskModel`. */
+/** Generates images on behalf of a request, each as a nested request: see `createCallModel`. */
 export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): GenerateImageFn {
-  return async (question) => {
+  return async (nested) => {
     const id = newGenerationId()
     const startedAt = performance.now()
     let line = { provider: '', cost: 0n, isCharged: false }
@@ -29,7 +29,7 @@ export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): 
       line = { provider: candidate?.endpoint.provider.name ?? '', cost, isCharged: candidate !== null }
     }
     try {
-      return await generate(gateway, outer, question, id, onSettled)
+      return await generate(gateway, outer, nested, id, onSettled)
     } finally {
       addNestedRequest(outer, { ...line, purpose: 'image_generation', usage: null, id, startedAt })
     }
@@ -39,7 +39,7 @@ export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): 
 async function generate(
   gateway: Gateway,
   outer: InferenceRequest,
-  question: ImageQuestion,
+  nested: NestedImageRequest,
   id: string,
   onSettled: (settled: SettledReply) => void,
 ) {
@@ -50,9 +50,15 @@ async function generate(
     session_id: options.sessionId ?? undefined,
     user: options.user ?? undefined,
   })
-  const body = validateInput(imageRequest, { ...question.fields, ...inherited }, 'parameters')
-  const nested = createNestedHttpRequest(gateway, httpRequest, question.signal)
-  const incoming = { id, caller, region, httpRequest: nested, body, decode: decodeImageBody }
+  const body = validateInput(imageRequest, { ...nested.fields, ...inherited }, 'parameters')
+  const incoming = {
+    id,
+    caller,
+    region,
+    httpRequest: createNestedHttpRequest(gateway, httpRequest, nested.signal),
+    body,
+    decode: decodeImageBody,
+  }
   const parsed = await parseMediaRequest(gateway, incoming, imagesTask)
   const request = { ...(await guardMedia(gateway, parsed)), onSettled: [onSettled] }
   const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)

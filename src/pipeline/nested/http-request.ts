@@ -1,12 +1,12 @@
 import type { Gateway } from '../../app/gateway.ts'
 
-/** Where it comes from; not how it is to be served, which a nested request says itself. */
+/** Headers that identify the client and the trace. Those that control how a request is served are not inherited. */
 const inheritedHeaders = [
   ...['http-referer', 'x-title', 'x-headgate-title', 'x-openrouter-title'],
   ...['user-agent', 'x-request-id', 'traceparent', 'tracestate'],
 ]
 
-/** The HTTP request of a nested request: ends with the other one, and after the time of a whole reply. */
+/** The HTTP request of a nested request: aborted with the outer request, or after `limits.whole_reply`. */
 export function createNestedHttpRequest(
   { settings }: Gateway,
   { url, headers }: Request,

@@ -1,17 +1,17 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { NestedRequests } from '../../tools/tool.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
-import { createAskModel, type HandleInferenceFn } from './ask-model.ts'
+import { createCallModel, type HandleInferenceFn } from './call-model.ts'
 import { createGenerateImage } from './generate-image.ts'
 
-/** What the plugins and tools of a request may ask for on its behalf. */
+/** The nested requests that plugins and tools can make. */
 export function createNestedRequests(
   gateway: Gateway,
   outer: InferenceRequest,
   handleInference: HandleInferenceFn,
 ): NestedRequests {
   return {
-    askModel: createAskModel(gateway, outer, handleInference),
+    callModel: createCallModel(gateway, outer, handleInference),
     generateImage: createGenerateImage(gateway, outer),
   }
 }

@@ -3,7 +3,7 @@ import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
 import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { PreparedTools } from '../../tools/prepared-tools.ts'
-import type { AskModelFn } from '../../tools/tool.ts'
+import type { CallModelFn } from '../../tools/tool.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {
@@ -25,7 +25,7 @@ export interface PipelineStage {
   guardrail_scope?: string
 }
 
-/** What a request does besides asking its model once. */
+/** What a request does besides one call of its model. */
 export class RequestWork {
   readonly plugins: readonly AppliedPlugin[]
   /** The plugins that the client switched off. */
@@ -42,8 +42,8 @@ export class RequestWork {
   routingCall: ModelCall | null = null
   /** The files that a plugin has parsed, as annotations. */
   readonly fileAnnotations: object[] = []
-  /** Asks a model for a plugin; null until the plugins are prepared. */
-  askModel: AskModelFn | null = null
+  /** Calls a model for a plugin; null until the plugins are prepared. */
+  callModel: CallModelFn | null = null
 
   /** Its server tools, ready to run; null if it has none. */
   tools: PreparedTools | null = null

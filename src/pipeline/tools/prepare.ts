@@ -50,9 +50,8 @@ export function prepareTools(
 type CreateNestedFn = (gateway: Gateway, request: InferenceRequest) => NestedRequests
 
 /** For requests that are not sent: their tools are not called. */
-const refuse = () =>
-  Promise.reject(gatewayError('unavailable', 'Only a request that is sent can ask models.'))
-const noRequests: NestedRequests = { askModel: refuse, generateImage: refuse }
+const refuse = () => Promise.reject(gatewayError('unavailable', 'Models cannot be called in a dry run.'))
+const noRequests: NestedRequests = { callModel: refuse, generateImage: refuse }
 
 function isServerTool(tool: Tool): tool is NativeTool {
   return tool.kind === 'native' && isServerToolType(tool.type)

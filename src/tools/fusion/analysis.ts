@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ModelCall } from '../../call/call.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { buildCall, type QuestionSettings, textMessage } from '../question.ts'
+import { buildCall, type NestedRequestSettings, textMessage } from '../nested-call.ts'
 
 /** A reply of a member of the panel. */
 export interface PanelReply {
@@ -40,7 +40,7 @@ const instructions =
 export function buildAnalysisCall(
   question: string,
   replies: readonly PanelReply[],
-  settings: QuestionSettings,
+  settings: NestedRequestSettings,
 ): ModelCall {
   const answers = replies.map(({ model, content }) => ({
     model,

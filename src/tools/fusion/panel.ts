@@ -3,7 +3,7 @@ import type { Citation } from '../../call/part.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { messageOf } from '../failure.ts'
-import { joinText } from '../question.ts'
+import { joinText } from '../nested-call.ts'
 import type { ToolRun } from '../tool.ts'
 import type { PanelReply } from './analysis.ts'
 
@@ -29,9 +29,9 @@ export interface PanelOptions {
   maxToolCalls: number
 }
 
-/** Asks all models at once. */
-export async function askPanel(run: ToolRun, options: PanelOptions): Promise<PanelResult> {
-  const members = await Promise.all(options.models.map((model) => askMember(run, model, options)))
+/** Calls all models in parallel. */
+export async function callPanel(run: ToolRun, options: PanelOptions): Promise<PanelResult> {
+  const members = await Promise.all(options.models.map((model) => callMember(run, model, options)))
   return {
     replies: members.flatMap(({ reply }) => reply ?? []),
     failures: members.flatMap(({ failure }) => failure ?? []),
@@ -45,14 +45,14 @@ interface MemberResult {
   citations?: Citation[]
 }
 
-async function askMember(
+async function callMember(
   run: ToolRun,
   model: string,
   { call, tools, maxToolCalls }: PanelOptions,
 ): Promise<MemberResult> {
   run.progress({ type: 'fusion_call.panel.added', model })
   try {
-    const { parts } = await run.askModel({
+    const { parts } = await run.callModel({
       model,
       call,
       tools,

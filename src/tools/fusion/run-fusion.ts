@@ -2,7 +2,13 @@ import type { Message } from '../../call/call.ts'
 import type { Citation } from '../../call/part.ts'
 import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { failedOutcome, messageOf } from '../failure.ts'
-import { buildCall, flattenConversation, joinText, type QuestionSettings, textMessage } from '../question.ts'
+import {
+  buildCall,
+  flattenConversation,
+  joinText,
+  type NestedRequestSettings,
+  textMessage,
+} from '../nested-call.ts'
 import type { ToolOutcome, ToolRun } from '../tool.ts'
 import {
   buildAnalysisCall,
@@ -11,24 +17,24 @@ import {
   type PanelReply,
   parseAnalysis,
 } from './analysis.ts'
-import { askPanel, type PanelFailure, type PanelResult } from './panel.ts'
+import { callPanel, type PanelFailure, type PanelResult } from './panel.ts'
 
 export interface FusionOptions {
   /** The members of the panel. */
   models: readonly string[]
   /** The analyst; the model of the request if absent. */
   analyst: string | undefined
-  settings: QuestionSettings
+  settings: NestedRequestSettings
   tools: JsonObject[]
   maxToolCalls: number
 }
 
-/** Asks a panel of models, and has an analyst compare their replies. */
+/** Calls a panel of models, then an analyst that compares their replies. */
 export async function runFusion(run: ToolRun, options: FusionOptions): Promise<ToolOutcome> {
   const { models, settings, tools, maxToolCalls } = options
   const messages = buildConversation(run)
   run.progress({ type: 'fusion_call.in_progress' })
-  const panel = await askPanel(run, { models, call: buildCall(messages, settings), tools, maxToolCalls })
+  const panel = await callPanel(run, { models, call: buildCall(messages, settings), tools, maxToolCalls })
   if (panel.replies.length === 0) return describeFailedPanel(panel.failures)
   const analysed = await analyse(run, options, messages, panel.replies)
   run.progress({ type: 'fusion_call.completed' })
@@ -64,7 +70,7 @@ async function analyse(
   run.progress({ type: 'fusion_call.analysis.in_progress', analyst_model: model, judge_model: model })
   const question = messages.map(textOf).join('\n\n')
   try {
-    const { parts } = await run.askModel({
+    const { parts } = await run.callModel({
       model,
       call: buildAnalysisCall(question, replies, settings),
       purpose: 'fusion_analysis',

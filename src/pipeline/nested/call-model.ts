@@ -3,38 +3,38 @@ import type { ModelCall, NativeTool } from '../../call/call.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
-import type { AskModelFn, ModelAnswer, ModelQuestion } from '../../tools/tool.ts'
+import type { CallModelFn, NestedModelReply, NestedModelRequest } from '../../tools/tool.ts'
 import { encodePrompt } from '../request/content.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
-import { AnswerReader, createNestedFormat } from './answer.ts'
 import { addNestedRequest } from './bill-line.ts'
 import { createNestedHttpRequest } from './http-request.ts'
+import { createNestedFormat, NestedReplyReader } from './reply-reader.ts'
 
 export type HandleInferenceFn = (gateway: Gateway, incoming: IncomingRequest) => Promise<Response>
 
 /**
- * Asks models on behalf of a request. Each question is a request of the same key through the same pipeline: guarded,
- * routed, admitted with a hold of its own, settled and recorded. It asks no other models itself.
+ * Sends requests to models on behalf of another request: with the same key and through the same pipeline, so that
+ * each is guarded, routed, admitted with its own hold, settled and recorded. A nested request cannot nest further.
  */
-export function createAskModel(
+export function createCallModel(
   gateway: Gateway,
   outer: InferenceRequest,
   handleInference: HandleInferenceFn,
-): AskModelFn {
-  return async (question) => {
-    if (outer.isNested) throw invalidFieldError('tools', 'a request of a tool cannot ask another model')
-    if (question.model.includes('@preset/'))
-      throw invalidFieldError('model', `"${question.model}" must be a model, not a preset`)
+): CallModelFn {
+  return async (nested) => {
+    if (outer.isNested) throw invalidFieldError('tools', 'a nested request cannot call another model')
+    if (nested.model.includes('@preset/'))
+      throw invalidFieldError('model', `"${nested.model}" must be a model, not a preset`)
     const id = newGenerationId()
     const startedAt = performance.now()
-    const answer = new AnswerReader(question)
+    const reader = new NestedReplyReader(nested)
     try {
-      await readToEnd(handleInference(gateway, buildIncoming(gateway, outer, question, answer, id)))
-      return buildAnswer(id, answer, question)
+      await readToEnd(handleInference(gateway, buildIncoming(gateway, outer, nested, reader, id)))
+      return buildReply(id, reader, nested)
     } finally {
-      const { provider, usage, cost, isCharged } = answer
-      addNestedRequest(outer, { id, purpose: question.purpose, provider, usage, cost, isCharged, startedAt })
+      const { provider, usage, cost, isCharged } = reader
+      addNestedRequest(outer, { id, purpose: nested.purpose, provider, usage, cost, isCharged, startedAt })
     }
   }
 }
@@ -42,8 +42,8 @@ export function createAskModel(
 function buildIncoming(
   gateway: Gateway,
   outer: InferenceRequest,
-  { model, call, tools = [], maxToolCalls, signal }: ModelQuestion,
-  answer: AnswerReader,
+  { model, call, tools = [], maxToolCalls, signal }: NestedModelRequest,
+  reader: NestedReplyReader,
   id: string,
 ): IncomingRequest {
   const { caller, region, options } = outer
@@ -73,9 +73,9 @@ function buildIncoming(
     httpRequest: createNestedHttpRequest(gateway, outer.httpRequest, signal),
     body,
     source: { text, body, values: 0 },
-    format: createNestedFormat(nestedCall, answer),
+    format: createNestedFormat(nestedCall, reader),
     isNested: true,
-    onSettled: [(settled) => answer.settle(settled)],
+    onSettled: [(settled) => reader.settle(settled)],
   }
 }
 
@@ -83,17 +83,17 @@ function toNativeTool(value: JsonObject): NativeTool {
   return { kind: 'native', dialect: 'responses', type: asString(value.type) ?? '', value }
 }
 
-/** The events have gone to the reader; the body is empty, and its end is that of the request. */
+/** The reader receives the events; the body is empty, and ends with the request. */
 async function readToEnd(responding: Promise<Response>): Promise<void> {
   const response = await responding
   await response.arrayBuffer()
 }
 
-/** A reply without an end was aborted: with the other request, or after its time. */
-function buildAnswer(id: string, answer: AnswerReader, { signal }: ModelQuestion): ModelAnswer {
-  if (answer.error) throw answer.error
-  if (!answer.isComplete)
+/** A reply without an end was aborted: the outer request was cancelled, or the time limit was exceeded. */
+function buildReply(id: string, reader: NestedReplyReader, { signal }: NestedModelRequest): NestedModelReply {
+  if (reader.error) throw reader.error
+  if (!reader.isComplete)
     throw gatewayError('upstream_timeout', signal.aborted ? 'The request was cancelled.' : undefined)
-  const { model, provider, parts, finishReason, usage, cost } = answer
+  const { model, provider, parts, finishReason, usage, cost } = reader
   return { id, model, provider, parts, finishReason, usage, costNanos: cost }
 }

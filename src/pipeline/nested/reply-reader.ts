@@ -4,26 +4,26 @@ import type { OutputPart } from '../../call/part.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import type { ReplyContext, ReplyWriter } from '../../dialects/dialect.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
-import type { ModelQuestion } from '../../tools/tool.ts'
+import type { NestedModelRequest } from '../../tools/tool.ts'
 import { formats } from '../formats.ts'
 import type { ClientFormat } from '../request/client-format.ts'
 import type { SettledReply } from '../request/inference-request.ts'
 
-/** Receives the reply of a nested request: its events instead of a text in some format. */
-export class AnswerReader {
-  readonly #question: Pick<ModelQuestion, 'onText' | 'onReasoning'>
+/** Collects the reply of a nested request from its events, without encoding it in a format. */
+export class NestedReplyReader {
+  readonly #listeners: Pick<NestedModelRequest, 'onText' | 'onReasoning'>
   #context: ReplyContext | null = null
   #collector = new ReplyCollector()
   #usage: Usage = zeroUsage
-  /** The whole reply has arrived, and its charge is durable. */
+  /** The reply is complete, and its charge is durable. */
   isComplete = false
   error: GatewayError | null = null
-  /** It has reached a provider, so that it has a record. */
+  /** It was sent to a provider, and so has a record. */
   isCharged = false
   cost = 0n
 
-  constructor(question: Pick<ModelQuestion, 'onText' | 'onReasoning'>) {
-    this.#question = question
+  constructor(listeners: Pick<NestedModelRequest, 'onText' | 'onReasoning'>) {
+    this.#listeners = listeners
   }
 
   get model(): string {
@@ -42,7 +42,7 @@ export class AnswerReader {
     return this.#collector.reply.choices[0]?.end?.reason ?? null
   }
 
-  /** Of each attempt: what an earlier one has sent does not count. */
+  /** Called for each attempt; discards what an earlier attempt has written. */
   createWriter(context: ReplyContext): ReplyWriter {
     this.#context = context
     this.#collector = new ReplyCollector()
@@ -75,8 +75,8 @@ export class AnswerReader {
     const part = this.parts[event.part]
     const text = event.type === 'part-start' ? textOf(event.content) : event.delta.text
     if (!text) return
-    if (part?.kind === 'text') this.#question.onText?.(text)
-    else if (part?.kind === 'reasoning') this.#question.onReasoning?.(text)
+    if (part?.kind === 'text') this.#listeners.onText?.(text)
+    else if (part?.kind === 'reasoning') this.#listeners.onReasoning?.(text)
   }
 }
 
@@ -84,15 +84,15 @@ function textOf(part: OutputPart): string {
   return part.kind === 'text' || part.kind === 'reasoning' ? part.text : ''
 }
 
-/** A format of its own, so that neither the call nor the reply is translated on its way. */
-export function createNestedFormat(call: ModelCall, answer: AnswerReader): ClientFormat {
+/** A client format that passes the call and the events of the reply through untranslated. */
+export function createNestedFormat(call: ModelCall, reader: NestedReplyReader): ClientFormat {
   const { responses } = formats
   return {
     ...responses,
     requestCodec: { ...responses.requestCodec, decodeRequest: () => call },
     replyCodec: {
       ...responses.replyCodec,
-      createWriter: (context) => answer.createWriter(context),
+      createWriter: (context) => reader.createWriter(context),
       heartbeat: '',
     },
     dialect: null,

@@ -3,8 +3,8 @@ import type { Message, ModelCall, ReasoningOptions } from '../call/call.ts'
 import type { InputPart, OutputPart, ToolResultPart } from '../call/part.ts'
 import { efforts } from '../call/reasoning.ts'
 
-/** Settings of a request that a tool makes; those of the other request do not apply to it. */
-export const questionFields = {
+/** Settings of a nested request; it does not inherit those of the outer request. */
+export const nestedRequestFields = {
   model: z.string().min(1).max(256).optional(),
   instructions: z.string().max(100_000).optional(),
   max_completion_tokens: z.int().min(1).optional(),
@@ -14,12 +14,11 @@ export const questionFields = {
     .optional(),
 }
 
-export type QuestionSettings = Partial<z.output<z.ZodObject<typeof questionFields>>> & {
+export type NestedRequestSettings = Partial<z.output<z.ZodObject<typeof nestedRequestFields>>> & {
   cache_control?: { ttl?: '5m' | '1h' | undefined } | undefined
 }
 
-/** A request for text with these settings. */
-export function buildCall(messages: Message[], settings: QuestionSettings): ModelCall {
+export function buildCall(messages: Message[], settings: NestedRequestSettings): ModelCall {
   const { instructions, max_completion_tokens, temperature, reasoning, cache_control } = settings
   return {
     messages: instructions === undefined ? messages : [textMessage('system', instructions), ...messages],
@@ -32,7 +31,10 @@ export function buildCall(messages: Message[], settings: QuestionSettings): Mode
   }
 }
 
-function toReasoning({ effort, max_tokens }: NonNullable<QuestionSettings['reasoning']>): ReasoningOptions {
+function toReasoning({
+  effort,
+  max_tokens,
+}: NonNullable<NestedRequestSettings['reasoning']>): ReasoningOptions {
   return { ...(effort && { effort }), ...(max_tokens !== undefined && { maxTokens: max_tokens }) }
 }
 
