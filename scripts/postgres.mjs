@@ -23,6 +23,7 @@ export async function startPostgres() {
   run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', options, 'start'])
   return {
     url: `postgres://headgate@127.0.0.1:${port}/postgres`,
+    isPrivate: true,
     stop: () => {
       spawnSync(join(bin, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'], { ...user, cwd: folder })
       rmSync(folder, { recursive: true, force: true })

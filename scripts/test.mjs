@@ -34,7 +34,7 @@ if (checksOnly) process.exit(0)
 const otlpPython = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
 
 const postgres = process.env.TEST_DATABASE_URL
-  ? { url: process.env.TEST_DATABASE_URL, stop: () => undefined }
+  ? { url: process.env.TEST_DATABASE_URL, isPrivate: false, stop: () => undefined }
   : await startPostgres()
 if (!postgres) {
   process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
@@ -95,7 +95,7 @@ function runTests(files, index) {
   const env = {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
     ...process.env,
-    ...(postgres && { TEST_DATABASE_URL: postgres.url }),
+    ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: String(postgres.isPrivate) }),
     ...(s3 && { TEST_S3_URL: s3.url }),
     ...(bwrap && { TEST_BWRAP: bwrap }),
     ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),

@@ -31,6 +31,7 @@ import { StatementWriter } from './db/statement-writer.ts'
 import { upgrade } from './db/upgrade.ts'
 import { PdfReader } from './filters/pdf-reader.ts'
 import { ContentScanner } from './filters/scanner.ts'
+import type { RawRoute } from './http/operation.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
 import type { LedgerEngine } from './ledger/engine.ts'
@@ -196,8 +197,12 @@ export function rootCauseMessage(error: unknown): string {
   return error.cause ? rootCauseMessage(error.cause) : error.message
 }
 
+let rawRoutes: RawRoute[] | undefined
+
+/** Servers of one process share the routes: it takes 100 ms to build the OpenAPI document. */
 export function startServer(gateway: Gateway): Server {
-  const server = listen(gateway, operations, [...pages, ...buildSystemRoutes(operations)])
+  rawRoutes ??= [...pages, ...buildSystemRoutes(operations)]
+  const server = listen(gateway, operations, rawRoutes)
   gateway.connections = server
   return server
 }

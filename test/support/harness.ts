@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SQL } from 'bun'
 import { bootstrapOrganization } from '../../src/account/bootstrap.ts'
 import { createKey } from '../../src/account/keys.ts'
 import { type CreatedOrganization, createOrganization } from '../../src/account/organizations.ts'
@@ -13,13 +12,14 @@ import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/lib/ids.ts'
 import { openGateway, startServer } from '../../src/main.ts'
 import { Routing } from '../../src/routing/routing.ts'
+import { createMigratedDatabase, createMigratedFile } from './databases.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 
-const postgresUrl = process.env.TEST_DATABASE_URL
-
 /** The databases to test on. The test runner fails in CI when PostgreSQL is not among them. */
-export const databaseKinds: DatabaseKind[] = postgresUrl ? ['sqlite', 'postgres'] : ['sqlite']
+export const databaseKinds: DatabaseKind[] = process.env.TEST_DATABASE_URL
+  ? ['sqlite', 'postgres']
+  : ['sqlite']
 
 /** A clock that moves only when it is advanced, so that windows and expiry can be tested. */
 export class TestClock {
@@ -82,7 +82,7 @@ export interface TestOptions {
 
 export async function startTestServer(kind: DatabaseKind, options: TestOptions = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'))
-  const database = kind === 'postgres' ? await createDatabase() : null
+  const database = kind === 'postgres' ? await createMigratedDatabase() : null
   const settingsPath = join(dataDir, 'headgate.yaml')
   await Bun.write(settingsPath, options.settings ?? '')
   const config = readConfig({
@@ -93,6 +93,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     ...(database && { DATABASE_URL: database.url }),
     ...options.environment,
   })
+  if (!database) await createMigratedFile(config.databaseUrl)
   const clock = new TestClock()
   const gateway = await openGateway(config, clock)
   const own = await createFirstTenant(gateway)
@@ -223,20 +224,4 @@ export function findOperation(method: string, path: string): Operation | undefin
   )
   // A literal path beats a pattern, as in the router.
   return matching.find((operation) => operation.path === plain) ?? matching[0]
-}
-
-export async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  if (!postgresUrl) throw new Error('TEST_DATABASE_URL is not set')
-  const name = newId('headgate')
-  const admin = new SQL(postgresUrl, { max: 1 })
-  await admin.unsafe(`create database ${name}`)
-  const url = new URL(postgresUrl)
-  url.pathname = `/${name}`
-  return {
-    url: url.href,
-    drop: async () => {
-      await admin.unsafe(`drop database ${name} with (force)`)
-      await admin.close({ timeout: 1 })
-    },
-  }
 }

@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { closeDb, migrate, openDb } from '../../src/db/db.ts'
+import { newId } from '../../src/lib/ids.ts'
+
+export interface TestDatabase {
+  url: string
+  drop: () => Promise<void>
+}
+
+const serverUrl = process.env.TEST_DATABASE_URL
+/** The runner has started the server for this run, so that templates need not be dropped. */
+const isPrivateServer = process.env.TEST_DATABASE_PRIVATE === 'true'
+
+/** A PostgreSQL database, empty unless it is copied from a template. */
+export async function createDatabase(template?: string): Promise<TestDatabase> {
+  if (!serverUrl) throw new Error('TEST_DATABASE_URL is not set')
+  const name = newId('headgate')
+  const admin = new SQL(serverUrl, { max: 1 })
+  await admin.unsafe(`create database ${name}${template === undefined ? '' : ` template ${template}`}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    drop: async () => {
+      await admin.unsafe(`drop database ${name} with (force)`)
+      await admin.close({ timeout: 1 })
+    },
+  }
+}
+
+let postgresTemplate: Promise<string> | undefined
+
+/** A PostgreSQL database with the present schema: a copy takes a quarter of the time of the migrations. */
+export async function createMigratedDatabase(): Promise<TestDatabase> {
+  if (!isPrivateServer) return createDatabase()
+  postgresTemplate ??= createPostgresTemplate()
+  return createDatabase(await postgresTemplate)
+}
+
+async function createPostgresTemplate(): Promise<string> {
+  const { url } = await createDatabase()
+  await migrateDatabase(url)
+  return new URL(url).pathname.slice(1)
+}
+
+let sqliteTemplate: Promise<Uint8Array> | undefined
+
+/** Creates a SQLite database with the present schema. */
+export async function createMigratedFile(path: string): Promise<void> {
+  sqliteTemplate ??= createSqliteTemplate()
+  writeFileSync(path, await sqliteTemplate)
+}
+
+async function createSqliteTemplate(): Promise<Uint8Array> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-template-'))
+  const path = join(folder, 'headgate.sqlite')
+  await migrateDatabase(path)
+  const content = readFileSync(path)
+  rmSync(folder, { recursive: true })
+  return content
+}
+
+async function migrateDatabase(url: string): Promise<void> {
+  const db = openDb(url, null)
+  await migrate(db)
+  await closeDb(db)
+}
