@@ -21,7 +21,7 @@ export const dryRun: PrepareOptions = {
   callModel: () => Promise.reject(new Error('a dry run calls no model')),
 }
 
-/** Lets the router models and plugins of a guarded request change it before it is routed. Synchronous if it has none. */
+/** Runs the router models and plugins of a guarded request before it is routed. Synchronous if it has none. */
 export function preparePlugins(
   gateway: Gateway,
   request: InferenceRequest,
@@ -65,8 +65,8 @@ export function estimatePluginFees(gateway: Gateway, request: InferenceRequest):
 }
 
 /**
- * Lets the plugins of an admitted request add to its prompt, and holds what the longer prompt may cost. The request is
- * changed in place, because its settlement records what was sent. Null if no plugin does.
+ * Runs the plugins that add to the prompt of an admitted request, and holds what the longer prompt may cost. The request
+ * is changed in place, because its settlement records what was sent. Null if it has no such plugin.
  */
 export function augmentRequest(
   gateway: Gateway,
@@ -106,6 +106,6 @@ async function augmentEach(
   } catch (error) {
     throw signal.aborted ? new ClientDisconnectedError() : error
   }
-  // For a reply without usage.
+  // Charged if the reply has no usage.
   admission.draft.promptTokens = estimatePromptTokens(request.content.call)
 }

@@ -25,7 +25,7 @@ export const autoRouter: Router = {
     const pinned = settings.pin_model ? findLastModel(context.request) : null
     if (pinned === null) return routeByTask(context, 'auto-router', settings, null)
     const { format, content } = context.request
-    // Encoded from the call: no provider knows the field of the message.
+    // Encoded from the call, since providers reject the `model` field of messages.
     const request = { ...context.request, content: content.rewrite(format, content.call) }
     return routeByTask({ ...context, request }, 'auto-router', settings, pinned)
   },
@@ -33,7 +33,7 @@ export const autoRouter: Router = {
 
 type AutoSettings = Partial<PluginSettings<'auto-beta-router'>>
 
-/** By the kind of task that the prompt is, for both versions of the router. */
+/** Chooses by the task type of the prompt; for both versions of the router. */
 export async function routeByTask(
   context: RouterContext,
   plugin: 'auto-router' | 'auto-beta-router',

@@ -2,7 +2,7 @@ import type { ReplyEvent } from '../call/event.ts'
 import type { Citation } from '../call/part.ts'
 import type { ReplyTransform } from '../pipeline/reply/transforms.ts'
 
-/** Adds the sources that a prompt was given to the first text of each choice, as citations of all of it. */
+/** Cites the sources that were added to the prompt, as citations of the whole first text of each choice. */
 export class CiteSources implements ReplyTransform {
   readonly #sources: readonly Citation[]
   /** The first text of each choice: its part, and its length so far; null once it is cited. */

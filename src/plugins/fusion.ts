@@ -10,7 +10,7 @@ import { type Router, type RouterContext, settingsOf } from './router.ts'
 
 type FusionSettings = Partial<PluginSettings<'fusion'>>
 
-/** Offers a panel of models to the model of the request, which decides whether to ask it. */
+/** Adds the tool `fusion`, a panel of models, which the model of the request may call. */
 export const fusionPlugin: Plugin<'fusion'> = {
   id: 'fusion',
   prepare: async (context, settings) => {
@@ -21,11 +21,11 @@ export const fusionPlugin: Plugin<'fusion'> = {
   },
 }
 
-/** The model answers with what a panel of models has found. */
+/** A router model that must call the panel before it replies. */
 function createFusionRouter(model: string, defaultPreset: FusionPresetName): Router {
   return {
     model,
-    // Its settings are those of the plugin above, which is applied to other models too.
+    // It reads the settings of the plugin above, which applies to other models too.
     plugin: null,
     stage: 'fusion',
     strategy: 'fusion',
@@ -60,7 +60,7 @@ async function resolvePanel(
   return { model: model ?? chosen.model, analysis_models: analysis_models ?? chosen.analysis_models }
 }
 
-/** With the analyst that the settings name; by default that is the model of the request. */
+/** The analyst is the model of the settings; by default that of the request. */
 function addTool(
   { request }: PluginContext,
   { model, max_tool_calls, tools }: FusionSettings,

@@ -5,17 +5,17 @@ import type { RequestWork } from '../pipeline/request/work.ts'
 import type { RoutingPlan } from '../pipeline/routing/plan.ts'
 import type { CallModelFn } from '../tools/tool.ts'
 
-/** A feature of the gateway that changes a request or its reply; `plugins` of the body switches it on. */
+/** A feature of the gateway that changes a request or its reply. Requests enable it in `plugins`. */
 export interface Plugin<Id extends PluginId = PluginId> {
   /** Its settings are declared in `dialects/schema/plugins.ts`. */
   id: Id
-  /** Checks settings that are stored: what no request could use. Errors are 400 and name the field. */
+  /** Validates settings before they are stored. Errors are 400 and name the field. */
   validate?(settings: PluginSettings<Id>): void
-  /** Before routing: another request, with other models, another prompt, or stages for the reply. */
+  /** Runs before routing; may change the models or the prompt, or add transforms of the reply. */
   prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
-  /** After admission, so that what it costs can be held: another prompt. The guardrails filter what it adds. */
+  /** Runs after admission, so that its cost can be held; may change the prompt. The guardrails filter what it adds. */
   augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<InferenceRequest>
-  /** The most that a prepared request pays for what it adds, besides the longer prompt. For a quote. */
+  /** The highest fee of `augment`, without the tokens it adds to the prompt; for quotes. */
   estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint
 }
 

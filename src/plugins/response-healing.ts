@@ -9,7 +9,7 @@ import type { ReplyTransform } from '../pipeline/reply/transforms.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
 import type { Plugin } from './plugin.ts'
 
-/** Mends the JSON of whole replies that were to be JSON. */
+/** Repairs invalid JSON in replies to requests for JSON, unless they are streamed. */
 export const responseHealing: Plugin<'response-healing'> = {
   id: 'response-healing',
   prepare({ gateway, request, work }) {
@@ -34,8 +34,8 @@ interface HealedChoice {
   matches_schema?: boolean
 }
 
-/** Longer texts are parsed on the thread. */
-const maxParsedHere = 32 * 1024
+/** Longer texts are parsed in a worker thread. */
+const maxParsedInline = 32 * 1024
 /** For all choices of a reply. */
 const maxMilliseconds = 5_000
 
@@ -67,12 +67,12 @@ class JsonHealer implements ReplyTransform {
     const texts = new Map<number, string>()
     for (const choice of this.#collector.reply.choices) {
       const text = joinText(choice)
-      if (text === '' || (text.length <= maxParsedHere && isJson(text))) continue
+      if (text === '' || (text.length <= maxParsedInline && isJson(text))) continue
       if (choice.end?.reason === 'length') {
         healed.push({ choice: choice.index, outcome: 'truncated' })
         continue
       }
-      // If too many wait for the thread, the reply stays as it is.
+      // If the queue of the worker is full, the reply is not changed.
       const repaired = await this.#gateway.jsonRepairer.repair(text, this.#schema, quota).catch(() => null)
       if (repaired?.text === text) continue
       healed.push(describeChoice(choice, repaired))
@@ -82,7 +82,7 @@ class JsonHealer implements ReplyTransform {
     return texts.size === 0 ? this.#events : this.#events.flatMap((event) => this.#replaceText(event, texts))
   }
 
-  /** The text as a whole becomes that of the first text part of its choice. */
+  /** The repaired text replaces the first text part of its choice; the other text parts become empty. */
   #replaceText(event: ReplyEvent, texts: Map<number, string>): ReplyEvent[] {
     if (event.type !== 'part-start' && event.type !== 'part-delta') return [event]
     const text = texts.get(event.choice)

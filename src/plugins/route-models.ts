@@ -25,12 +25,12 @@ const routers: readonly Router[] = [
   fusionFlashRouter,
 ]
 
-/** Whether a request names a router model; a cheap check, made for every request. */
+/** A cheap check, made for every request. */
 export function namesRouter({ options }: InferenceRequest): boolean {
   return options.models.some(isRouterSlug)
 }
 
-/** Replaces the router models of a request by those they choose. Settings of routers that it does not name are dropped. */
+/** Replaces the router models of a request by the models they choose. Settings of other routers are dropped. */
 export async function routeModels(context: PluginContext): Promise<InferenceRequest> {
   const { gateway, work } = context
   const requested = context.request.options.models

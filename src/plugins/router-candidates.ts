@@ -12,7 +12,7 @@ import type { Candidate } from '../routing/candidate.ts'
 import { listServingCandidates } from '../routing/decide.ts'
 import type { RouterContext } from './router.ts'
 
-/** The models that can serve the request and that the operator lets routers choose. */
+/** The models that can serve the request and that the settings permit routers to choose. */
 export function listServingModels(
   { gateway, request, router }: RouterContext,
   models: readonly Model[],
@@ -64,7 +64,7 @@ function preferReal(serving: Map<Model, Candidate[]>): Map<Model, Candidate[]> {
 
 const textModels = new WeakMap<Catalogue, { base: Model[]; free: Model[] }>()
 
-/** The models for text: without variants, whose limits a request must choose itself; and those that cost nothing. */
+/** Text models: those without a variant in their slug (variants must be requested by name), and the free ones. */
 export function listTextModels({ catalogue }: Gateway): { base: readonly Model[]; free: readonly Model[] } {
   const known = textModels.get(catalogue)
   if (known) return known
@@ -81,7 +81,7 @@ export function isFree({ price_state }: Endpoint): boolean {
   return price_state === 'free'
 }
 
-/** With everything that routers rank by; `task` is the kind of task of the request, for those that classify it. */
+/** The candidates with the figures that routers rank by; `task` is the task type of the prompt, if it was classified. */
 export async function listRouterCandidates(
   context: RouterContext,
   task: string | null = null,

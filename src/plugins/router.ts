@@ -29,11 +29,11 @@ export interface RouterResult {
   selection: RouterSelection
   /** The request, if the router changes more of it than its models. */
   request?: InferenceRequest
-  /** The other models of the request were what it chose from: they are not tried on their own. */
+  /** It chose among the other models of the request, so these are not fallbacks. */
   usesListed?: boolean
 }
 
-/** The settings of a plugin: those of the request, or of the account; empty if there are none. */
+/** The settings of a plugin, from the request or the account; empty if there are none. */
 export function settingsOf<Id extends PluginId>(
   { work }: PluginContext,
   id: Id,
@@ -41,7 +41,6 @@ export function settingsOf<Id extends PluginId>(
   return (work.findPlugin(id)?.settings ?? {}) as Partial<PluginSettings<Id>>
 }
 
-/** No model can serve the request that the router may choose. */
 export function noModelError({ router }: RouterContext, remedy: string): GatewayError {
   return new GatewayError('no_endpoints', {
     message: `model: "${router.model.id}" found no model for this request. ${remedy}`,

@@ -69,10 +69,10 @@ function readOptions(
   }
 }
 
-/** More in one text are not looked at. */
+/** URLs of one text that are considered. */
 const maxMentions = 1000
 
-/** Each once, without the punctuation of the sentence around it. */
+/** Unique, and without punctuation at the end. */
 function findUrls(text: string, max: number): string[] {
   const urls = new Set<string>()
   let mentions = 0

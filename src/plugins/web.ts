@@ -15,7 +15,7 @@ import type { AugmentContext, Plugin, PluginContext } from './plugin.ts'
 
 type Settings = PluginSettings<'web'>
 
-/** One search for the last message of the user; the model is given the results. */
+/** Searches for the last message of the user, and adds the results to the prompt. */
 export const web: Plugin<'web'> = {
   id: 'web',
   validate: ({ engine, include_domains, exclude_domains }) => {

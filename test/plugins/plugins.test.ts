@@ -41,7 +41,7 @@ describeWithUpstreams('plugins', (bench) => {
   describe('response-healing', () => {
     for (const format of formatNames)
       for (const dialect of textDialects)
-        test(`mends JSON in ${format} from ${dialect}`, async () => {
+        test(`repairs JSON in ${format} from ${dialect}`, async () => {
           replyWith(bench(), dialect, broken)
           const body = { model: `test/${dialect}`, ...jsonFormats[format], ...healing }
           const reply = await readJson(sendRequest(bench(), format, body, metadata))
