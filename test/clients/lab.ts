@@ -67,7 +67,7 @@ export class Lab {
   replySlowly(dialect: TextDialect): void {
     const { frames } = vendorReplies[dialect](scenarios.text)
     const bytes = frames.reduce((sum, frame) => sum + Buffer.byteLength(frame), 0)
-    this.next.push({ sse: frames, waitMs: 1500, splitBytes: Math.ceil(bytes / 2), delayMs: 1500 })
+    this.next.push({ sse: frames, waitMs: 700, splitBytes: Math.ceil(bytes / 2), delayMs: 700 })
   }
 
   /** The upstream begins the next stream and then sends nothing more. */
@@ -179,7 +179,7 @@ function settingsFor(upstreamUrl: string): string {
     endpoints: [{ ...models[0]!.endpoints[0]!, ...behind }],
   })
   // JSON is YAML.
-  return JSON.stringify({ providers, models, limits: { heartbeat: 1 } })
+  return JSON.stringify({ providers, models, limits: { heartbeat: 0.3 } })
 }
 
 export function replyOf(dialect: TextDialect, scenario: Scenario): ResponseSource {

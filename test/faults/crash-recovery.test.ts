@@ -15,7 +15,7 @@ const random = createRandom()
 const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1))
 
 /** Mostly streams; some clients disconnect, some replies outlast a checkpoint interval. */
-function anyWish(): RequestSpec {
+function randomRequest(): RequestSpec {
   const kind = random()
   if (kind < 0.15) return { tokens: between(1, 30), paceMs: between(0, 40) }
   if (kind < 0.25) return { stream: true, tokens: 30, paceMs: 5, leaveAfter: between(0, 25) }
@@ -30,15 +30,15 @@ const clientCount = 12
 async function load({ clients }: FaultScenario, { url }: GatewayProcess, key: string): Promise<void> {
   const client = async () => {
     for (;;) {
-      const { status } = await clients.send(url, key, anyWish())
+      const { status } = await clients.send(url, key, randomRequest())
       // The client may also have disconnected.
-      if (status === null && !(await isThere(url))) return
+      if (status === null && !(await isRunning(url))) return
     }
   }
   await Promise.all(Array.from({ length: clientCount }, client))
 }
 
-function isThere(url: string): Promise<boolean> {
+function isRunning(url: string): Promise<boolean> {
   return fetch(`${url}/healthz`).then(
     () => true,
     () => false,
@@ -51,7 +51,7 @@ function lifeMs(round: number): number {
   return isPatient ? between(2100, 3500) : between(20, isLong ? 500 : 150)
 }
 
-const kills = { sqlite: isLong ? 200 : 8, postgres: isLong ? 60 : 2 }
+const kills = { sqlite: isLong ? 200 : 5, postgres: isLong ? 60 : 2 }
 
 for (const kind of databaseKinds) {
   test(
@@ -142,13 +142,13 @@ for (const kind of databaseKinds) {
     const work = async () => {
       const send = (spec: RequestSpec) => scene.clients.send(gateway.url, key, spec)
       const slow = send({ stream: true, tokens: 90, paceMs: 60 })
-      for (let isThere = true; isThere; ) {
+      for (let isRunning = true; isRunning; ) {
         const outcomes = await Promise.all([
           send({ stream: true, tokens: 6, paceMs: 2 }),
           send({ stream: true, tokens: 7, paceMs: 3 }),
           send({ tokens: 5, paceMs: 10 }),
         ])
-        isThere = outcomes.every(({ status }) => status === 200)
+        isRunning = outcomes.every(({ status }) => status === 200)
       }
       await slow
     }

@@ -11,9 +11,9 @@ afterAll(async () => {
   for (const receiver of receivers) await receiver.stop()
 })
 
-const requestCount = isLong ? 10_000 : 120
+const requestCount = isLong ? 10_000 : 60
 /** Kills are spread evenly over the requests. */
-const killCount = isLong ? 40 : 4
+const killCount = isLong ? 40 : 2
 const clientCount = 8
 
 for (const kind of databaseKinds) {

@@ -116,16 +116,14 @@ const settlementPoints: Record<DatabaseKind, KillPoint[]> = {
 /** The short form skips points where little differs. */
 const fewPoints: Record<DatabaseKind, ReadonlySet<KillPoint>> = {
   sqlite: new Set([
-    ...videoPoints,
     'after a hold is committed',
-    'before a settlement is on disk',
-    'halfway through a flush',
-  ]),
-  postgres: new Set([
+    'after a video job is marked as being sent',
     'after a provider accepted a video job',
     'after a video is downloaded',
-    'halfway through a settlement',
+    'after a webhook is delivered',
+    'halfway through a flush',
   ]),
+  postgres: new Set(['after a video job is polled', 'halfway through a settlement']),
 }
 const holdPoints: KillPoint[] = ['before a hold is written', 'after a hold is committed']
 
@@ -186,7 +184,7 @@ for (const kind of databaseKinds) {
 
 const takeoverPoints: KillPoint[] = isLong
   ? [...holdPoints, ...videoPoints, ...settlementPoints.postgres]
-  : ['after a video job is marked as sent', 'halfway through a settlement']
+  : ['halfway through a settlement']
 
 if (databaseKinds.includes('postgres')) {
   describe('two nodes on one PostgreSQL', () => {
