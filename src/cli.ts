@@ -14,8 +14,8 @@ import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 import { GatewayError } from './errors/gateway-error.ts'
+import { rootCauseMessage } from './lib/root-cause.ts'
 import { version } from './lib/version.ts'
-import { rootCauseMessage, serve } from './main.ts'
 
 const program = new Command('headgate')
   .description('A self-hosted model gateway. Settings come from the environment and headgate.yaml.')
@@ -31,6 +31,7 @@ program
   .command('serve')
   .description('start the server (npm start runs this)')
   .action(async () => {
+    const { serve } = await import('./main.ts')
     await serve(readConfig())
     // Upstream replies may still be draining.
     process.exit(0)

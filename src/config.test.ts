@@ -23,6 +23,7 @@ describe('the environment', () => {
     ['HEADGATE_MANAGEMENT_KEY', 'with spaces in it', 'printable ASCII'],
     ['HEADGATE_MANAGEMENT_KEY', 'headgate-management-key', 'too easy to guess'],
     ['HEADGATE_MANAGEMENT_KEY', 'changeme-changeme', 'too easy to guess'],
+    ['HEADGATE_MANAGEMENT_KEY', 'aaaaaaaaaaaaaaaa', 'must have at least 6 different'],
     ['HEADGATE_SECRET_KEY', 'Password1234567890', 'too easy to guess'],
     ['HEADGATE_SECRET_KEY', '1234567890abcdef', 'too easy to guess'],
     ['HEADGATE_SECRET_KEY', 'qwertyuiop-asdfghjkl', 'too easy to guess'],

@@ -53,6 +53,7 @@ import { JsonRepairer } from './lib/json-repairer.ts'
 import { OfficeReader } from './lib/office-reader.ts'
 import { OriginReachability } from './lib/origin-reachability.ts'
 import { MinuteRateLimiter } from './lib/rate-limiter.ts'
+import { rootCauseMessage } from './lib/root-cause.ts'
 import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
@@ -190,11 +191,6 @@ export function serializeError(error: unknown) {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack } = error
   return { name, message, stack, ...('code' in error && { code: error.code }) }
-}
-
-export function rootCauseMessage(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause ? rootCauseMessage(error.cause) : error.message
 }
 
 let rawRoutes: RawRoute[] | undefined

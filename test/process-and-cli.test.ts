@@ -231,14 +231,8 @@ describe('the process', () => {
 
   test.each([
     [{ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' }, 'Cannot open the database'],
-    [{ DATABASE_URL: 'sqlite:/nonexistent/x.db' }, 'Cannot open the database'],
     [{ HEADGATE_CONFIG: tmpdir() }, 'Cannot read the settings file'],
     [{ HEADGATE_MANAGEMENT_KEY: 'headgate-management-key' }, 'HEADGATE_MANAGEMENT_KEY is too easy to guess'],
-    [{ HEADGATE_SECRET_KEY: 'Password1234567890' }, 'HEADGATE_SECRET_KEY is too easy to guess'],
-    [
-      { HEADGATE_MANAGEMENT_KEY: 'aaaaaaaaaaaaaaaa' },
-      'HEADGATE_MANAGEMENT_KEY must have at least 6 different',
-    ],
   ])('S10 S12 %j is one sentence without a stack or a secret', async (environment, sentence) => {
     const program = start(folder(), environment as Record<string, string>)
     expect(await program.exit()).toBe(1)
@@ -444,7 +438,6 @@ describe('the command line', () => {
     [['keys', 'revoke', 'ffffffff'], 'There is no organization yet'],
     [['keys', 'revoke', ''], 'The hash must be 8 to 64 hexadecimal digits'],
     [['keys', 'create', '--name', ' '], 'It must be 1 to 200 characters'],
-    [['keys', 'create', '--name', 'x', '--limit', '9999999999999'], 'It must be an amount in USD'],
     [['orgs', 'create', '--name', 'x', '--owner-email', 'nobody'], 'It must be an email address.'],
     [['nonsense'], "unknown command 'nonsense'"],
   ])('%j fails with a sentence', async (args, sentence) => {

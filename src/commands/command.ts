@@ -5,7 +5,6 @@ import type { Gateway } from '../app/gateway.ts'
 import { readConfig } from '../config.ts'
 import { maxUsd, nanosFromUsd } from '../ledger/money.ts'
 import { isUtcTimestamp } from '../lib/time.ts'
-import { openGateway } from '../main.ts'
 
 /** Invalid input on the command line: the message is printed, and the exit code is 1. */
 export class UsageError extends Error {}
@@ -34,6 +33,8 @@ const queryTimeoutMs = 30 * 60_000
 
 /** Safe while a server runs: only `serve` needs exclusive use of the data directory. */
 export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Promise<T> {
+  // Imported here, so that a mistake on the command line is reported without loading the server.
+  const { openGateway } = await import('../main.ts')
   const gateway = await openGateway(readConfig(), undefined, queryTimeoutMs)
   try {
     return await work(gateway)
