@@ -39,7 +39,7 @@ async function listHits({ server }: Bench) {
   return server.gateway.db.selectFrom('guardrail_hits').selectAll().execute()
 }
 
-describeWithUpstreams('content filters of replies', (bench) => {
+describeWithUpstreams('content filters of replies', (bench, kind) => {
   const use = (action: string, more: object = {}) =>
     setKeyGuardrail(bench().server, {
       content_filter_builtins: [{ slug: 'email', action, scope: 'output' }],
@@ -58,7 +58,10 @@ describeWithUpstreams('content filters of replies', (bench) => {
   const send = (format: FormatName, upstream: TextDialect, more: object = {}) =>
     sendRequest(bench(), format, { model: `test/${upstream}`, tools: tools[format], ...more })
 
-  describe.each(pairs)('R35 %s client, %s upstream', (format, upstream) => {
+  // Translation does not depend on the database.
+  const tested = kind === 'sqlite' ? pairs : pairs.filter(([format, upstream]) => format === upstream)
+
+  describe.each(tested)('R35 %s client, %s upstream', (format, upstream) => {
     test.each([false, true])('redacts text and arguments (streamed: %s)', async (stream) => {
       await use('redact')
       reply(upstream, callScenario, stream)

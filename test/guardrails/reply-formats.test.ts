@@ -20,7 +20,7 @@ const cases = waysOut.flatMap(({ name, path, body, parts }) =>
   ),
 )
 
-describeWithUpstreams('content filters of replies in every format', (bench) => {
+describeWithUpstreams('content filters of replies in every format', (bench, kind) => {
   const send = async ({ path, body, part, stream }: (typeof cases)[number]) => {
     const { frames, body: json } = vendorReplies.chat(plantReply(part, canary))
     bench().first.enqueue(stream ? { sse: frames, splitBytes: 11 } : { json })
@@ -47,7 +47,10 @@ describeWithUpstreams('content filters of replies in every format', (bench) => {
     await bench().server.gateway.db.deleteFrom('guardrail_hits').execute()
   })
 
-  describe.each(cases)('R35 $name, $part (streamed: $stream)', (one) => {
+  // Only the hits are in the database: one format is enough for the second.
+  const tested = kind === 'sqlite' ? cases : cases.filter(({ name }) => name === cases[0]?.name)
+
+  describe.each(tested)('R35 $name, $part (streamed: $stream)', (one) => {
     test('redact: the label is sent', async () => {
       await use('redact')
       const { status, received } = await send(one)

@@ -67,7 +67,7 @@ export type BenchSettings = string | ((first: string, second: string) => string)
 
 export function describeWithUpstreams(
   name: string,
-  tests: (bench: () => Bench) => void,
+  tests: (bench: () => Bench, kind: DatabaseKind) => void,
   extra: BenchSettings = '',
 ): void {
   for (const kind of databaseKinds) {
@@ -81,7 +81,7 @@ export function describeWithUpstreams(
         await bench.server.stop()
         await Promise.all([bench.first.stop(), bench.second.stop()])
       })
-      tests(() => bench)
+      tests(() => bench, kind)
     })
   }
 }

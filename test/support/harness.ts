@@ -128,7 +128,7 @@ export function resetRouting({ gateway }: TestServer): void {
 /** Runs the same tests on every database, each with its own server. */
 export function describeOnEachDatabase(
   name: string,
-  tests: (server: () => TestServer) => void,
+  tests: (server: () => TestServer, kind: DatabaseKind) => void,
   options: TestOptions = {},
 ): void {
   for (const kind of databaseKinds) {
@@ -138,7 +138,7 @@ export function describeOnEachDatabase(
         server = await startTestServer(kind, options)
       })
       afterAll(() => server.stop())
-      tests(() => server)
+      tests(() => server, kind)
     })
   }
 }
