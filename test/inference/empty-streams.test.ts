@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { selectCases } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import {
   clearGenerations,
@@ -58,10 +59,10 @@ function repeated(frame: string, count: number): string[] {
 
 describeWithUpstreams(
   'a stream without content',
-  (bench) => {
+  (bench, database) => {
     beforeEach(() => clearGenerations(bench()))
 
-    for (const upstream of upstreams) {
+    for (const upstream of selectCases(database, upstreams)) {
       for (const [kind, frames] of Object.entries(kinds)) {
         test(`R30 S13 ${upstream}: ${kind} do not extend the time for the first content`, async () => {
           const nothing = frames?.[upstream] ?? ': ping\n\n'
@@ -77,7 +78,7 @@ describeWithUpstreams(
       }
     }
 
-    for (const format of formatNames) {
+    for (const format of selectCases(database, formatNames)) {
       test(`S13 ${format}: events before the first content are bounded`, async () => {
         const padded = emptyFrames[format].replace(/\}\n\n$/, `,"pad":"${'x'.repeat(64 * 1024)}"}\n\n`)
         bench().first.enqueue({ sse: repeated(padded, 40), hang: true })
@@ -87,9 +88,9 @@ describeWithUpstreams(
       })
     }
 
-    for (const format of formatNames) {
+    for (const format of selectCases(database, formatNames)) {
       describe(format, () => {
-        for (const upstream of upstreams) {
+        for (const upstream of selectCases(database, upstreams)) {
           test(`S13 over ${upstream}: empty deltas do not keep a stream open`, async () => {
             bench().first.enqueue({
               sse: [...beginning(upstream), ...repeated(emptyDeltas[upstream], 400)],
@@ -148,4 +149,5 @@ describeWithUpstreams(
     })
   },
   'limits: { heartbeat: 0.3, idle: 20, first_byte: 20, first_content: 20 }',
+  ['sqlite'],
 )

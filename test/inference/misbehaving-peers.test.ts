@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import { selectCases } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import {
   clearGenerations,
@@ -25,10 +26,10 @@ const badEnds = {
 
 describeWithUpstreams(
   'an upstream that',
-  (bench) => {
+  (bench, kind) => {
     beforeEach(() => clearGenerations(bench()))
 
-    for (const upstream of upstreams) {
+    for (const upstream of selectCases(kind, upstreams)) {
       test(`${upstream}: keeps its connection open after the end has completed the reply`, async () => {
         bench().first.enqueue({ sse: vendorReply(upstream, 'text').frames, hang: true })
         const text = await (
@@ -40,7 +41,7 @@ describeWithUpstreams(
       })
     }
 
-    for (const upstream of upstreams) {
+    for (const upstream of selectCases(kind, upstreams)) {
       test(`${upstream}: sends a whole reply to a streamed request is streamed all the same`, async () => {
         bench().first.enqueue({ json: vendorReply(upstream, 'text').body })
         const text = await (
@@ -56,7 +57,7 @@ describeWithUpstreams(
         ...Array.from({ length: 8 }, () => ': working\n\n'),
         ...vendorReply('chat', 'text').frames,
       ]
-      bench().first.enqueue({ sse: frames, delayMs: 200 })
+      bench().first.enqueue({ sse: frames, delayMs: 150 })
       const text = await (await sendRequest(bench(), 'chat', { model: 'test/chat', stream: true })).text()
       expect(text).toContain(goodEnds.chat)
     })
@@ -68,7 +69,7 @@ describeWithUpstreams(
       model: 'm',
       choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
     }
-    for (const format of formatNames) {
+    for (const format of selectCases(kind, formatNames)) {
       test(`R33 ends with an error is no clean end, in ${format}`, async () => {
         const frames = vendorReply('chat', 'text').frames.slice(0, 4)
         bench().first.enqueue({ sse: [...frames, `data: ${JSON.stringify(broken)}\n\n`, 'data: [DONE]\n\n'] })

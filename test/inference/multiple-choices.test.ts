@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeWithUpstreams, sendRequest } from './two-upstreams.ts'
+import { type Bench, describeWithUpstreams, sendRequest } from './two-upstreams.ts'
 
 const usage = { usage: { prompt_tokens: 1, completion_tokens: 5, total_tokens: 6 } }
 
@@ -11,7 +11,7 @@ function chunk(delta: object, finish: string | null, index: number, extra: objec
 
 const last = [`data: ${JSON.stringify({ id: 'c', choices: [], ...usage })}\n\n`, 'data: [DONE]\n\n']
 
-describeWithUpstreams('a stream of several choices', (bench) => {
+const tests = (bench: () => Bench) => {
   test.each([
     ['slowly', {}, 300],
     ['with running counts', usage, 60],
@@ -39,4 +39,6 @@ describeWithUpstreams('a stream of several choices', (bench) => {
     expect(text).toContain('data: [DONE]')
     expect(text).not.toContain('"error"')
   })
-})
+}
+
+describeWithUpstreams('a stream of several choices', tests, '', ['sqlite'])

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { resetRouting } from '../support/harness.ts'
+import { resetRouting, selectCases } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
 import {
@@ -28,10 +28,10 @@ const badEnds = {
 
 describeWithUpstreams(
   'a stream',
-  (bench) => {
+  (bench, kind) => {
     beforeEach(() => clearGenerations(bench()))
 
-    for (const format of formatNames) {
+    for (const format of selectCases(kind, formatNames)) {
       describe(format, () => {
         for (const upstream of ['chat', 'messages', 'responses', 'gemini'] as const) {
           test(`over a ${upstream} upstream ends cleanly and is charged once`, async () => {

@@ -69,8 +69,9 @@ export function describeWithUpstreams(
   name: string,
   tests: (bench: () => Bench, kind: DatabaseKind) => void,
   extra: BenchSettings = '',
+  kinds: readonly DatabaseKind[] = databaseKinds,
 ): void {
-  for (const kind of databaseKinds) {
+  for (const kind of kinds) {
     describe(`${name} (${kind})`, () => {
       let bench: Bench
       beforeAll(async () => {

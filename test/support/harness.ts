@@ -125,6 +125,11 @@ export function resetRouting({ gateway }: TestServer): void {
   Object.assign(gateway, { routing: Object.assign(new Routing(), { random: () => 0 }) })
 }
 
+/** All cases on SQLite and the first on PostgreSQL, for tests in which only the record of a request is stored. */
+export function selectCases<T>(kind: DatabaseKind, cases: readonly T[]): readonly T[] {
+  return kind === 'sqlite' ? cases : cases.slice(0, 1)
+}
+
 /** Runs the same tests on every database, each with its own server. */
 export function describeOnEachDatabase(
   name: string,
