@@ -17,6 +17,7 @@ import { providers } from '../providers/all.ts'
 import { costTiers } from '../router-models/cost-bands.ts'
 import { fusionSettings } from '../router-models/fusion-presets.ts'
 import { webSettings } from '../web/settings.ts'
+import { fileParserSettings } from './file-parser-settings.ts'
 import { identitySettings } from './identity-settings.ts'
 import { secondsField } from './settings-fields.ts'
 
@@ -255,13 +256,7 @@ export const settingsFields = z.strictObject({
       timeout: secondsField(10),
     })
     .prefault({}),
-  /** The plugin `file-parser`. */
-  file_parser: z
-    .strictObject({
-      /** A model that reads PDFs and writes down what is in them, for documents without text. */
-      ocr_model: z.string().min(1).nullable().default(null),
-    })
-    .prefault({}),
+  file_parser: fileParserSettings.prefault({}),
   web: webSettings,
   /** Router models, which choose the model of a request. */
   routers: routerSettings.prefault({}),

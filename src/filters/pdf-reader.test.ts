@@ -24,6 +24,13 @@ test('the text of all pages', async () => {
   })
 })
 
+test('the pages of a document are counted, whether or not it has text', async () => {
+  const reader = open()
+  expect(await reader.countPages(base64(['', 'two', '']), quotaOf('a'))).toBe(3)
+  expect(await reader.countPages(Buffer.from('%PDF-1.4 broken').toString('base64'), quotaOf('a'))).toBeNull()
+  expect(await open({ data: 10 }).countPages(base64(['x']), quotaOf('a'))).toBeNull()
+})
+
 test('a document that cannot be read is null, and does not affect the next', async () => {
   const reader = open()
   const [broken, empty, large, whole] = await Promise.all([

@@ -11,6 +11,9 @@ export interface PdfLimits {
   characters: number
 }
 
+/** A task of the thread, for one document. */
+export type PdfTask = { kind: 'read'; limits: PdfLimits } | { kind: 'count' }
+
 interface ReaderLimits extends PdfLimits, TaskLimits {
   /** Of a document in base64. */
   data: number
@@ -38,8 +41,16 @@ export class PdfReader {
   async read(data: string, quota: TaskQuota): Promise<PdfText | null> {
     const { pages, characters, data: maxData } = this.#limits
     if (data.length > maxData) return null
-    const read = (await this.#thread.run({ pages, characters }, [data], quota)) as PdfText | null
+    const task: PdfTask = { kind: 'read', limits: { pages, characters } }
+    const read = (await this.#thread.run(task, [data], quota)) as PdfText | null
     return read?.text.trim() ? read : null
+  }
+
+  /** The number of its pages. Null if it cannot be read, whether or not it has text. */
+  async countPages(data: string, quota: TaskQuota): Promise<number | null> {
+    if (data.length > this.#limits.data) return null
+    const task: PdfTask = { kind: 'count' }
+    return (await this.#thread.run(task, [data], quota)) as number | null
   }
 
   stop(): void {

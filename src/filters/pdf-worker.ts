@@ -1,11 +1,21 @@
 import { handleRequests } from '../lib/worker-thread.ts'
-import type { PdfLimits, PdfText } from './pdf-reader.ts'
+import type { PdfLimits, PdfTask, PdfText } from './pdf-reader.ts'
 
-/** Null if it cannot be read. */
-async function read(limits: PdfLimits, data: string): Promise<PdfText | null> {
+async function open(data: string) {
   const { getDocumentProxy } = await import('unpdf')
   const bytes = new Uint8Array(Buffer.from(data, 'base64'))
-  const document = await getDocumentProxy(bytes, { useWorkerFetch: false, verbosity: 0 })
+  return getDocumentProxy(bytes, { useWorkerFetch: false, verbosity: 0 })
+}
+
+async function countPages(data: string): Promise<number> {
+  const document = await open(data)
+  const { numPages } = document
+  await document.loadingTask.destroy()
+  return numPages
+}
+
+async function read(limits: PdfLimits, data: string): Promise<PdfText> {
+  const document = await open(data)
   const count = Math.min(document.numPages, limits.pages)
   let text = ''
   for (let number = 1; number <= count && text.length < limits.characters; number++) {
@@ -21,4 +31,8 @@ async function read(limits: PdfLimits, data: string): Promise<PdfText | null> {
 }
 
 // The first message only starts the thread.
-handleRequests((request, [data = '']) => (request === null ? null : read(request as PdfLimits, data)))
+handleRequests((request, [data = '']) => {
+  const task = request as PdfTask | null
+  if (task === null) return null
+  return task.kind === 'count' ? countPages(data) : read(task.limits, data)
+})

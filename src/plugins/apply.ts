@@ -1,6 +1,6 @@
 import type { Gateway } from '../app/gateway.ts'
 import { withSpan } from '../app/tracing/span-recorder.ts'
-import { estimatePromptTokens } from '../call/size.ts'
+import { computeRequestSize, estimatePromptTokens } from '../call/size.ts'
 import { guardChangedRequest } from '../pipeline/guard/added-content.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
@@ -53,13 +53,14 @@ async function prepareEach(
 }
 
 /** The most that the plugins of a prepared request cost besides tokens. */
-export function estimatePluginFees(gateway: Gateway, request: InferenceRequest): bigint {
+export async function estimatePluginFees(gateway: Gateway, request: InferenceRequest): Promise<bigint> {
   const { work } = request
   let fees = 0n
   if (!work) return fees
   for (const { id, estimateFee } of plugins) {
     const applied = work.findPlugin(id)
-    if (applied && estimateFee) fees += estimateFee({ gateway, request, work, ...dryRun }, applied.settings)
+    if (!applied || !estimateFee) continue
+    fees += await estimateFee({ gateway, request, work, ...dryRun }, applied.settings)
   }
   return fees
 }
@@ -107,5 +108,7 @@ async function augmentEach(
     throw signal.aborted ? new ClientDisconnectedError() : error
   }
   // Charged if the reply has no usage.
-  admission.draft.promptTokens = estimatePromptTokens(request.content.call)
+  const { call, body } = request.content
+  admission.draft.promptTokens = estimatePromptTokens(call)
+  admission.draft.generation.input_images = computeRequestSize(call, body, 0).images
 }

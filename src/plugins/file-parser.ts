@@ -1,16 +1,24 @@
 import type { Gateway } from '../app/gateway.ts'
-import type { ModelCall } from '../call/call.ts'
-import type { FilePart, InputPart, OutputPart, TextPart } from '../call/part.ts'
+import type { FilePart, ImagePart, TextPart } from '../call/part.ts'
 import { findModel } from '../catalogue/lookup.ts'
 import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { usdFromNanos } from '../ledger/money.ts'
+import type { TaskQuota } from '../lib/fair-thread.ts'
 import { guardAddedMessages } from '../pipeline/guard/added-content.ts'
 import { largeTextLength } from '../pipeline/request/content.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
-import { AnnotationWriter, collectParsedTexts, type FileAnnotation } from './files/annotations.ts'
+import {
+  AnnotationWriter,
+  buildAnnotation,
+  collectParsedFiles,
+  type FileAnnotation,
+  type FileText,
+} from './files/annotations.ts'
+import { type FileContent, listFiles, replaceFiles } from './files/file-parts.ts'
 import { fetchFile, hashOf, kindOf, nameOf, readDocument, unreadableError } from './files/read-document.ts'
-import type { AugmentContext, Plugin } from './plugin.ts'
+import { findRecognizer, priceRecognition, readsImages, recognizeFile } from './files/recognize.ts'
+import type { AugmentContext, Plugin, PluginContext } from './plugin.ts'
 
 type Engine = 'native' | 'pdf-text' | 'mistral-ocr'
 type Settings = PluginSettings<'file-parser'>
@@ -26,25 +34,26 @@ export const fileParser: Plugin<'file-parser'> = {
     const engine = resolveEngine(gateway, request, settings)
     const parsed = files.filter((part) => isParsed(part, engine))
     // A model need not read what it is not sent.
-    const placeholders = new Map<FilePart, TextPart>(parsed.map((part) => [part, { kind: 'text', text: '' }]))
+    const placeholders = new Map<FilePart, FileContent>(
+      parsed.map((part) => [part, [{ kind: 'text', text: '' }]]),
+    )
     if (parsed.length > 0) work.routingCall = replaceFiles(call, placeholders)
     return request
   },
   augment: parseFiles,
+  estimateFee,
 }
 
 /** Of one request. */
 const maxFiles = 20
 const maxMilliseconds = 30_000
 const maxCharacters = 4_000_000
+/** Of its images, in base64. */
+const maxImageLength = 32 * 1024 * 1024
 
-/** Without an engine: the model if it reads files, otherwise OCR if the operator has a model for it. */
-function resolveEngine(
-  { catalogue, settings }: Gateway,
-  { options }: InferenceRequest,
-  { pdf }: Settings,
-): Engine {
-  const ocrModel = settings.file_parser.ocr_model
+/** Without an engine: the model if it reads files, otherwise OCR if the operator has configured it. */
+function resolveEngine(gateway: Gateway, request: InferenceRequest, { pdf }: Settings): Engine {
+  const hasOcr = findRecognizer(gateway, request) !== null
   switch (pdf?.engine) {
     case 'native':
     case 'pdf-text':
@@ -52,15 +61,24 @@ function resolveEngine(
     case 'cloudflare-ai':
       return 'pdf-text'
     case 'mistral-ocr':
-      if (ocrModel !== null) return 'mistral-ocr'
-      throw invalidFieldError(
-        'plugins',
-        'the engine mistral-ocr needs a model, and this gateway has none. Ask the operator to set `file_parser.ocr_model` in headgate.yaml, or use pdf-text',
-      )
+      if (hasOcr) return 'mistral-ocr'
+      throw noOcrError(request)
   }
-  const reads = (slug: string) => findModel(catalogue, slug)?.model.input_modalities.includes('file')
-  if (options.models.every(reads)) return 'native'
-  return ocrModel === null ? 'pdf-text' : 'mistral-ocr'
+  const reads = (slug: string) => findModel(gateway.catalogue, slug)?.model.input_modalities.includes('file')
+  if (request.options.models.every(reads)) return 'native'
+  return hasOcr ? 'mistral-ocr' : 'pdf-text'
+}
+
+function noOcrError({ region }: InferenceRequest) {
+  if (region !== 'global')
+    return gatewayError(
+      'region_refused',
+      'plugins.file-parser.pdf.engine: regional hosts send no documents to the OCR API. Use pdf-text.',
+    )
+  return invalidFieldError(
+    'plugins.file-parser.pdf.engine',
+    'mistral-ocr is not configured on this gateway. Ask the operator to set `file_parser.ocr.api_key` or `file_parser.ocr_model` in headgate.yaml, or use pdf-text',
+  )
 }
 
 /** A model that reads files reads PDFs and plain text; a URL may be either. */
@@ -68,10 +86,31 @@ function isParsed(part: FilePart, engine: Engine): boolean {
   return engine !== 'native' || kindOf(part) === 'office'
 }
 
-interface ParsedFile {
+function isRecognized(part: FilePart, engine: Engine): boolean {
+  return engine === 'mistral-ocr' && ['pdf', 'image'].includes(kindOf(part))
+}
+
+function createQuota({ caller }: InferenceRequest): TaskQuota {
+  return { owner: caller.organizationId, milliseconds: maxMilliseconds }
+}
+
+async function estimateFee({ gateway, request }: PluginContext, settings: Settings): Promise<bigint> {
+  const { call } = request.content
+  const engine = resolveEngine(gateway, request, settings)
+  if (engine !== 'mistral-ocr' || findRecognizer(gateway, request) !== 'api') return 0n
+  const known = collectParsedFiles(call)
+  const quota = createQuota(request)
+  let fee = 0n
+  for (const file of listFiles(call)) {
+    const mayBeRecognized = isRecognized(file, engine) || file.source.kind === 'url'
+    if (mayBeRecognized && !known.has(hashOf(file.source)))
+      fee += await priceRecognition(gateway, file, quota)
+  }
+  return fee
+}
+
+interface ParsedFile extends FileText {
   part: FilePart
-  /** What takes its place. */
-  text: TextPart
   engine: Engine | 'annotation'
   costNanos: bigint
 }
@@ -80,28 +119,61 @@ async function parseFiles(context: AugmentContext, settings: Settings): Promise<
   const { gateway, request, work } = context
   const { call } = request.content
   const engine = resolveEngine(gateway, request, settings)
-  const known = collectParsedTexts(call)
-  const quota = { owner: request.caller.organizationId, milliseconds: maxMilliseconds }
   const parsed: ParsedFile[] = []
-  let characters = 0
-  for (const part of listFiles(call).filter((file) => isParsed(file, engine))) {
-    const file = await parseFile(context, part, engine, known, quota)
-    characters += file.text.text.length
-    if (characters > maxCharacters)
-      throw unreadableError(part, `All files of a request may have ${maxCharacters} characters of text.`)
-    parsed.push(file)
+  try {
+    await parseEach(context, engine, parsed)
+  } catch (error) {
+    // The client need not pay for these again.
+    work.fileAnnotations.push(...(await guardTexts(gateway, request, parsed)).map(toAnnotation))
+    throw error
   }
   if (parsed.length === 0) return request
   const files = await guardTexts(gateway, request, parsed)
   const annotations = files.map(toAnnotation)
   work.fileAnnotations.push(...annotations)
   work.stages.push(describeStage(files))
-  const texts = new Map(files.map(({ part, text }) => [part, text]))
-  const isLarge = request.content.received.isLarge || characters > largeTextLength
-  const content = request.content.rewrite(request.format, replaceFiles(call, texts), { isLarge })
+  const contents = new Map<FilePart, FileContent>(files.map(({ part, content }) => [part, content]))
+  const isLarge = request.content.received.isLarge || countCharacters(files) > largeTextLength
+  const content = request.content.rewrite(request.format, replaceFiles(call, contents), { isLarge })
   if (request.format.name !== 'chat') return { ...request, content }
   const annotate = () => new AnnotationWriter(annotations)
   return { ...request, content, replyTransforms: [...request.replyTransforms, annotate] }
+}
+
+/** Adds to `parsed`. */
+async function parseEach(context: AugmentContext, engine: Engine, parsed: ParsedFile[]): Promise<void> {
+  const { call } = context.request.content
+  const known = collectParsedFiles(call)
+  const quota = createQuota(context.request)
+  for (const part of listFiles(call).filter((file) => isParsed(file, engine))) {
+    parsed.push(await parseFile(context, part, engine, known, quota))
+    checkLengths(part, parsed)
+  }
+}
+
+function toAnnotation(file: ParsedFile): FileAnnotation {
+  return buildAnnotation(hashOf(file.part.source), nameOf(file.part), file)
+}
+
+function countCharacters(files: readonly ParsedFile[]): number {
+  return files.reduce((sum, { text }) => sum + text.length, 0)
+}
+
+function checkLengths(part: FilePart, files: readonly ParsedFile[]): void {
+  if (countCharacters(files) > maxCharacters)
+    throw unreadableError(part, `All files of a request may have ${maxCharacters} characters of text.`)
+  const images = files.flatMap((file) => file.images)
+  const length = images.reduce(
+    (sum, { source }) => sum + (source.kind === 'data' ? source.data.length : 0),
+    0,
+  )
+  if (length > maxImageLength)
+    throw unreadableError(part, `The images of all files may have ${maxImageLength} bytes in base64.`)
+}
+
+interface GuardedFile extends ParsedFile {
+  /** What takes its place. */
+  content: FileContent
 }
 
 /** Here and not only afterwards, because the annotations of the reply have the same texts. */
@@ -109,59 +181,63 @@ async function guardTexts(
   gateway: Gateway,
   request: InferenceRequest,
   files: readonly ParsedFile[],
-): Promise<ParsedFile[]> {
-  const added = { role: 'user' as const, parts: files.map(({ text }) => text) }
-  const [guarded] = await guardAddedMessages(gateway, request, [added])
+): Promise<GuardedFile[]> {
+  const contents = files.map(buildContent)
+  const parts = contents.map(([text]) => text)
+  const [guarded] = await guardAddedMessages(gateway, request, [{ role: 'user' as const, parts }])
   return files.map((file, index) => {
-    const text = guarded?.parts[index]
-    return text?.kind === 'text' ? { ...file, text } : file
+    const part = guarded?.parts[index]
+    const [text, ...images] = contents[index] ?? buildContent(file)
+    const checked = part?.kind === 'text' ? part : text
+    return { ...file, text: checked.text, content: [checked, ...images] }
   })
 }
 
-function toAnnotation({ part, text }: ParsedFile): FileAnnotation {
-  const content = [{ type: 'text' as const, text: text.text }]
-  return { type: 'file', file: { hash: hashOf(part.source), name: nameOf(part), content } }
+/** If the client wants the prompt cached up to the file, it is up to its last part. */
+function buildContent({ part, text, images }: ParsedFile): [TextPart, ...ImagePart[]] {
+  const cache = part.cache && { cache: part.cache }
+  const last = images.length - 1
+  return [
+    { kind: 'text', text, ...(last === -1 && cache) },
+    ...images.map((image, index) => ({ ...image, ...(index === last && cache) })),
+  ]
 }
 
 async function parseFile(
   context: AugmentContext,
   part: FilePart,
   engine: Engine,
-  known: ReadonlyMap<string, string>,
-  quota: { owner: string; milliseconds: number },
+  known: ReadonlyMap<string, FileText>,
+  quota: TaskQuota,
 ): Promise<ParsedFile> {
-  const { cache } = part
-  const toText = (text: string): TextPart => ({ kind: 'text', text, ...(cache && { cache }) })
+  const { gateway, request } = context
   const before = known.get(hashOf(part.source))
-  if (before !== undefined) return { part, text: toText(before), engine: 'annotation', costNanos: 0n }
-  const file = await fetchFile(context.gateway, part, context.signal)
-  if (engine === 'mistral-ocr' && kindOf(file) === 'pdf') {
-    const { text, costNanos } = await recognizeText(context, file)
-    return { part, text: toText(wrapText(part, text)), engine, costNanos }
+  if (before) {
+    const images = readsImages(gateway, request) ? before.images : []
+    return { part, text: before.text, images, engine: 'annotation', costNanos: 0n }
   }
-  const text = await readDocument(context.gateway, file, quota)
-  return { part, text: toText(wrapText(part, text)), engine: 'pdf-text', costNanos: 0n }
+  const file = await openFile(context, part)
+  if (isRecognized(file, engine)) {
+    const recognized = await recognizeFile(context, file, quota)
+    return { part, ...recognized, text: wrapText(part, recognized.text), engine }
+  }
+  const text = await readDocument(gateway, file, quota)
+  return { part, text: wrapText(part, text), images: [], engine: 'pdf-text', costNanos: 0n }
+}
+
+/** The filters have read what the request contains; what is fetched only now, they read here: OCR may send it on. */
+async function openFile({ gateway, request, signal }: AugmentContext, part: FilePart): Promise<FilePart> {
+  const file = await fetchFile(gateway, part, signal)
+  if (file === part) return file
+  const [guarded] = await guardAddedMessages(gateway, request, [{ role: 'user', parts: [file] }])
+  const [first] = guarded?.parts ?? []
+  return first?.kind === 'file' ? first : file
 }
 
 function wrapText(part: FilePart, text: string): string {
   const name = nameOf(part).replace(/["<>\n]/g, ' ')
   const intro = part.context ? `${part.context}\n` : ''
   return `${intro}<file name="${name}">\n${text}\n</file>`
-}
-
-const ocrInstruction =
-  'Transcribe the document completely, page by page, as Markdown. Keep its language. Reply with the transcript only.'
-
-/** A request of the same key to the model for OCR, with a record and a charge of its own. */
-async function recognizeText({ gateway, callModel, signal }: AugmentContext, file: FilePart) {
-  const model = gateway.settings.file_parser.ocr_model
-  if (model === null) throw gatewayError('unavailable')
-  const parts = [{ kind: 'text' as const, text: ocrInstruction }, file]
-  const call: ModelCall = { messages: [{ role: 'user', parts }], stream: false, unknown: [] }
-  const reply = await callModel({ model, call, purpose: 'file-parser', signal })
-  const text = reply.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  if (text.trim() === '') throw unreadableError(file, 'The model for OCR found no text in it.')
-  return { text, costNanos: reply.costNanos }
 }
 
 function describeStage(files: readonly ParsedFile[]) {
@@ -172,32 +248,12 @@ function describeStage(files: readonly ParsedFile[]) {
     summary: `Replaced ${files.length} ${files.length === 1 ? 'file' : 'files'} by text.`,
     cost_usd: usdFromNanos(cost),
     data: {
-      files: files.map(({ part, text, engine }) => ({
+      files: files.map(({ part, text, images, engine }) => ({
         name: nameOf(part),
         engine,
-        characters: text.text.length,
+        characters: text.length,
+        ...(images.length > 0 && { images: images.length }),
       })),
     },
   }
-}
-
-type Part = InputPart | OutputPart
-
-function listFiles({ messages }: ModelCall): FilePart[] {
-  return messages
-    .flatMap(({ parts }) =>
-      parts.flatMap((part: Part) => (part.kind === 'tool-result' ? part.content : [part])),
-    )
-    .filter((part) => part.kind === 'file')
-}
-
-function replaceFiles(call: ModelCall, texts: ReadonlyMap<FilePart, TextPart>): ModelCall {
-  const replace = <P extends Part>(part: P): P | TextPart => (part.kind === 'file' && texts.get(part)) || part
-  const messages = call.messages.map((message) => ({
-    ...message,
-    parts: message.parts.map((part) =>
-      part.kind === 'tool-result' ? { ...part, content: part.content.map(replace) } : replace(part),
-    ),
-  }))
-  return { ...call, messages }
 }

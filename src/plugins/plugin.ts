@@ -16,7 +16,7 @@ export interface Plugin<Id extends PluginId = PluginId> {
   /** Runs after admission, so that its cost can be held; may change the prompt. The guardrails filter what it adds. */
   augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<InferenceRequest>
   /** The highest fee of `augment`, without the tokens it adds to the prompt; for quotes. */
-  estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint
+  estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint | Promise<bigint>
 }
 
 export interface PluginContext {

@@ -148,7 +148,7 @@ describeWithUpstreams('file-parser', (bench) => {
       ...ask(dataUrl(pdf)),
       plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }],
     })
-    expect((await readJson(ocr)).error.message).toContain('file_parser.ocr_model')
+    expect((await readJson(ocr)).error.message).toContain('file_parser.ocr.api_key')
     expect(bench().first.requests.length).toBe(before)
   })
 

@@ -63,7 +63,7 @@ export async function resolveRequest(
     excludeUnfit: (plan) => plan,
     translate: ({ model, endpoint }) => encodeFor(request, model, endpoint),
     encodeError: request.format.replyCodec.encodeError,
-    fees: estimatePluginFees(gateway, request),
+    fees: await estimatePluginFees(gateway, request),
   }
 }
 

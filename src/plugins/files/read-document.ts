@@ -6,7 +6,7 @@ import { sha256 } from '../../lib/crypto.ts'
 import type { TaskQuota } from '../../lib/fair-thread.ts'
 import { fetchPage } from '../../web/fetch-page.ts'
 
-export type DocumentKind = 'pdf' | 'office' | 'text' | 'unknown'
+export type DocumentKind = 'pdf' | 'office' | 'text' | 'image' | 'unknown'
 
 export function nameOf({ filename, fallbackName, source }: FilePart): string {
   if (filename ?? fallbackName) return filename ?? fallbackName ?? ''
@@ -31,6 +31,7 @@ export function kindOf({ source, ...part }: FilePart): DocumentKind {
   if (source.kind !== 'data') return 'unknown'
   if (/^application\/pdf\b/i.test(source.mediaType) || source.data.startsWith(pdfHead)) return 'pdf'
   if (source.data.startsWith(zipHead)) return 'office'
+  if (/^image\/(?:png|jpeg|webp|avif|gif|tiff|bmp)$/i.test(source.mediaType)) return 'image'
   return isTextType(source.mediaType) || textNames.test(nameOf({ ...part, source })) ? 'text' : 'unknown'
 }
 
@@ -67,6 +68,8 @@ export async function readDocument(gateway: Gateway, part: FilePart, quota: Task
     }
     case 'text':
       return Buffer.from(source.data, 'base64').toString('utf8')
+    case 'image':
+      throw unreadableError(part, 'It is an image: use the engine mistral-ocr, or send it as an image.')
     default:
       throw unreadableError(part, 'Use PDF, docx, xlsx, pptx, odt, ods, odp or text.')
   }
