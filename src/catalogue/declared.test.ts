@@ -120,6 +120,16 @@ describe('errors name their line', () => {
       'line 18: models.1.aliases.0: "acme/fast-1" is declared twice',
     ],
     [
+      'an id of the gateway itself',
+      example.replace('acme/fast-1', 'service/fast-1'),
+      'line 10: models.0.id: must not begin with "service/", which is reserved for router models',
+    ],
+    [
+      'an alias of the gateway itself',
+      `${example}    aliases: [service/auto]\n`,
+      'line 16: models.0.aliases.0: must not begin with "service/"',
+    ],
+    [
       'two endpoints with the same tag',
       `${example}      - { provider: local, upstream_model: fast-1b }\n`,
       'line 16: models.0.endpoints.1: a second endpoint on "local" needs its own variant',

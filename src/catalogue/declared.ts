@@ -10,7 +10,7 @@ import {
 import { type DeclaredModel, dataPolicy, tagOf } from './declared-model.ts'
 import type { Provider } from './provider.ts'
 import { settingNames, settingPatterns } from './provider-settings.ts'
-import { dataRegions, dialectNames, reasoningFields, wireCapabilities } from './vocabulary.ts'
+import { dataRegions, dialectNames, reasoningFields, routerPrefix, wireCapabilities } from './vocabulary.ts'
 
 const headerName = z.string().regex(/^[a-z0-9-]+$/, 'must be the name of a header, in lower case')
 
@@ -155,6 +155,8 @@ function checkSettings(
 function checkModels(models: DeclaredModel[], slugs: ReadonlySet<string>, report: ReportProblem): void {
   const names = new Set<string>()
   for (const [index, model] of models.entries()) {
+    const reportHere: ReportProblem = (path, message) => report(['models', index, ...path], message)
+    checkAuthor(model, reportHere)
     checkName(model.id, ['models', index, 'id'])
     for (const [aliasIndex, alias] of model.aliases.entries())
       checkName(alias, ['models', index, 'aliases', aliasIndex])
@@ -165,6 +167,14 @@ function checkModels(models: DeclaredModel[], slugs: ReadonlySet<string>, report
     if (names.has(name)) report(path, `"${name}" is declared twice`)
     names.add(name)
   }
+}
+
+/** Requests to a name of the gateway's own models would not reach a declared one. */
+export function checkAuthor({ id, aliases }: DeclaredModel, report: ReportProblem): void {
+  const problem = `must not begin with "${routerPrefix}", which is reserved for router models`
+  if (id.startsWith(routerPrefix)) report(['id'], problem)
+  for (const [index, alias] of aliases.entries())
+    if (alias.startsWith(routerPrefix)) report(['aliases', index], problem)
 }
 
 export function checkEndpoints(

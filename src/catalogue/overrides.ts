@@ -4,6 +4,7 @@ import type { Vault } from '../lib/crypto.ts'
 import { flattenIssues } from '../lib/validation-issues.ts'
 import { buildProviders, type CatalogueSources, mergeDeclaredModels } from './catalogue.ts'
 import {
+  checkAuthor,
   checkEndpoints,
   checkNewProvider,
   type DeclaredCatalogue,
@@ -167,6 +168,7 @@ class ModelOverrides {
     const fields = parseFields(modelOverride, row)
     const base = this.#known.get(row.name)?.model
     const model = parseSchema(declaredModel, { ...base, ...fields, id: row.name })
+    checkAuthor(model, throwFieldError)
     // The snapshot may name providers that are disabled here; only the operator's endpoints are checked.
     if (fields.endpoints) checkEndpoints(model, ['endpoints'], this.#slugs, throwFieldError)
     this.#checkNames(model.id, fields.aliases ?? [])

@@ -4,7 +4,7 @@ import { installProvider } from './install.ts'
 import { findModel, type ModelIndex, type ResolvedModel } from './lookup.ts'
 import { hasOutput, type Model } from './model.ts'
 import type { Provider } from './provider.ts'
-import { dynamicVariants } from './vocabulary.ts'
+import { dynamicVariants, ownAuthor, routerPrefix } from './vocabulary.ts'
 
 /** How a router model chooses, in `service_metadata`. */
 export const routerStrategies = ['auto', 'free', 'pareto', 'bodybuilder', 'fusion'] as const
@@ -77,10 +77,6 @@ const routerDescriptions: readonly RouterDescription[] = [
   },
 ]
 
-/** The author of the gateway's own models. */
-const author = 'service'
-export const routerPrefix = `${author}/`
-
 /** The gateway itself, where it replies. It is not listed among the providers. */
 export const ownProvider: Provider = {
   slug: 'headgate',
@@ -95,7 +91,7 @@ export const ownProvider: Provider = {
   privacyPolicyUrl: null,
   termsOfServiceUrl: null,
   statusPageUrl: null,
-  author,
+  author: ownAuthor,
   inProcess: true,
 }
 

@@ -1,3 +1,7 @@
+/** The author of the gateway's own models. */
+export const ownAuthor = 'service'
+export const routerPrefix = `${ownAuthor}/`
+
 export const inputModalities = ['text', 'image', 'file', 'audio', 'video'] as const
 
 export const outputModalities = [

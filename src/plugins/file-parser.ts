@@ -41,6 +41,10 @@ export const fileParser: Plugin<'file-parser'> = {
     return request
   },
   augment: parseFiles,
+  assertConfigured: ({ settings }, { pdf }) => {
+    const { ocr, ocr_model } = settings.file_parser
+    if (pdf?.engine === 'mistral-ocr' && ocr.api_key === null && ocr_model === null) throw noOcrError()
+  },
   estimateFee,
 }
 
@@ -62,19 +66,21 @@ function resolveEngine(gateway: Gateway, request: InferenceRequest, { pdf }: Set
       return 'pdf-text'
     case 'mistral-ocr':
       if (hasOcr) return 'mistral-ocr'
-      throw noOcrError(request)
+      throw request.region === 'global' ? noOcrError() : regionError()
   }
   const reads = (slug: string) => findModel(gateway.catalogue, slug)?.model.input_modalities.includes('file')
   if (request.options.models.every(reads)) return 'native'
   return hasOcr ? 'mistral-ocr' : 'pdf-text'
 }
 
-function noOcrError({ region }: InferenceRequest) {
-  if (region !== 'global')
-    return gatewayError(
-      'region_refused',
-      'plugins.file-parser.pdf.engine: regional hosts send no documents to the OCR API. Use pdf-text.',
-    )
+function regionError() {
+  return gatewayError(
+    'region_refused',
+    'plugins.file-parser.pdf.engine: regional hosts send no documents to the OCR API. Use pdf-text.',
+  )
+}
+
+function noOcrError() {
   return invalidFieldError(
     'plugins.file-parser.pdf.engine',
     'mistral-ocr is not configured on this gateway. Ask the operator to set `file_parser.ocr.api_key` or `file_parser.ocr_model` in headgate.yaml, or use pdf-text',

@@ -11,6 +11,8 @@ export interface Plugin<Id extends PluginId = PluginId> {
   id: Id
   /** Validates settings before they are stored. Errors are 400 and name the field. */
   validate?(settings: PluginSettings<Id>): void
+  /** Checks that the operator has configured what these settings need. Errors are 400 and name the setting. */
+  assertConfigured?(gateway: Gateway, settings: PluginSettings<Id>): void
   /** Runs before routing; may change the models or the prompt, or add transforms of the reply. */
   prepare?(context: PluginContext, settings: PluginSettings<Id>): InferenceRequest | Promise<InferenceRequest>
   /** Runs after admission, so that its cost can be held; may change the prompt. The guardrails filter what it adds. */

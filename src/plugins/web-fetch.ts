@@ -1,3 +1,4 @@
+import type { Gateway } from '../app/gateway.ts'
 import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { trimEnd } from '../lib/trim-end.ts'
@@ -20,6 +21,7 @@ export const webFetch: Plugin<'web-fetch'> = {
     parseDomainRules(allowed_domains, 'plugins.web-fetch.allowed_domains')
     parseDomainRules(blocked_domains, 'plugins.web-fetch.blocked_domains')
   },
+  assertConfigured: assertFetchEnabled,
   prepare: (context, settings) => {
     readOptions(context, settings)
     return context.request
@@ -47,6 +49,14 @@ export const webFetch: Plugin<'web-fetch'> = {
   },
 }
 
+function assertFetchEnabled({ settings }: Gateway): void {
+  if (!settings.web.fetch.enabled)
+    throw invalidFieldError(
+      'plugins.web-fetch',
+      'reading pages is disabled on this server (web.fetch.enabled)',
+    )
+}
+
 /** Errors are 400 or 403. */
 function readOptions(
   { gateway, request }: PluginContext | AugmentContext,
@@ -56,11 +66,7 @@ function readOptions(
     throw gatewayError('region_refused', 'plugins.web-fetch: pages are not read on regional hosts.')
   if (request.keyContext.disabledServerTools.includes('service:web_fetch'))
     throw gatewayError('forbidden', 'plugins.web-fetch: "service:web_fetch" is disabled for this workspace.')
-  if (!gateway.settings.web.fetch.enabled)
-    throw invalidFieldError(
-      'plugins.web-fetch',
-      'reading pages is disabled on this server (web.fetch.enabled)',
-    )
+  assertFetchEnabled(gateway)
   return {
     owner: request.caller.organizationId,
     maxContentTokens: settings.max_content_tokens ?? null,

@@ -158,9 +158,21 @@ describeWithUpstreams('plugins', (bench) => {
       [{ id: 'web', engine: 'altavista' }, 'plugins.web.engine'],
       [{ id: 'web', exclude_domains: ['https://x.test'] }, 'plugins.web.exclude_domains.0'],
       [{ id: 'web-fetch', allowed_domains: ['a b'] }, 'plugins.web-fetch.allowed_domains.0'],
+      [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }, 'plugins.file-parser.pdf.engine'],
+      [{ id: 'moderation' }, 'plugins.moderation'],
     ])('a default that no request could use is 400: %o', async (plugin, param) => {
       const { status, body } = await setDefaults(bench(), [plugin])
       expect([status, body.error?.param]).toEqual([400, param])
+    })
+
+    test('a default that needs a setting of the operator names it; switched off, it needs none', async () => {
+      const message = async (plugin: object) => (await setDefaults(bench(), [plugin])).body.error?.message
+      const ocr = { id: 'file-parser', pdf: { engine: 'mistral-ocr' } }
+      expect(await message({ id: 'moderation' })).toContain('`moderation.model` in headgate.yaml')
+      expect(await message(ocr)).toContain('`file_parser.ocr.api_key` or `file_parser.ocr_model`')
+      for (const plugin of [{ id: 'moderation' }, ocr])
+        expect((await setDefaults(bench(), [{ ...plugin, enabled: false }])).status).toBe(200)
+      await setDefaults(bench(), [])
     })
 
     test('R12 unknown settings and repeated plugins are 400; R37 another organization has its own', async () => {
@@ -168,13 +180,13 @@ describeWithUpstreams('plugins', (bench) => {
       expect(body.error.param).toBe('plugins.0.depth')
       const repeated = await setDefaults(bench(), [{ id: 'web' }, { id: 'web' }])
       expect(repeated.body.error.param).toBe('plugins.1.id')
-      await setDefaults(bench(), [{ id: 'moderation' }])
+      await setDefaults(bench(), [{ id: 'response-healing' }])
       const theirs = await bench().server.call('GET', '/organization/plugins', {
         key: bench().server.foreign.managementKey,
       })
       expect(theirs.body).toEqual({ data: { plugins: [] } })
       const ours = await bench().server.call('GET', '/organization/plugins')
-      expect(ours.body).toEqual({ data: { plugins: [{ id: 'moderation' }] } })
+      expect(ours.body).toEqual({ data: { plugins: [{ id: 'response-healing' }] } })
       await setDefaults(bench(), [])
     })
   })

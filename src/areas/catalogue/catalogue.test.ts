@@ -254,6 +254,13 @@ describeOnEachDatabase(
           { name: 'A', endpoints: [{ provider: 'filed', upstream_model: 'm' }] },
           'slug',
         ],
+        [
+          'an id of a router model',
+          'models/service/mine',
+          { name: 'A', endpoints: [{ provider: 'filed', upstream_model: 'm' }] },
+          'id',
+        ],
+        ['an alias of a router model', 'models/sandbox/echo', { aliases: ['service/auto'] }, 'aliases.0'],
         ['a routing suffix', 'models/acme/filed:nitro', { name: 'A' }, 'slug'],
         [
           'an endpoint without a model',

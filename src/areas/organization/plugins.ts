@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { loadDefaultPlugins, lockOrganization, setDefaultPlugins } from '../../account/organizations.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import {
   type DefaultPlugin,
   defaultPlugin,
@@ -44,8 +45,7 @@ const replaceDefaultPlugins = defineOperation({
     const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
     if (repeated >= 0)
       throw invalidFieldError(`plugins.${repeated}.id`, `"${ids[repeated]}" is listed more than once`)
-    for (const { id, enabled: _enabled, prevent_overrides: _final, ...settings } of plugins)
-      findPlugin(id)?.validate?.(settings as PluginSettings<PluginId>)
+    for (const entry of plugins) validateDefault(gateway, entry)
     await gateway.db.transaction().execute(async (tx) => {
       await lockOrganization(tx, caller.organizationId)
       await setDefaultPlugins(tx, caller.organizationId, plugins)
@@ -53,5 +53,16 @@ const replaceDefaultPlugins = defineOperation({
     return { data: { plugins } }
   },
 })
+
+/** A default that cannot be used would break every request. */
+function validateDefault(
+  gateway: Gateway,
+  { id, enabled = true, prevent_overrides: _final, ...rest }: DefaultPlugin,
+): void {
+  const plugin = findPlugin(id)
+  const settings = rest as PluginSettings<PluginId>
+  plugin?.validate?.(settings)
+  if (enabled) plugin?.assertConfigured?.(gateway, settings)
+}
 
 export const pluginOperations = [getDefaultPlugins, replaceDefaultPlugins]

@@ -30,9 +30,20 @@ export function mayBeModerated({ keyContext, work }: ModelRequest): boolean {
 }
 
 function buildPluginRule(model: string | null): AppliedModeration {
-  if (model !== null) return { action: 'block', model, categories: null, isEnforced: true, layers: [] }
+  return {
+    action: 'block',
+    model: requireModerationModel(model),
+    categories: null,
+    isEnforced: true,
+    layers: [],
+  }
+}
+
+/** For the plugin. A guardrail without a model refuses requests with an error of its own. */
+export function requireModerationModel(model: string | null): string {
+  if (model !== null) return model
   throw invalidFieldError(
-    'plugins',
-    'the plugin moderation needs a moderation model, and this gateway has none. Ask the operator to set `moderation.model` in headgate.yaml, or remove the plugin',
+    'plugins.moderation',
+    'needs a moderation model, and this gateway has none. Ask the operator to set `moderation.model` in headgate.yaml, or remove the plugin',
   )
 }
