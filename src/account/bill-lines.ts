@@ -45,6 +45,19 @@ export function buildLineStatement(db: Db, generationId: string, lines: readonly
   return { sql, values: parameters.map((value) => (typeof value === 'bigint' ? String(value) : value)) }
 }
 
+/** A line after those that were committed with the charge. */
+export async function insertLine(
+  db: Db,
+  generationId: string,
+  position: number,
+  line: BillLine,
+): Promise<void> {
+  await db
+    .insertInto('generation_lines')
+    .values(toRow(generationId, position, line))
+    .execute()
+}
+
 function toRow(generationId: string, position: number, line: BillLine): LineRow {
   const { kind, name, provider, quantity, usage, cost, durationMs, nestedId } = line
   return {

@@ -31,6 +31,21 @@ test('R1 the charge of a request is the sum of its turns and fees, without neste
   expect(lines.reduce((sum, { cost }) => sum + cost, 0n)).toBe(charge.cost + nested)
 })
 
+test('R1 what ends after the charge changes neither it nor its lines; nested requests are passed on', () => {
+  const bill = fillBill()
+  const charge = bill.close()
+  const line = { name: 'a/model', provider: 'p', quantity: 1, durationMs: 3 }
+  const nested = { ...line, usage: turn.usage, cost: 5n, nestedId: 'gen-3' }
+  bill.addFee({ ...line, kind: 'tool', cost: 9n })
+  bill.addTurn(line, turn)
+  bill.addNested(nested)
+  expect([bill.charge, bill.fees, bill.nested, bill.lines.length]).toEqual([charge, 7n, 100n, 4])
+  const late: string[] = []
+  bill.takeLate(({ nestedId }) => late.push(`${nestedId}`))
+  bill.addNested({ ...nested, nestedId: 'gen-4' })
+  expect(late).toEqual(['gen-3', 'gen-4'])
+})
+
 test('R2 a bill survives a checkpoint', () => {
   const bill = fillBill()
   const decoded = Bill.decode(JSON.parse(JSON.stringify(bill.encode({ amount: 1n, byok: 2n }))))

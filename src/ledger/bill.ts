@@ -24,6 +24,9 @@ export class Bill {
   #charge: Charge = zeroCharge
   #fees = 0n
   #nested = 0n
+  #isClosed = false
+  readonly #late: BillLine[] = []
+  #onLate: ((line: BillLine) => void) | null = null
 
   /** Charged with the request itself. */
   get charge(): Charge {
@@ -38,21 +41,47 @@ export class Bill {
     return this.#nested
   }
 
+  /**
+   * For the charge of the request, which it returns. A tool that ends afterwards, because the client disconnected, is
+   * not paid for: the charge and its lines have to agree.
+   */
+  close(): Charge {
+    this.#isClosed = true
+    return this.#charge
+  }
+
+  /** Nested requests that ended after the bill was closed, and those that still will: they are charged themselves. */
+  takeLate(onLate: (line: BillLine) => void): void {
+    this.#onLate = onLate
+    for (const line of this.#late.splice(0)) onLate(line)
+  }
+
   addTurn(line: Omit<BillLine, 'kind' | 'cost' | 'usage' | 'nestedId'>, charge: Charge): void {
+    if (this.#isClosed) return
     this.#charge = addCharges(this.#charge, charge)
     this.lines.push({ ...line, kind: 'turn', usage: charge.usage, cost: charge.cost, nestedId: null })
   }
 
   /** A fixed price. A BYOK key of the model does not pay for it. */
   addFee(line: Omit<BillLine, 'usage' | 'nestedId'>): void {
+    if (this.#isClosed) return
     this.#charge = addCharges(this.#charge, { ...zeroCharge, cost: line.cost })
     this.#fees += line.cost
     this.lines.push({ ...line, usage: null, nestedId: null })
   }
 
-  addNested(line: Omit<BillLine, 'kind'>): void {
-    this.#nested += line.cost
-    this.lines.push({ ...line, kind: 'request' })
+  addNested(fields: Omit<BillLine, 'kind'>): void {
+    const line: BillLine = { ...fields, kind: 'request' }
+    if (this.#isClosed) this.#addLate(line)
+    else {
+      this.#nested += line.cost
+      this.lines.push(line)
+    }
+  }
+
+  #addLate(line: BillLine): void {
+    if (this.#onLate) this.#onLate(line)
+    else this.#late.push(line)
   }
 
   /** As JSON, for the checkpoint of a request. `remaining`: what is held for the reply in progress. */

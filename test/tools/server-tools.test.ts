@@ -332,6 +332,34 @@ describeWithUpstreams('server tools', (bench) => {
     expect(row?.status).toBe('cancelled')
     expect(row?.cost_nanos).toBeGreaterThan(30_000n)
   })
+
+  test('I6 a nested request that is charged after its aborted request is a line of its bill', async () => {
+    await clearGenerations(bench())
+    const { first, server } = bench()
+    const called = replyWithCalls(['advisor'], true, null, { prompt: 'Well?' })
+    // Its provider bills abandoned requests, so that it is read to its end.
+    first.enqueue(called, { ...replyWithText('Advice', true), delayMs: 100 })
+    const abort = new AbortController()
+    const advisor = { type: 'service:advisor', parameters: { model: 'test/stubborn' } }
+    const body = { model: 'test/chat', stream: true, tools: [advisor] }
+    const sending = sendRequest(bench(), 'chat', body, { signal: abort.signal })
+    await first.waitForRequests(2)
+    abort.abort()
+    await sending.then((response) => response.text()).catch(() => '')
+    const rows = await waitForGenerations(bench(), 2)
+    const outer = rows.find((row) => row.model === 'test/chat')
+    const nested = rows.find((row) => row.model === 'test/stubborn')
+    expect([outer?.status, nested?.cost_nanos]).toEqual(['cancelled', 30_000n])
+    const read = async () => (await server.call('GET', `/generation?id=${outer?.id}`)).body.data
+    let record = await read()
+    for (const deadline = Date.now() + 5000; Date.now() < deadline; record = await read())
+      if (record.headgate.lines.length > 1) break
+    expect(record.headgate.lines).toMatchObject([
+      { kind: 'turn' },
+      { kind: 'request', generation_id: nested?.id },
+    ])
+    expect(record.usage).toBeCloseTo(0.00006, 12)
+  })
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: replies of every format

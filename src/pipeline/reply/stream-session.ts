@@ -219,7 +219,7 @@ export class StreamSession {
 
   /** The tokens of an interrupted reply are free, because the client was sent an error. */
   #computeCharge(isInterrupted = false): Charge {
-    if (!this.#attempt) return this.#request.work?.bill.charge ?? zeroCharge
+    if (!this.#attempt) return this.#request.work?.bill.close() ?? zeroCharge
     const { candidate, reply } = this.#attempt
     return computeCharge(
       this.#gateway,

@@ -22,7 +22,7 @@ export async function settleFailure(
   explainError(request, trace.plan, trace, clientError)
   addFileAnnotations(request, clientError)
   // A failed settlement is logged; the client is sent the first error.
-  const charge = request.work?.bill.charge ?? zeroCharge
+  const charge = request.work?.bill.close() ?? zeroCharge
   await settle({ status, charge, summary: null, error: clientError, firstTokenMs: null }).catch(
     () => undefined,
   )

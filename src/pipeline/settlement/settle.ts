@@ -1,5 +1,7 @@
+import { insertLine } from '../../account/bill-lines.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { withSpan } from '../../app/tracing/span-recorder.ts'
+
 import { subtractUsage, type UsageCost } from '../../call/usage.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
@@ -33,10 +35,10 @@ export function computeCharge(
   summary: ReplySummary,
   isInterrupted = false,
 ): Charge {
-  const { work } = request
-  if (work && summary.isBetweenTurns) return work.bill.charge
+  const earlier = request.work?.bill.close()
+  if (earlier && summary.isBetweenTurns) return earlier
   const charge = computeTurnCharge(gateway, request, admission, candidate, summary, isInterrupted)
-  return work ? addCharges(work.bill.charge, charge) : charge
+  return earlier ? addCharges(earlier, charge) : charge
 }
 
 /** The usage and cost of the reply in progress, without what is on the bill already. */
@@ -167,12 +169,20 @@ export function settleOnce(
       recordOutcome(gateway, request, trace, outcome)
       recordReply(request, trace, outcome)
       if (request.completeHits) await completeHits(gateway, request)
-      const settlement = createSettlement(gateway, request, admission, trace, outcome, extraStatements)
+      const { settlement, lines } = createSettlement(
+        gateway,
+        request,
+        admission,
+        trace,
+        outcome,
+        extraStatements,
+      )
       try {
         await settle(gateway, settlement, request)
       } finally {
         if (admission.extensions.length > 0) await releaseExtensions(gateway, admission)
       }
+      if (lines) recordLateLines(gateway, request, lines.length)
       const { candidate, translation } = trace
       const upstreamDialect = translation?.dialect.name ?? ''
       const dropped = translation?.upstreamRequest.dropped ?? []
@@ -209,14 +219,17 @@ function createSettlement(
   trace: RequestTrace,
   { status, charge, summary, error, firstTokenMs }: Outcome,
   extraStatements: Statement[],
-): Settlement {
+): { settlement: Settlement; lines: BillLine[] | null } {
   const { translation, attempts, startedAt } = trace
   const { id, organization_id } = draft.generation
   const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
   if (!candidate)
     return {
-      ...createRelease(id, organization_id),
-      extraStatements: buildHitStatements(gateway, request, null),
+      settlement: {
+        ...createRelease(id, organization_id),
+        extraStatements: buildHitStatements(gateway, request, null),
+      },
+      lines: null,
     }
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
   const settled: SettledGeneration = {
@@ -238,7 +251,17 @@ function createSettlement(
   const lines = buildLines(request, settled, trace)
   const source = { ...trace, candidate, error, summary, lines }
   const records = buildRecordStatements(gateway, request, settled, source)
-  return buildSettlement({ ...settled, meteredIn, extraStatements: [...extraStatements, ...records] })
+  const statements = [...extraStatements, ...records]
+  return { settlement: buildSettlement({ ...settled, meteredIn, extraStatements: statements }), lines }
+}
+
+/** Requests on behalf of this one may end after it, if its client has disconnected. */
+function recordLateLines(gateway: Gateway, { id, work }: ModelRequest, count: number): void {
+  let position = count
+  work?.bill.takeLate((line) => {
+    const writing = insertLine(gateway.db, id, position++, line)
+    writing.catch((err: unknown) => gateway.log.warn({ err, id }, 'failed to record a line of a bill'))
+  })
 }
 
 /** The reply that ended with the request is its last turn. */
