@@ -17,7 +17,13 @@ import {
   runCommand,
   toSandboxLimits,
 } from './run-command.ts'
-import { assertHere, type ContainerOwner, containerNotFoundError, openContainer } from './session.ts'
+import {
+  assertHere,
+  assertPolicy,
+  type ContainerOwner,
+  containerNotFoundError,
+  openContainer,
+} from './session.ts'
 import { CommandSlots } from './slots.ts'
 import { type Container, findContainer } from './store.ts'
 
@@ -47,6 +53,15 @@ export class ContainerService {
   async check(): Promise<void> {
     await this.#homes.id()
     await this.#parts.engine.check(toSandboxLimits(this.#host.settings))
+  }
+
+  /** Throws 409 if the container is awake with another network policy, before it is started. */
+  assertPolicy(
+    owner: ContainerOwner,
+    environment: ContainerEnvironment,
+    origin: ContainerOrigin,
+  ): Promise<void> {
+    return assertPolicy(this.#host, owner, environment, origin)
   }
 
   /** Starts the container that `environment` names, or that of the session, with the files that it is given. */

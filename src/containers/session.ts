@@ -67,17 +67,39 @@ async function createContainer(
   return inserted
 }
 
+/** Throws 409 if the container that a request would use is awake with another policy. */
+export async function assertPolicy(
+  parts: Pick<SessionParts, 'db' | 'clock' | 'settings'>,
+  { workspaceId }: ContainerOwner,
+  environment: ContainerEnvironment,
+  origin: ContainerOrigin,
+): Promise<void> {
+  if (!environment.network_policy) return
+  const container = await findContainer(parts.db, workspaceId, deriveContainerId(environment, origin))
+  if (container) choosePolicy(parts, container, environment)
+}
+
 /** The policy is fixed while the container is awake. Without one, a request takes that of the container. */
-async function startWithPolicy(
-  { db, clock, settings }: SessionParts,
+function choosePolicy(
+  { clock, settings }: Pick<SessionParts, 'clock' | 'settings'>,
   container: Container,
   { network_policy }: ContainerEnvironment,
-): Promise<Container> {
+): string {
   const policy = network_policy ? formatPolicy(network_policy) : container.network_policy
+  const isAwake = clock.now() - Date.parse(container.last_used_at) < awakeMsOf(settings)
+  if (policy !== container.network_policy && isAwake) throw policyConflictError(awakeMsOf(settings))
+  return policy
+}
+
+async function startWithPolicy(
+  parts: SessionParts,
+  container: Container,
+  environment: ContainerEnvironment,
+): Promise<Container> {
+  const { db, clock } = parts
+  const policy = choosePolicy(parts, container, environment)
   const last_used_at = isoNow(clock)
   const isChanged = policy !== container.network_policy
-  const isAwake = clock.now() - Date.parse(container.last_used_at) < awakeMsOf(settings)
-  if (isChanged && isAwake) throw policyConflictError(awakeMsOf(settings))
   const changes = isChanged ? { network_policy: policy, nonce: newRestartNonce() } : {}
   const started = await updateContainer(db, container, { ...changes, last_used_at })
   if (!started) throw containerNotFoundError()

@@ -1,7 +1,9 @@
 import type { ContainerEnvironment } from '../containers/environment.ts'
 import { findGivenFiles } from '../containers/given-files.ts'
+import type { ContainerOrigin } from '../containers/ids.ts'
 import type { CommandResult, ContainerFileCitation } from '../containers/run-command.ts'
 import type { ContainerService } from '../containers/service.ts'
+import type { ContainerOwner } from '../containers/session.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import type { ToolFee, ToolRequest, ToolRun, ToolSetup } from './tool.ts'
@@ -41,8 +43,9 @@ export class ContainerCommands {
         `${at}.type`,
         'needs containers, which this server does not have; the operator can enable them with containers.engine',
       )
-    // Unknown files are an error of the request, not of a call.
+    // Unknown files and another policy are errors of the request, not of a call.
     await findGivenFiles(gateway.db, caller.key.workspace_id, environment.file_ids ?? [])
+    await gateway.containers.assertPolicy(ownerOf(setup), environment, originOf(setup))
     return new ContainerCommands(gateway.containers, environment)
   }
 
@@ -64,11 +67,17 @@ export class ContainerCommands {
     })
   }
 
-  #start({ caller, sessionId, id }: ToolRun): Promise<ContainerSession> {
-    const owner = { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
-    const origin = { sessionKey: sessionId ?? undefined, generationId: id }
-    return this.#containers.resolve(owner, this.#environment, origin)
+  #start(run: ToolRun): Promise<ContainerSession> {
+    return this.#containers.resolve(ownerOf(run), this.#environment, originOf(run))
   }
+}
+
+function ownerOf({ caller }: ToolRequest): ContainerOwner {
+  return { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
+}
+
+function originOf({ sessionId, id }: ToolRequest): ContainerOrigin {
+  return { sessionKey: sessionId ?? undefined, generationId: id }
 }
 
 /** The price of the time that commands ran; none if it is free. */

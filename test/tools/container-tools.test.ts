@@ -25,6 +25,23 @@ describe.if(bwrapPath !== null)('with a sandbox', () => {
         expect(block).toMatchObject({ container_id: 'sess_two', content: { return_code: 0 } })
       })
 
+      test.each(['responses', 'messages'] as const)(
+        'another network policy of a container that is awake is 409 (%s)',
+        async (format) => {
+          const use = (allowed_domains: string[]) => {
+            const network_policy = { type: 'allowlist', allowed_domains }
+            const environment = { type: 'container_auto', network_policy }
+            const shell = { type: 'service:shell', parameters: { environment } }
+            return send(server(), format, 'shell', [shell], { session_id: `policy-${format}` })
+          }
+          expect((await use(['a.example.com'])).status).toBe(200)
+          expect((await use(['a.example.com'])).status).toBe(200)
+          const { status, body } = await use(['b.example.com'])
+          expect(status).toBe(409)
+          expect(body.error.message).toStartWith('network_policy: the container runs with another policy')
+        },
+      )
+
       test('an unknown file is an error of the request', async () => {
         const environment = { type: 'container_auto', file_ids: ['hg_file_000000000000000000000000'] }
         const tool = { type: 'service:shell', parameters: { environment } }

@@ -22,7 +22,7 @@ const createMessage = defineOperation({
   inference: messages.client,
   body: messagesRequest,
   headers: inferenceHeaders,
-  errors: inferenceErrors,
+  errors: [...inferenceErrors, 409],
   otherContentTypes: streamTypes,
   response: z
     .looseObject({

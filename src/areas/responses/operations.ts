@@ -42,7 +42,7 @@ const createResponse = defineOperation({
   inference: responses.client,
   body: responsesRequest,
   headers: inferenceHeaders,
-  errors: inferenceErrors,
+  errors: [...inferenceErrors, 409],
   otherContentTypes: streamTypes,
   response: responseObject,
   handle: async ({ gateway, caller, region, httpRequest, body, source }) => {
