@@ -1,4 +1,5 @@
 // Writes docs/guardrails-coverage.md: where content filters look, from the cases that test/guardrails/coverage.test.ts runs.
+import { type ToolCase, toolCases } from '../test/guardrails/coverage/tools.ts'
 import type { CoverageCase, WayIn } from '../test/guardrails/coverage/way-in.ts'
 import { waysIn } from '../test/guardrails/coverage/ways.ts'
 import { type ReplyPart, waysOut } from '../test/guardrails/coverage/ways-out.ts'
@@ -11,14 +12,37 @@ export function renderCoveragePage(ways: readonly WayIn[] = waysIn): string {
 
 - **Streamed** requests: the first place of each way in that can stream, under each action.
 - **Layers**: every row by the guardrail of a key; the first place of each way in also by those of the organization, the workspace and the member, under each action.
+- **Server tools and plugins**: [below](#server-tools-and-plugins), from \`test/guardrails/tool-coverage.test.ts\`.
 - **Replies**: [below](#replies), from \`test/guardrails/reply-formats.test.ts\`.
 
 [Guardrails](guardrails.md#what-is-scanned) says what filters cannot read.
 
 ${ways.map(renderWay).join('\n\n')}
 
+${renderTools()}
+
 ${renderReplies()}
 `
+}
+
+const formatNames = { chat: 'Chat completions', messages: 'Messages', responses: 'Responses' }
+
+/** Filters of either side. */
+function renderTools(): string {
+  return `## Server tools and plugins
+
+What the gateway adds to a request while it runs, and what the model gives to a tool; in each format, streamed and whole. Filters of prompts: under \`block\` the request ends with an error before anyone is sent the text, under \`redact\` everyone is sent the label, under \`flag\` it is sent and recorded. Filters of replies do the same to what the client is shown: items in Responses, blocks in Messages, annotations and \`reasoning_details\` in Chat completions.
+
+| Place | Part in the hit | Sent in requests of | Shown in replies of |
+|---|---|---|---|
+${toolCases.map(renderTool).join('\n')}`
+}
+
+function renderTool({ place, part, formats, hiddenIn = [] }: ToolCase): string {
+  const list = (names: readonly (keyof typeof formatNames)[]) =>
+    names.map((name) => formatNames[name]).join(', ')
+  const shown = formats.filter((format) => !hiddenIn.includes(format))
+  return `| ${place} | \`${part}\` | ${list(formats)} | ${list(shown)} |`
 }
 
 /** Filters with the scope `output`. */

@@ -6,6 +6,7 @@ import type { NestedRequests } from '../tools/tool.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
 import { guardRequest } from './guard/guard.ts'
+import { recordIfBlocked } from './guard/refuse.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
@@ -21,9 +22,12 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
   const parsed = await parseRequest(gateway, incoming)
   const guarding = guardRequest(gateway, parsed)
   const guarded = guarding instanceof Promise ? await guarding : guarding
-  const plugged = guarded.work ? await applyPlugins(gateway, guarded) : guarded
+  const plugged = guarded.work
+    ? await recordIfBlocked(gateway, guarded, applyPlugins(gateway, guarded))
+    : guarded
   const preparing = prepareTools(gateway, plugged, createNested)
-  const request = preparing instanceof Promise ? await preparing : preparing
+  const request =
+    preparing instanceof Promise ? await recordIfBlocked(gateway, guarded, preparing) : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
 }

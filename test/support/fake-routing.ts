@@ -102,6 +102,7 @@ export function buildFakeRequest(fields: JsonObject, options: FakeRequestOptions
     at,
     startedAt: at,
     replyTransforms: [],
+    replyFilters: [],
     replyObservers: [],
     onSettled: [],
     replyHeaders: {},

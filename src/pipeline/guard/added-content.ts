@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { FunctionTool, Message, ModelCall } from '../../call/call.ts'
+import type { Message, ModelCall, Tool } from '../../call/call.ts'
+import type { ToolCallPart } from '../../call/part.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { inspectCall } from './inspect.ts'
 import { findBlock } from './refuse.ts'
@@ -19,15 +20,28 @@ export async function guardAddedMessages(
   return guarded.messages
 }
 
-/** As `guardAddedMessages`, for functions: another server may have described them. Their names stay. */
-export async function guardAddedTools(
+/** As `guardAddedMessages`, for calls that the gateway runs: their arguments leave it, for a search engine or a server. */
+export async function guardAddedCalls(
   gateway: Gateway,
   request: GuardedRequest,
-  tools: FunctionTool[],
-): Promise<FunctionTool[]> {
+  calls: ToolCallPart[],
+): Promise<ToolCallPart[]> {
+  const [message] = await guardAddedMessages(gateway, request, [{ role: 'assistant', parts: calls }])
+  return calls.map((call, index) => {
+    const guarded = message?.parts[index]
+    return guarded?.kind === 'tool-call' ? { ...call, arguments: guarded.arguments } : call
+  })
+}
+
+/** As `guardAddedMessages`, for tools: another server may have named and described them. */
+export async function guardAddedTools<T extends Tool>(
+  gateway: Gateway,
+  request: GuardedRequest,
+  tools: T[],
+): Promise<T[]> {
   if (tools.length === 0) return tools
   const guarded = await guardAdded(gateway, request, { messages: [], tools })
-  return tools.map((tool, index) => ({ ...tool, ...guarded.tools?.[index], name: tool.name }) as FunctionTool)
+  return (guarded.tools ?? tools) as T[]
 }
 
 type GuardedRequest = Pick<InferenceRequest, 'keyContext' | 'caller' | 'hits'>
@@ -50,7 +64,7 @@ async function guardAdded(
 /** Not to be read twice. */
 const guardedParts = new WeakSet<object>()
 
-/** As `guardAddedMessages`, for a request that a stage has changed: only the parts that are new are read. */
+/** As `guardAddedMessages`, for a request that a stage has changed: only the parts and tools that are new are read. */
 export async function guardChangedRequest(
   gateway: Gateway,
   before: InferenceRequest,
@@ -64,7 +78,8 @@ export async function guardChangedRequest(
     .map(({ role, parts }) => ({ role, parts: parts.filter((part) => !isKnown(part)) }))
     .filter(({ parts }) => parts.length > 0)
   const guarded = await guardAddedMessages(gateway, after, added)
-  if (guarded === added) return after
+  const tools = await guardNewTools(gateway, before, after)
+  if (guarded === added && tools === call.tools) return after
   const guardedList = guarded.flatMap(({ parts }) => parts)
   const originals = added.flatMap(({ parts }) => parts)
   const redacted = new Map(originals.map((part, index) => [part, guardedList[index] ?? part]))
@@ -72,5 +87,21 @@ export async function guardChangedRequest(
     ...message,
     parts: message.parts.map((part) => redacted.get(part) ?? part),
   }))
-  return { ...after, content: after.content.rewrite(after.format, { ...call, messages }) }
+  const changed = { ...call, messages, ...(tools && { tools }) }
+  return { ...after, content: after.content.rewrite(after.format, changed) }
+}
+
+/** The same list if no tool is new. */
+async function guardNewTools(
+  gateway: Gateway,
+  before: InferenceRequest,
+  after: InferenceRequest,
+): Promise<Tool[] | undefined> {
+  const { tools } = after.content.call
+  const known = new Set(before.content.call.tools)
+  const added = tools?.filter((tool) => !known.has(tool)) ?? []
+  if (added.length === 0) return tools
+  const guarded = await guardAddedTools(gateway, after, added)
+  const redacted = new Map(added.map((tool, index) => [tool, guarded[index] ?? tool]))
+  return tools?.map((tool) => redacted.get(tool) ?? tool)
 }

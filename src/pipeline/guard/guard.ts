@@ -53,7 +53,7 @@ function filterRequest(
 /** The request with the filters of its reply. */
 function filterReply(gateway: Gateway, request: InferenceRequest): InferenceRequest {
   const rules = request.keyContext.contentRules?.output
-  const { hits, replyObservers, replyTransforms } = request
+  const { hits, replyObservers } = request
   if (!rules || !hits) return request
   const { enforced, recorded } = rules
   const inspector = recorded && new ReplyInspector(gateway, recorded)
@@ -66,7 +66,7 @@ function filterReply(gateway: Gateway, request: InferenceRequest): InferenceRequ
   const filter = enforced ? [() => new ReplyFilter(gateway, enforced, hits)] : []
   return {
     ...request,
-    replyTransforms: [...inspect, ...replyTransforms, ...filter],
+    replyFilters: [...inspect, ...filter],
     ...(inspector && { completeHits: recordAtEnd(inspector, hits) }),
   }
 }

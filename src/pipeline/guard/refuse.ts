@@ -1,5 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import { type GatewayError, gatewayError, isBlock } from '../../errors/gateway-error.ts'
 import { detectorLabels } from '../../filters/detectors.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
 import { scopedBuiltin } from '../../policy/guardrail.ts'
@@ -12,6 +12,20 @@ export async function refuseBlocked(gateway: Gateway, request: ModelRequest): Pr
   if (!error) return
   await recordHits(gateway, request)
   throw error
+}
+
+/** Waits for a stage before admission. If a filter blocks what it adds, the hits are stored: no record will have them. */
+export async function recordIfBlocked<T>(
+  gateway: Gateway,
+  request: ModelRequest,
+  preparing: T | Promise<T>,
+): Promise<T> {
+  try {
+    return await preparing
+  } catch (error) {
+    if (isBlock(error)) await recordHits(gateway, request)
+    throw error
+  }
 }
 
 /** The error of hits that block a request or a reply; undefined if none does. */

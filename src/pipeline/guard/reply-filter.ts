@@ -114,6 +114,7 @@ export class ReplyFilter implements ReplyTransform {
           ...content,
           arguments: await this.redactText(content.arguments, 'tool-call'),
           item: await this.redactJson(content.item, 'tool-call'),
+          ...(content.use && { use: await this.redactJson(content.use, 'tool-call') }),
         }
       case 'opaque':
         return { ...content, value: await this.redactJson(content.value, 'text') }

@@ -27,7 +27,7 @@ export class ReplyInspector implements ReplyObserver {
     this.#collector.add(event)
   }
 
-  /** Before other transforms: it reads the reply as it was received. */
+  /** Before the filters that change a reply. */
   toTransform(): ReplyTransform {
     return {
       transform: (event) => {

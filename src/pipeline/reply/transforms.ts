@@ -21,13 +21,14 @@ export interface ReplyObserver {
 export function createPipeline(
   stages: {
     replyTransforms: readonly (() => ReplyTransform)[]
+    replyFilters: readonly (() => ReplyTransform)[]
     replyObservers: readonly (() => ReplyObserver)[]
   },
   transcript: ReplyObserver | null,
 ): ReplyPipeline {
   const observers = stages.replyObservers.map((create) => create())
   return new ReplyPipeline(
-    stages.replyTransforms.map((create) => create()),
+    [...stages.replyTransforms, ...stages.replyFilters].map((create) => create()),
     transcript ? [transcript, ...observers] : observers,
   )
 }

@@ -113,5 +113,7 @@ export interface InferenceRequest
   content: RequestContent
   /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
   replyTransforms: readonly (() => ReplyTransform)[]
+  /** As `replyTransforms`. They come last, whatever the other transforms add to the reply. */
+  replyFilters: readonly (() => ReplyTransform)[]
   replyObservers: readonly (() => ReplyObserver)[]
 }

@@ -39,6 +39,7 @@ export async function parseRequest(
     content,
     onSettled: incoming.onSettled ?? [],
     replyTransforms: [],
+    replyFilters: [],
     replyObservers: [],
   }
 }

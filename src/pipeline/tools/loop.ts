@@ -6,6 +6,7 @@ import { countCompletionTokens, countPromptTokens, zeroUsage } from '../../call/
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import type { PreparedTools } from '../../tools/prepared-tools.ts'
+import { guardAddedCalls } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage, RequestWork } from '../request/work.ts'
 import type { Admission } from '../settlement/admit.ts'
@@ -113,16 +114,17 @@ export class ToolLoop {
   /** Runs the tools that the turn called; the next turn, or null if the reply has ended. */
   async *#endTurn(relay: TurnRelay): AsyncGenerator<ReplyEvent, Turn | null> {
     const { turn } = relay
-    const calls = relay.listCalls()
+    const called = relay.listCalls()
     this.#hasText ||= relay.hasText
-    if (!turn.summary.isComplete || turn.summary.failure || calls.length === 0) {
-      yield* this.#endReply(relay, calls)
+    if (!turn.summary.isComplete || turn.summary.failure || called.length === 0) {
+      yield* this.#endReply(relay, called)
       return null
     }
     this.#addToBill(turn)
     // At once: until then the turn would be charged with the reply in progress too.
     yield { type: 'turn-end' }
     yield* this.#citations.end(false)
+    const calls = this.#isLast ? called : await this.#guardCalls(relay, called)
     const results = this.#isLast ? [] : yield* this.#runTools(relay, calls)
     const hasClientCalls = relay.hasPassedCalls || (!this.#isLast && !calls.every(isRunHere))
     if (this.#isLast || hasClientCalls) {
@@ -175,6 +177,15 @@ export class ToolLoop {
       firstTokenMs,
     })
     return { charge, durationMs: Math.round(performance.now() - trace.attemptStartedAt) }
+  }
+
+  /** The calls with the arguments that the filters of prompts leave. */
+  async #guardCalls(relay: TurnRelay, called: readonly ServerCall[]): Promise<ServerCall[]> {
+    const { gateway, request } = this.#context
+    const calls = called.filter(isRunHere).map(({ call }) => call)
+    const guarded = await guardAddedCalls(gateway, request, calls)
+    for (const [index, call] of calls.entries()) relay.replaceCall(call, guarded[index] ?? call)
+    return relay.listCalls()
   }
 
   async *#runTools(

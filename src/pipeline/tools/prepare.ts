@@ -87,7 +87,8 @@ async function replaceTools(
       continue
     }
     const named = unnamed.instance.functions.map((offered) => nameFunction(offered, names))
-    const functions = await guardAddedTools(toolRequest.gateway, request, named)
+    const guarded = await guardAddedTools(toolRequest.gateway, request, named)
+    const functions = guarded.map((tool, at) => renameRedacted(tool, named[at], names))
     entries.push({ ...unnamed, functions })
     replaced.push(...functions, ...(unnamed.instance.natives ?? []))
   }
@@ -205,6 +206,16 @@ async function createEntry(
 
 function nameFunction(offered: FunctionTool, names: Set<string>): FunctionTool {
   return { ...offered, name: takeName(offered.name, names) }
+}
+
+/** Vendors allow few characters, and those of a label are not among them. */
+function renameRedacted(
+  tool: FunctionTool,
+  before: FunctionTool | undefined,
+  names: Set<string>,
+): FunctionTool {
+  if (tool.name === before?.name) return tool
+  return nameFunction({ ...tool, name: tool.name.replaceAll(/[^\w-]/g, '_') }, names)
 }
 
 function requireTool(type: string, { format, keyContext, region }: ToolRequest, at: string): ServerTool {

@@ -19,6 +19,7 @@ export class TurnRelay {
   readonly #collector = new ReplyCollector()
   /** The numbers of the parts in the reply, by their number in the turn. */
   readonly #numbers = new Map<number, number>()
+  readonly #replaced = new Map<OutputPart, ToolCallPart>()
   #hasPassedCalls = false
   #hasText = false
 
@@ -46,7 +47,8 @@ export class TurnRelay {
   }
 
   get #parts(): OutputPart[] {
-    return (this.#collector.reply.choices[0]?.parts ?? []).filter((part) => part !== undefined)
+    const parts = (this.#collector.reply.choices[0]?.parts ?? []).filter((part) => part !== undefined)
+    return parts.map((part) => this.#replaced.get(part) ?? part)
   }
 
   /** The calls of functions that stand for server tools. */
@@ -55,6 +57,11 @@ export class TurnRelay {
       const target = part.kind === 'tool-call' ? this.#context.functions.get(part.name) : undefined
       return target ? [{ call: part as ToolCallPart, target }] : []
     })
+  }
+
+  /** What a call is run with, and what the next turn has in its place. */
+  replaceCall(call: ToolCallPart, replacement: ToolCallPart): void {
+    this.#replaced.set(call, replacement)
   }
 
   async *relay(isFirst: boolean): AsyncGenerator<ReplyEvent> {

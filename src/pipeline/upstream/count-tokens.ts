@@ -9,6 +9,7 @@ import { dryRun, preparePlugins } from '../../plugins/apply.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { guardTokenCount } from '../guard/guard.ts'
 import { recordHits } from '../guard/hits.ts'
+import { recordIfBlocked } from '../guard/refuse.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { parseRequest } from '../request/parse.ts'
 import { planRoute, type RoutingPlan } from '../routing/plan.ts'
@@ -25,9 +26,9 @@ import { translate } from './translate.ts'
 /** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
 export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
   const guarded = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
-  const plugged = await preparePlugins(gateway, guarded, dryRun)
-  await recordHits(gateway, plugged)
-  const request = await prepareTools(gateway, plugged)
+  const plugged = await recordIfBlocked(gateway, guarded, preparePlugins(gateway, guarded, dryRun))
+  const request = await recordIfBlocked(gateway, plugged, prepareTools(gateway, plugged))
+  await recordHits(gateway, request)
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {
     return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.content.call)

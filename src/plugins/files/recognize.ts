@@ -31,7 +31,7 @@ export function recognizeFile(
   quota: TaskQuota,
 ): Promise<RecognizedFile> {
   const isApi = findRecognizer(context.gateway, context.request) === 'api'
-  return isApi ? payPages(context, file, quota) : askOcrModel(context, file)
+  return isApi ? payPages(context, file, quota) : callOcrModel(context, file)
 }
 
 /** The most that the API costs for a file. One that is not here yet may have as many pages as the API reads. */
@@ -82,8 +82,8 @@ const instruction =
   'Transcribe the document completely, page by page, as Markdown. Keep its language. Reply with the transcript only.'
 
 /** A request of the same key to the model for OCR, with a record and a charge of its own. */
-async function askOcrModel(
-  { gateway, askModel, signal }: AugmentContext,
+async function callOcrModel(
+  { gateway, callModel, signal }: AugmentContext,
   file: FilePart,
 ): Promise<RecognizedFile> {
   const model = gateway.settings.file_parser.ocr_model
@@ -92,8 +92,8 @@ async function askOcrModel(
   const document = kindOf(file) === 'image' ? { kind: 'image' as const, source } : file
   const parts = [{ kind: 'text' as const, text: instruction }, document]
   const call: ModelCall = { messages: [{ role: 'user', parts }], stream: false, unknown: [] }
-  const answer = await askModel({ model, call, purpose: 'file-parser', signal })
-  const text = answer.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  const reply = await callModel({ model, call, purpose: 'file-parser', signal })
+  const text = reply.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
   if (text.trim() === '') throw unreadableError(file, 'The model for OCR found no text in it.')
-  return { text, images: [], costNanos: answer.costNanos }
+  return { text, images: [], costNanos: reply.costNanos }
 }

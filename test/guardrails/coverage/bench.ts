@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import pino from 'pino'
 import { sha256 } from '../../../src/lib/crypto.ts'
 import { resetRouting, startTestServer, type TestServer } from '../../support/harness.ts'
-import { startUpstream, type Upstream } from '../../support/upstream.ts'
+import { type ResponseSource, startUpstream, type Upstream } from '../../support/upstream.ts'
 import { buildCoverageSettings, replyTo } from './settings.ts'
 import type { PlantedRequest, Setup } from './way-in.ts'
 
@@ -35,10 +35,13 @@ export class CoverageBench {
     this.#readLogs = readLogs
   }
 
-  static async open(): Promise<CoverageBench> {
+  static async open(
+    buildSettings: (url: string) => string = buildCoverageSettings,
+    reply: ResponseSource = replyTo,
+  ): Promise<CoverageBench> {
     const upstream = await startUpstream()
-    upstream.setDefault(replyTo)
-    const server = await startTestServer('sqlite', { settings: buildCoverageSettings(upstream.url) })
+    upstream.setDefault(reply)
+    const server = await startTestServer('sqlite', { settings: buildSettings(upstream.url) })
     resetRouting(server)
     let logged = ''
     const keep = new Writable({
