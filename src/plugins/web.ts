@@ -6,8 +6,8 @@ import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import { requireEngine } from '../web/choose-engine.ts'
 import type { SearchResult } from '../web/engine.ts'
 import { formatResults, toCitation } from '../web/format-results.ts'
-import { parseDomainRules } from '../web/prepare.ts'
-import { type ResolvedSearch, resolveSearch } from '../web/resolve-search.ts'
+import { parseDomainRules, prepareSearch, type SearchOptions } from '../web/prepare.ts'
+import { type ResolvedSearch, requireMode, resolveSearch } from '../web/resolve-search.ts'
 import { priceWorstCase, searchWeb } from '../web/search.ts'
 import { CiteSources } from './cite-sources.ts'
 import { addToPrompt, readLastUserText } from './last-user-message.ts'
@@ -18,17 +18,17 @@ type Settings = PluginSettings<'web'>
 /** Searches for the last message of the user, and adds the results to the prompt. */
 export const web: Plugin<'web'> = {
   id: 'web',
-  validate: ({ engine, include_domains, exclude_domains }) => {
-    if (engine !== undefined && engine !== 'auto' && engine !== 'native') requireEngine(engine, names.engine)
-    parseDomainRules(include_domains, names.includeDomains)
-    parseDomainRules(exclude_domains, names.excludeDomains)
-  },
+  validate,
   prepare: (context, settings) => {
     const { request, work } = context
     if (settings.x_search) work.dropSettings('web', ['plugins.web.x_search'])
-    if (settings.max_uses === 0) return request
+    if (settings.max_uses === 0) {
+      validate(settings)
+      return request
+    }
     const search = resolve(context, settings)
     if (search.kind === 'native') {
+      work.dropSettings('web', search.ignored)
       const { call } = request.content
       const tools = [...(call.tools ?? []), search.tool]
       return { ...request, content: request.content.replaceCall({ ...call, tools }) }
@@ -50,6 +50,27 @@ export const web: Plugin<'web'> = {
   },
 }
 
+/** What no search could use, whatever the model and the engines of the server. */
+function validate(settings: Settings): void {
+  const { engine, mode } = settings
+  parseDomainRules(settings.include_domains, names.includeDomains)
+  parseDomainRules(settings.exclude_domains, names.excludeDomains)
+  if (engine === undefined || engine === 'auto') return
+  requireMode(engine, mode, names.mode)
+  if (engine !== 'native') prepareSearch(requireEngine(engine, names.engine), toOptions(settings), names)
+}
+
+function toOptions(settings: Settings): SearchOptions {
+  return {
+    maxResults: settings.max_results,
+    includeDomains: settings.include_domains,
+    excludeDomains: settings.exclude_domains,
+    mode: settings.mode,
+    contextSize: 'low',
+    userLocation: settings.user_location,
+  }
+}
+
 /** Null if there is nothing to search for. */
 function findQuery({ request }: PluginContext, { max_uses }: Settings): string | null {
   return max_uses === 0 ? null : readLastUserText(request.content.call.messages) || null
@@ -60,16 +81,7 @@ function resolve({ gateway, request }: PluginContext, settings: Settings): Resol
     throw gatewayError('forbidden', 'plugins.web: "service:web_search" is disabled for this workspace.')
   return resolveSearch(
     gateway,
-    {
-      engine: settings.engine,
-      maxUses: settings.max_uses,
-      maxResults: settings.max_results,
-      includeDomains: settings.include_domains,
-      excludeDomains: settings.exclude_domains,
-      mode: settings.mode,
-      contextSize: 'low',
-      userLocation: settings.user_location,
-    },
+    { ...toOptions(settings), engine: settings.engine, maxUses: settings.max_uses },
     {
       models: request.options.models.map((slug) => findModel(gateway.catalogue, slug)?.model),
       byokKeys: request.keyContext.byokKeys,

@@ -24,7 +24,12 @@ export const webSearch = defineServerTool({
     const ignored = settings.x_search ? [`${setup.at}.parameters.x_search`] : []
     const search = resolve(settings, setup)
     if (search.kind === 'native')
-      return { functions: [], natives: [search.tool], ignored, describe: () => ({ item: {} }) }
+      return {
+        functions: [],
+        natives: [search.tool],
+        ignored: [...search.ignored, ...ignored],
+        describe: () => ({ item: {} }),
+      }
     const { chosen, prepared } = search
     const limits = new SearchLimits(settings)
     const itemType = itemTypeOf(setup.entry)

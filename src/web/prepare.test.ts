@@ -102,10 +102,10 @@ describe('preparing a search', () => {
     expect(exclude.excludeDomains).toHaveLength(3)
   })
 
-  test('a mode of another engine is ignored, and a location that is not used is named', () => {
+  test('a mode of another engine and a location that is not used are named', () => {
     expect(prepare('parallel', { mode: 'deep' })).toMatchObject({
       query: { mode: 'basic' },
-      ignored: [],
+      ignored: ['mode'],
     })
     expect(prepare('searxng', { userLocation: { country: 'DE' } })).toMatchObject({
       query: { userLocation: null },

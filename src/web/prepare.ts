@@ -31,7 +31,7 @@ export interface PreparedSearch {
   /** What its results must fulfil: not every engine understands every rule. */
   includeDomains: readonly DomainRule[]
   excludeDomains: readonly DomainRule[]
-  /** Options besides the mode that the engine does not have, by the client's name. */
+  /** Options that the engine does not have, by the client's name. */
   ignored: string[]
 }
 
@@ -48,7 +48,7 @@ export function prepareSearch(
 ): PreparedSearch {
   const include = parseDomainRules(options.includeDomains, names.includeDomains)
   const exclude = parseDomainRules(options.excludeDomains, names.excludeDomains)
-  const mode = resolveMode(engine, options.mode, names.mode)
+  const mode = readMode(options.mode, names.mode)
   const isIncludeOnly = engine.domainLists === 'include_wins' && include.length > 0
   if (engine.domainLists === 'exclusive' && include.length > 0 && exclude.length > 0)
     throw invalidFieldError(
@@ -66,7 +66,7 @@ export function prepareSearch(
     engine,
     query: {
       maxResults: checkRange(options.maxResults ?? defaultMaxResults, engine.maxResults, names.maxResults),
-      mode,
+      mode: hasMode(engine, mode) ? (mode ?? null) : engine.defaultMode,
       maxCharacters: checkRange(
         options.maxCharacters ?? contextCharacters[options.contextSize ?? 'medium'],
         maxCharactersLimit,
@@ -78,6 +78,7 @@ export function prepareSearch(
     includeDomains: include,
     excludeDomains,
     ignored: [
+      ...(mode !== undefined && !hasMode(engine, mode) ? [names.mode] : []),
       ...(isIncludeOnly && exclude.length > 0 ? [names.excludeDomains] : []),
       ...(hasLocation && !engine.hasLocation ? [names.userLocation] : []),
     ],
@@ -95,11 +96,15 @@ export function parseDomainRules(
   })
 }
 
-/** A mode of another engine is ignored: requests may be sent to any. */
-function resolveMode(engine: SearchEngine, mode: string | undefined, name: string): SearchMode | null {
-  if (mode !== undefined && !searchModes.some((known) => known === mode))
+function readMode(mode: string | undefined, name: string): SearchMode | undefined {
+  const found = searchModes.find((known) => known === mode)
+  if (mode !== undefined && found === undefined)
     throw invalidFieldError(name, `must be one of ${searchModes.join(', ')}`)
-  return engine.modes.find((known) => known === mode) ?? engine.defaultMode
+  return found
+}
+
+function hasMode({ modes }: SearchEngine, mode: SearchMode | undefined): boolean {
+  return modes.some((known) => known === mode)
 }
 
 function checkRange(value: number, max: number, name: string): number {

@@ -5,6 +5,7 @@ import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import type { AccessContext } from './access.ts'
 import { type ChosenEngine, chooseEngine, type EngineRequester } from './choose-engine.ts'
 import { formatDomainRule } from './domains.ts'
+import { findSearchEngine, searchEngines } from './engines/all.ts'
 import {
   type OptionNames,
   type PreparedSearch,
@@ -30,7 +31,7 @@ export interface Searcher extends Omit<EngineRequester, 'model'> {
 
 /** The provider of the model searches with its own tool, or the gateway with an engine. */
 export type ResolvedSearch =
-  | { kind: 'native'; tool: NativeTool }
+  | { kind: 'native'; tool: NativeTool; ignored: string[] }
   | { kind: 'engine'; chosen: ChosenEngine; prepared: PreparedSearch }
 
 /** Without an engine, the provider searches if it can. Errors are 400 or 403 and name the field. */
@@ -42,10 +43,15 @@ export function resolveSearch(
 ): ResolvedSearch {
   const { engine } = request
   const native = findNativeSearch(models)
-  if (engine === 'native') return { kind: 'native', tool: createNativeTool(native, request, names) }
+  const ofNative = () => ({
+    tool: createNativeTool(native, request, names),
+    ignored: listIgnored(request, names),
+  })
+  if (engine !== undefined) requireMode(engine, request.mode, names.mode)
+  if (engine === 'native') return { kind: 'native', ...ofNative() }
   const isAuto = engine === undefined || engine === 'auto'
   if (isAuto && native && findNativeProblem(native, request, names) === null)
-    return { kind: 'native', tool: createNativeTool(native, request, names) }
+    return { kind: 'native', ...ofNative() }
   if (isRegional)
     throw gatewayError(
       'region_refused',
@@ -54,6 +60,30 @@ export function resolveSearch(
   const requester = { byokKeys, model: models[0]?.canonical_slug ?? null }
   const chosen = chooseEngine(context, isAuto ? undefined : engine, requester, names.engine)
   return { kind: 'engine', chosen, prepared: prepareSearch(chosen.engine, request, names) }
+}
+
+/** An engine that the client names must have the mode; one that it does not name need not. Errors are 400. */
+export function requireMode(engine: string, mode: string | undefined, field: string): void {
+  if (mode === undefined || engine === 'auto') return
+  const having = searchEngines
+    .filter(({ modes }) => modes.some((known) => known === mode))
+    .map(({ id }) => id)
+  if (having.length === 0 || having.includes(engine) || (engine !== 'native' && !findSearchEngine(engine)))
+    return
+  const owner = engine === 'native' ? 'the search of the provider' : `the engine ${engine}`
+  throw invalidFieldError(
+    field,
+    `${owner} has no mode "${mode}"; ${having.join(', ')} ${having.length === 1 ? 'has' : 'have'} it`,
+  )
+}
+
+/** What the search of a provider does not have. */
+function listIgnored({ mode, maxResults, maxCharacters }: SearchRequest, names: SearchNames): string[] {
+  return [
+    ...(mode === undefined ? [] : [names.mode]),
+    ...(maxResults === undefined ? [] : [names.maxResults]),
+    ...(maxCharacters === undefined ? [] : [names.maxCharacters]),
+  ]
 }
 
 /** The search that every provider of the models has; null if one of them has none. */

@@ -147,11 +147,37 @@ describeWithUpstreams(
       [{ max_results: 26 }, 400, 'plugins.web.max_results: must be an integer from 1 to 25'],
       [{ include_domains: ['https://x.test'] }, 400, 'plugins.web.include_domains.0: must be a domain'],
       [{ engine: 'exa', typo: 1 }, 400, 'plugins'],
+      [
+        { engine: 'exa', mode: 'turbo' },
+        400,
+        'plugins.web.mode: the engine exa has no mode "turbo"; parallel has',
+      ],
+      [
+        { engine: 'sandbox', mode: 'fast' },
+        400,
+        'plugins.web.mode: the engine sandbox has no mode "fast"; exa, pa',
+      ],
+      [
+        { engine: 'native', mode: 'deep' },
+        400,
+        'plugins.web.mode: the search of the provider has no mode "deep"',
+      ],
+      [{ max_uses: 0, engine: 'altavista' }, 400, 'plugins.web.engine: must be one of auto, native, exa'],
+      [{ max_uses: 0, engine: 'exa', mode: 'turbo' }, 400, 'plugins.web.mode: the engine exa has no mode'],
+      [{ max_uses: 0, include_domains: ['https://x.test'] }, 400, 'plugins.web.include_domains.0: must be'],
+      [{ max_uses: 0, engine: 'perplexity', max_results: 25 }, 400, 'plugins.web.max_results: must be'],
     ])('%o: %d %s', async (plugin, status, message) => {
       const response = await send('chat', { plugins: [{ id: 'web', ...plugin }] })
       expect(response.status).toBe(status)
       expect((await readJson(response)).error.message).toStartWith(message)
       expect([searches.length, bench().first.requests.length]).toEqual([0, 0])
+    })
+
+    test('a mode that the default engine does not have is named', async () => {
+      const response = await send('chat', { plugins: [{ id: 'web', mode: 'turbo' }] })
+      await response.text()
+      expect([response.status, response.headers.get('x-headgate-dropped')]).toEqual([200, 'plugins.web.mode'])
+      expect(searches).toHaveLength(1)
     })
 
     test('R40 a search that fails is 502 without the key, and nothing is charged', async () => {

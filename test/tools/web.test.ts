@@ -215,11 +215,25 @@ describeOnEachDatabase(
         expect([received, text.startsWith(message) ? message : text]).toEqual([status, message])
       })
 
-      test('a mode of another engine is ignored; x_search is named', async () => {
+      test('a mode of another engine and x_search are named', async () => {
         const request = await prepare(server(), { tools: [searchTool({ mode: 'turbo', x_search: {} })] })
         await run(request, 'web_search', { query: 'x' })
         expect(searches).toMatchObject([{ type: 'auto' }])
-        expect(request.work?.dropped).toEqual(['tools[0].parameters.x_search'])
+        expect(request.work?.dropped).toEqual(['tools[0].parameters.mode', 'tools[0].parameters.x_search'])
+        const named = searchTool({ engine: 'exa', mode: 'turbo' })
+        expect(await errorOf(prepare(server(), { tools: [named] }))).toEqual([
+          400,
+          'tools[0].parameters.mode: the engine exa has no mode "turbo"; parallel has it',
+        ])
+      })
+
+      test('settings that only the gateway has are named where a provider runs its own tool', async () => {
+        const tools = [{ type: 'web_search', mode: 'deep', max_results: 3 }]
+        const request = await prepare(server(), { format: 'responses', model: 'test/gpt', tools })
+        expect(request.content.call.tools).toMatchObject([
+          { type: 'web_search', value: { type: 'web_search' } },
+        ])
+        expect(request.work?.dropped).toEqual(['tools[0].mode', 'tools[0].max_results'])
       })
 
       test.each([

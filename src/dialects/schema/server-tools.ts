@@ -7,7 +7,7 @@ export const domains = z.array(z.string().max(2000)).max(1000).optional()
 const count = z.int().min(1).optional()
 const countUpTo = (max: number) => z.int().min(1).max(max).optional()
 
-/** The modes of all engines: an engine ignores a mode it does not have. */
+/** The modes of all engines: the search checks that an engine that is named has it. */
 export const searchMode = z.enum(searchModes)
 
 const optionalText = z.string().nullish()

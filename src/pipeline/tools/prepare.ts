@@ -42,8 +42,18 @@ export function prepareTools(
   )
   if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createNested)
   if (converted.every((tool, index) => tool === tools[index])) return request
-  const { content } = request
-  return { ...request, content: content.replaceCall({ ...content.call, tools: converted }) }
+  const prepared = withWork(request)
+  prepared.work.dropped.push(...listRemovedFields(tools, converted))
+  return { ...prepared, content: request.content.replaceCall({ ...call, tools: converted }) }
+}
+
+/** Fields of a vendor's tool that only the gateway knows. */
+function listRemovedFields(tools: readonly Tool[], converted: readonly Tool[]): string[] {
+  return tools.flatMap((tool, index) => {
+    const left = converted[index]
+    if (tool.kind !== 'native' || left?.kind !== 'native' || left.type !== tool.type) return []
+    return Object.keys(tool.value).flatMap((name) => (name in left.value ? [] : [`tools[${index}].${name}`]))
+  })
 }
 
 /** How the tools of a request make requests. */
@@ -112,6 +122,7 @@ async function replaceTools(
       ...buildOpening(entries),
     }
   for (const { instance } of entries) prepared.work.dropped.push(...(instance.ignored ?? []))
+  prepared.work.dropped.push(...listRemovedFields(call.tools ?? [], tools))
   const changed = buildCall({ ...call, messages }, offerTools(), entries, budget.maxCalls)
   const closing = entries.flatMap(({ instance }) => instance.close ?? [])
   return {
