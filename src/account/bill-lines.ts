@@ -16,7 +16,9 @@ export const lineRecord = z
       .describe('A reply of the model, a server tool, a plugin, or a request with a generation of its own.'),
     name: z.string().describe('The model, the tool or the plugin.'),
     provider: z.string().nullable().describe('The provider or engine that was paid.'),
-    quantity: z.int(),
+    quantity: z
+      .int()
+      .describe('Results of a search, pages that were read, or seconds of a container; otherwise 1.'),
     tokens_prompt: z.int().nullable(),
     tokens_completion: z.int().nullable(),
     cost: z.number().describe('In USD.'),

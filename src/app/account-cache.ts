@@ -19,7 +19,12 @@ import type { Limit } from '../ledger/ledger-state.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
 import { buildContentRules, type ContentRules } from '../policy/content-rules.ts'
-import { computeEffectivePolicy, type EffectivePolicy } from '../policy/effective.ts'
+import {
+  computeEffectivePolicy,
+  type EffectivePolicy,
+  type GuardrailIds,
+  listGuardrailIds,
+} from '../policy/effective.ts'
 import { scopedBuiltin } from '../policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../policy/limits.ts'
 import { loadLayers } from '../policy/store.ts'
@@ -42,6 +47,8 @@ async function withUnavailableError<T>(query: Promise<T>): Promise<T> {
 /** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
 export interface KeyContext {
   policy: EffectivePolicy
+  /** Of the guardrail of each layer that has one. */
+  guardrailIds: GuardrailIds
   /** Null if no guardrail has a rule about content. */
   contentRules: ContentRules | null
   /** The meters its requests count in, and their limits. */
@@ -116,6 +123,7 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
   const policy = computeEffectivePolicy(layers)
   return {
     policy,
+    guardrailIds: listGuardrailIds(layers),
     contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
     meterScopes: listMeterScopes(key),
     limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),

@@ -121,4 +121,6 @@ export interface ServerToolUse {
   requested: number
   executed: number
   webSearches: number
+  /** Pages that were read. */
+  webFetches: number
 }

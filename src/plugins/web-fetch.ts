@@ -32,9 +32,19 @@ export const webFetch: Plugin<'web-fetch'> = {
     const max = Math.min(settings.max_uses ?? defaultPages, maxPages)
     const urls = findUrls(readLastUserText(request.content.call.messages), max)
     if (urls.length === 0) return request
+    const startedAt = performance.now()
     const pages: { url: string; outcome: PageOutcome }[] = []
     for (const url of urls) pages.push({ url, outcome: await readPage(gateway, url, options) })
     const read = pages.flatMap(({ outcome }) => (outcome.ok ? [outcome.page] : []))
+    work.bill.addFee({
+      kind: 'plugin',
+      name: 'web-fetch',
+      provider: 'service',
+      quantity: read.length,
+      cost: 0n,
+      durationMs: Math.round(performance.now() - startedAt),
+    })
+    work.toolCalls.webFetches += read.length
     work.stages.push({
       type: 'plugin',
       name: 'web-fetch',

@@ -119,7 +119,7 @@ async function addResults(
     kind: 'plugin',
     name: 'web',
     provider: chosen.engine.id,
-    quantity: 1,
+    quantity: results.length,
     cost: nanos,
     durationMs: Math.round(performance.now() - startedAt),
   })

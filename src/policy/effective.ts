@@ -23,6 +23,17 @@ export type Layer = (typeof layerNames)[number]
 /** The guardrail of each layer that has one. */
 export type Layers = { readonly [L in Layer]?: Guardrail | undefined }
 
+export type GuardrailIds = { readonly [L in Layer]?: string }
+
+export function listGuardrailIds(layers: Layers): GuardrailIds {
+  return Object.fromEntries(
+    layerNames.flatMap((layer) => {
+      const guardrail = layers[layer]
+      return guardrail ? [[layer, guardrail.id]] : []
+    }),
+  )
+}
+
 /** The intersection of all layers: null allows everything, an empty list nothing. */
 export interface Restriction<T> {
   values: T[] | null

@@ -84,7 +84,7 @@ function originOf({ sessionId, id }: ToolRequest): ContainerOrigin {
 export function buildFees(results: readonly CommandResult[]): ToolFee[] {
   const nanos = results.reduce((sum, { costNanos }) => sum + costNanos, 0n)
   const milliseconds = results.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0)
-  return nanos === 0n ? [] : [{ name: 'container', quantity: milliseconds / 1000, nanos }]
+  return nanos === 0n ? [] : [{ name: 'container', quantity: Math.ceil(milliseconds / 1000), nanos }]
 }
 
 const maxCitations = 10

@@ -125,12 +125,15 @@ export interface ToolOutcome {
   fees?: ToolFee[]
   /** Searches it made, for the usage of the reply. */
   webSearches?: number
+  /** Pages it read, for the usage of the reply. */
+  webFetches?: number
 }
 
 /** A fixed price besides tokens, such as that of a search. */
 export interface ToolFee {
   /** What the fee is for, such as `exa` or `container`. */
   name: string
+  /** Results of a search, pages, or seconds of a container. */
   quantity: number
   nanos: bigint
 }

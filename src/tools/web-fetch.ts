@@ -117,8 +117,11 @@ async function readOwn(session: FetchSession, url: string, run: ToolRun): Promis
     owner: run.caller.organizationId,
     signal: run.signal,
   })
-  return outcome.ok ? { page: outcome.page, fees: [] } : outcome.error
+  return outcome.ok ? { page: outcome.page, fees: [ownFee] } : outcome.error
 }
+
+/** The gateway reads pages for free; the bill counts them. */
+const ownFee: ToolFee = { name: 'service', quantity: 1, nanos: 0n }
 
 async function readWithEngine(
   session: FetchSession,
@@ -178,6 +181,7 @@ function succeed(
     },
     citations: [{ url, ...(title && { title }) }],
     fees,
+    webFetches: 1,
   }
 }
 

@@ -143,7 +143,7 @@ async function runSearch(session: SearchSession, run: ToolRun): Promise<ToolOutc
     item: describeItem(itemType, query, results),
     block: { type: 'web_search_tool_result', content: results.map(encodeBlockResult) },
     citations: results.map(toCitation),
-    fees: [{ name: chosen.engine.id, quantity: 1, nanos: found.nanos }],
+    fees: [{ name: chosen.engine.id, quantity: results.length, nanos: found.nanos }],
     webSearches: 1,
   }
 }

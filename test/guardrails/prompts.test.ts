@@ -32,6 +32,18 @@ describeWithUpstreams('content filters', (bench) => {
       expect(json.messages).toEqual([{ role: 'user', content: 'My card is [CREDIT_CARD], [CREDIT_CARD]' }])
     })
 
+    test('is a stage of the metadata, with the guardrail', async () => {
+      await use({ content_filter_builtins: [{ slug: 'credit-card', action: 'redact' }] })
+      const headers = { 'x-service-metadata': 'enabled' }
+      const body = { model: 'test/chat', messages: [{ role: 'user', content: `My card is ${card}` }] }
+      const reply = await readJson(sendRequest(bench(), 'chat', body, { headers }))
+      const { data: guardrails } = (await bench().server.call('GET', '/guardrails')).body
+      const id = guardrails.find(({ name }: { name: string }) => name === 'Filters').id
+      expect(reply.service_metadata.pipeline).toMatchObject([
+        { type: 'guardrail', name: 'content-filter', guardrail_id: id, guardrail_scope: 'api-key' },
+      ])
+    })
+
     test('without a match is not sent verbatim under a filter that redacts', async () => {
       await use({ content_filter_builtins: [{ slug: 'credit-card', action: 'redact' }] })
       const response = await send('Hi', { wibble: card })

@@ -95,7 +95,7 @@ describeWithUpstreams(
         expect(searches[0]?.body).toMatchObject({ type: 'deep', numResults: 12 })
         expect(searched && plain && searched.cost_nanos - plain.cost_nanos).toBe(12_000_000n)
         const { body } = await bench().server.call('GET', `/generation?id=${searched?.id}`)
-        expect(body.data.web_search_engine).toBe('exa')
+        expect([body.data.web_search_engine, body.data.num_search_results]).toEqual(['exa', 2])
         const lines: { cost: number }[] = body.data.headgate.lines
         expect(lines.reduce((sum, { cost }) => sum + cost, 0)).toBeCloseTo(body.data.usage, 9)
       })
@@ -252,6 +252,9 @@ describeWithUpstreams(
         expect(promptSent()).toContain('Text of the page.')
         expect(promptSent()).toContain('replied with status 404')
         expect(listCitedUrls(await response.text())).toEqual([`${origin}/page`])
+        const [row] = await waitForGenerations(bench(), 1)
+        const { data } = (await bench().server.call('GET', `/generation?id=${row?.id}`)).body
+        expect([data.num_search_results, data.num_fetches]).toEqual([null, 1])
       })
 
       test('reads no page that the domains exclude, and none of a private network', async () => {

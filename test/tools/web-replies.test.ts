@@ -83,6 +83,30 @@ describeWithUpstreams(
       expect(usage.cost_details.server_tool_cost).toBe(0.007)
     })
 
+    for (const stream of [false, true])
+      test(`results and pages are counted in the usage and in the record: stream ${stream}`, async () => {
+        const read = async (body: JsonObject) => {
+          const text = await (await sendRequest(bench(), 'messages', { stream, ...body })).text()
+          return stream ? readSseData(text).findLast(({ usage }) => usage)?.usage : JSON.parse(text).usage
+        }
+        const counts = async () => {
+          const [row] = await waitForGenerations(bench(), 1)
+          const { data } = (await bench().server.call('GET', `/generation?id=${row?.id}`)).body
+          await clearGenerations(bench())
+          return [data.num_search_results, data.num_fetches]
+        }
+        const search = bodyOf('messages', 'Use web_search', [{ type: 'service:web_search' }])
+        expect((await read(search)).server_tool_use).toEqual({
+          web_fetch_requests: 0,
+          web_search_requests: 1,
+        })
+        expect(await counts()).toEqual([1, null])
+        const page = bodyOf('messages', `${origin}/page`, [{ type: 'service:web_fetch' }])
+        const fetched = await read({ ...page, tool_choice: { type: 'any' } })
+        expect(fetched.server_tool_use).toEqual({ web_fetch_requests: 1, web_search_requests: 0 })
+        expect(await counts()).toEqual([null, 1])
+      })
+
     test("a vendor's spelling in the Responses format has the vendor's item and events", async () => {
       const body = bodyOf('responses', 'Use web_search', [{ type: 'web_search_preview' }])
       const events = readSseData(

@@ -108,8 +108,10 @@ export const generationRecord = z
     num_media_prompt: count.describe('The number of images in the prompt.'),
     num_media_completion: count.describe('The number of images or videos in the reply.'),
     num_input_audio_prompt: count,
-    num_search_results: count,
-    num_fetches: count,
+    num_search_results: count.describe(
+      'The results of the searches that the gateway made; null if it made none.',
+    ),
+    num_fetches: count.describe('The pages that the gateway read; null if it was not asked to read any.'),
     web_search_engine: text.describe('The engine that the gateway searched the web with.'),
     usage: usd.describe('The amount charged, in USD, including requests made on its behalf.'),
     total_cost: usd.describe('The same as `usage`.'),
@@ -176,7 +178,7 @@ export function toGenerationRecord(
     native_finish_reason: row.native_finish_reason,
     ...toTokenFields(row),
     ...uncountedFields,
-    web_search_engine: findSearchEngine(lines),
+    ...describeWeb(lines),
     num_media_prompt: row.input_images,
     num_media_completion: countOutputMedia(row),
     usage: cost,
@@ -209,12 +211,22 @@ function sumNested(lines: readonly LineRow[]): bigint {
   return lines.reduce((sum, { kind, cost_nanos }) => (kind === 'request' ? sum + cost_nanos : sum), 0n)
 }
 
-/** Of the plugin or the server tool. */
-function findSearchEngine(lines: readonly LineRow[]): string | null {
-  const search = lines.find(
-    ({ kind, name }) => (kind === 'plugin' && name === 'web') || (kind === 'tool' && name === 'web_search'),
-  )
-  return search?.provider ?? null
+/** What the plugins and the server tools searched and read. */
+function describeWeb(
+  lines: readonly LineRow[],
+): Pick<GenerationRecord, 'web_search_engine' | 'num_search_results' | 'num_fetches'> {
+  const select = (plugin: string, tool: string) =>
+    lines.filter(({ kind, name }) => name === (kind === 'plugin' ? plugin : kind === 'tool' ? tool : null))
+  const searches = select('web', 'web_search')
+  return {
+    web_search_engine: searches[0]?.provider ?? null,
+    num_search_results: sumQuantities(searches),
+    num_fetches: sumQuantities(select('web-fetch', 'web_fetch')),
+  }
+}
+
+function sumQuantities(lines: readonly LineRow[]): number | null {
+  return lines.length === 0 ? null : lines.reduce((sum, { quantity }) => sum + quantity, 0)
 }
 
 /** Null for text that is not a URL, or a URL without an origin. */
@@ -226,8 +238,6 @@ export function originOf(url: string | null): string | null {
 /** Fields of the record that this server does not count. */
 const uncountedFields = {
   num_input_audio_prompt: null,
-  num_search_results: null,
-  num_fetches: null,
   moderation_latency: null,
 }
 

@@ -68,7 +68,7 @@ class MessagesWriter implements ReplyWriter {
       this.#closeAllParts() +
       formatFrame('message_delta', {
         delta: { container: null, ...stop },
-        usage: { ...encodeUsage(usage), ...this.#encodeChangedTier(), ...encodeCost(cost) },
+        usage: { ...encodeUsage(usage), ...this.#encodeChangedTier(), ...encodeCost(usage, cost) },
       }) +
       formatFrame('message_stop', encodeServiceMetadata(this.#context))
     )
@@ -174,7 +174,7 @@ export function encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost
       ...emptyUsage,
       service_tier: encodeServedTier(reply.start.serviceTier ?? context.tier),
       ...encodeUsage(reply.usage ?? zeroUsage),
-      ...encodeCost(cost),
+      ...encodeCost(reply.usage ?? zeroUsage, cost),
     },
     ...encodeServiceMetadata(context),
   }

@@ -150,11 +150,16 @@ function pickNonZero(counts: Record<string, number>): JsonObject | undefined {
   return some.length > 0 ? Object.fromEntries(some) : undefined
 }
 
-/** `usage` besides the tokens; the counts of server tools are in the format only for searches. */
-export function encodeCost(cost: UsageCost): JsonObject {
-  const { requested = 0, executed, webSearches } = cost.serverTools ?? {}
+/** `usage` besides the tokens; the counts of server tools are in the format only for searches and pages. */
+export function encodeCost(usage: Usage, cost: UsageCost): JsonObject {
+  const { requested = 0, executed, webSearches = 0, webFetches = 0 } = cost.serverTools ?? {}
   return {
-    ...(webSearches && { server_tool_use: { web_fetch_requests: 0, web_search_requests: webSearches } }),
+    ...(webSearches + webFetches > 0 && {
+      server_tool_use: {
+        web_fetch_requests: webFetches,
+        web_search_requests: usage.webSearches + webSearches,
+      },
+    }),
     ...(requested > 0 && {
       server_tool_use_details: {
         tool_calls_requested: requested,
@@ -184,5 +189,5 @@ export function encodeUsageWithCost(
   const merged: JsonObject = { ...empty, ...encodeUsage(usage), ...mergeUsage({}, raw) }
   const counted = encodeUsage(usage)
   for (const name of countFields) if (asCount(merged[name]) !== merged[name]) merged[name] = counted[name]
-  return { ...merged, ...encodeCost(cost) }
+  return { ...merged, ...encodeCost(usage, cost) }
 }

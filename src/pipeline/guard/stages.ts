@@ -1,5 +1,5 @@
 import type { GuardrailHit } from '../../policy/content-rules.ts'
-import type { Layer } from '../../policy/effective.ts'
+import type { GuardrailIds, Layer } from '../../policy/effective.ts'
 import { scopedBuiltin } from '../../policy/guardrail.ts'
 import type { PipelineStage } from '../request/work.ts'
 
@@ -11,14 +11,16 @@ const scopes: Record<Layer, string> = {
 }
 
 /** What the guardrails found and did in a request, without the text: a stage for each kind of check. */
-export function describeGuardrailStages(hits: readonly GuardrailHit[]): PipelineStage[] {
+export function describeGuardrailStages(hits: readonly GuardrailHit[], ids: GuardrailIds): PipelineStage[] {
   const ofContent = hits.filter(({ direction }) => direction === 'input')
   return [...Map.groupBy(ofContent, nameCheck)].map(([name, found]) => {
-    const scope = findScope(found)
+    const layer = findLayer(found)
+    const id = layer && ids[layer]
     return {
       type: 'guardrail',
       name,
-      ...(scope && { guardrail_scope: scope }),
+      ...(id && { guardrail_id: id }),
+      ...(layer && { guardrail_scope: scopes[layer] }),
       data: {
         rules: unique(found.map(({ rule }) => rule)),
         actions: unique(found.map(({ action, isEnforced }) => (isEnforced ? action : 'dry_run'))),
@@ -34,12 +36,9 @@ function nameCheck({ rule }: GuardrailHit): string {
 }
 
 /** The narrowest layer that has such a rule; undefined for the plugin moderation. */
-function findScope(hits: readonly GuardrailHit[]): string | undefined {
+function findLayer(hits: readonly GuardrailHit[]): Layer | undefined {
   const layers = hits.flatMap((hit) => hit.layers)
-  const narrowest = (['key', 'member', 'workspace', 'organization'] as const).find((layer) =>
-    layers.includes(layer),
-  )
-  return narrowest && scopes[narrowest]
+  return (['key', 'member', 'workspace', 'organization'] as const).find((layer) => layers.includes(layer))
 }
 
 function unique(values: readonly string[]): string[] {

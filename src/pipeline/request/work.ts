@@ -36,7 +36,7 @@ export class RequestWork {
   /** What it costs besides the turn in progress. */
   readonly bill = new Bill()
   /** Calls of server tools: as the model requested them, and those that were run. */
-  readonly toolCalls = { requested: 0, executed: 0, webSearches: 0 }
+  readonly toolCalls = { requested: 0, executed: 0, webSearches: 0, webFetches: 0 }
 
   /** What the model will be sent, if a plugin replaces parts of the prompt that not every model can read. */
   routingCall: ModelCall | null = null

@@ -73,12 +73,12 @@ export function explainError(
 
 /** The steps besides the model: only those that acted. */
 export function describePipeline(
-  { hits, work }: ModelRequest,
+  { hits, work, keyContext }: ModelRequest,
   trace: RequestTrace | null = null,
 ): { pipeline?: PipelineStage[] } {
   const compression = trace?.translation?.compression
   const pipeline = [
-    ...describeGuardrailStages(hits ?? []),
+    ...describeGuardrailStages(hits ?? [], keyContext.guardrailIds),
     ...(compression ? [compression] : []),
     ...(work?.stages ?? []),
   ]

@@ -88,6 +88,7 @@ export class ToolCalls {
       this.results[index] = result
       this.citations.push(...(outcome.citations ?? []))
       work.toolCalls.webSearches += outcome.webSearches ?? 0
+      work.toolCalls.webFetches += outcome.webFetches ?? 0
       this.#delta(part, { ended: describeEnd(item, outcome, result) })
       this.#queue.push({ type: 'part-end', choice: 0, part })
       for (const content of outcome.parts ?? []) this.#pushWhole(content)
