@@ -33,6 +33,11 @@ export const fileParser: Plugin<'file-parser'> = {
       throw invalidFieldError('messages', `the plugin file-parser reads at most ${maxFiles} files`)
     const engine = resolveEngine(gateway, request, settings)
     const parsed = files.filter((part) => isParsed(part, engine))
+    if (request.region !== 'global' && parsed.some(({ source }) => source.kind === 'url'))
+      throw gatewayError(
+        'region_refused',
+        'plugins.file-parser: files are not fetched on regional hosts; send them as data.',
+      )
     // A model need not read what it is not sent.
     const placeholders = new Map<FilePart, FileContent>(
       parsed.map((part) => [part, [{ kind: 'text', text: '' }]]),

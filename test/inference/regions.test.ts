@@ -1,7 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test'
+import { serverToolTypes } from '../../src/tools/all.ts'
+import { replyWithCalls } from '../tools/replies.ts'
 import {
   clearGenerations,
   describeWithUpstreams,
+  type FormatName,
   formatNames,
   readJson,
   sendRequest,
@@ -26,6 +29,46 @@ models:
       - { provider: anywhere, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000001" } }
 `
 
+/** What would leave the region, and the field that the error names. */
+const leaving: [FormatName, Record<string, unknown>, string][] = [
+  ['chat', useTool('web_fetch'), 'tools[0].type'],
+  ['chat', useTool('files'), 'tools[0].type'],
+  ['chat', useTool('fusion'), 'tools[0].type'],
+  ['chat', useTool('image_generation'), 'tools[0].type'],
+  ['chat', useTool('web_search'), 'tools[0].parameters.engine'],
+  ['chat', useTool('web_search', { engine: 'sandbox' }), 'tools[0].parameters.engine'],
+  ['responses', useTool('mcp', { server_label: 'a', server_url: 'http://127.0.0.1:1/' }), 'tools[0].type'],
+  ['messages', { mcp_servers: [{ type: 'url', name: 'a', url: 'http://127.0.0.1:1/' }] }, 'mcp_servers[0]'],
+  ['responses', useTool('shell'), 'tools[0].type'],
+  ['messages', useTool('bash', { engine: 'service' }), 'tools[0].type'],
+  ['chat', { plugins: [{ id: 'web' }] }, 'plugins.web.engine'],
+  ['chat', { model: 'test/both:online' }, 'plugins.web.engine'],
+  ['chat', { plugins: [{ id: 'web-fetch' }] }, 'plugins.web-fetch'],
+  [
+    'chat',
+    { plugins: [{ id: 'file-parser' }], messages: attach('http://127.0.0.1:1/a.pdf') },
+    'plugins.file-parser',
+  ],
+]
+
+/** Tools that stay with the client or the gateway, or ask models of the region. */
+const staying = [
+  'advisor',
+  'apply_patch',
+  'datetime',
+  'experimental__search_models',
+  'subagent',
+  'tool_search',
+]
+
+function useTool(name: string, parameters: object = {}) {
+  return { tools: [{ type: `service:${name}`, parameters }] }
+}
+
+function attach(file_data: string) {
+  return [{ role: 'user', content: [{ type: 'file', file: { filename: 'a.pdf', file_data } }] }]
+}
+
 const inEurope = { headers: { host: 'eu.example.com' } }
 
 describeWithUpstreams(
@@ -44,6 +87,36 @@ describeWithUpstreams(
         ['global', 'anywhere'],
         ['europe', 'europe'],
       ])
+    })
+
+    test.each(leaving)(
+      'a regional host refuses what leaves its region: %s %j',
+      async (format, body, field) => {
+        const response = await sendRequest(bench(), format, { model: 'test/both', ...body }, inEurope)
+        const { error } = await readJson(response)
+        expect([response.status, error.message]).toEqual([403, expect.stringContaining(field)])
+        expect(error.message).toMatch(/region/)
+        expect(request()).toEqual([0, 0])
+      },
+    )
+
+    test('every server tool leaves the region or stays in it', () => {
+      const refused = leaving.flatMap(([, body]) => JSON.stringify(body).match(/service:\w+/g) ?? [])
+      const known = [...refused, ...staying.map((name) => `service:${name}`)]
+      expect([...new Set(known)].sort()).toEqual([...serverToolTypes])
+    })
+
+    test('a model that a tool asks is in the region too', async () => {
+      bench().second.enqueue(replyWithCalls(['advisor'], false, null, { prompt: 'What now?' }))
+      const body = { model: 'test/both', ...useTool('advisor', { model: 'test/both' }) }
+      expect((await sendRequest(bench(), 'chat', body, inEurope)).status).toBe(200)
+      expect(request()).toEqual([0, 3])
+      bench().second.enqueue(
+        replyWithCalls(['subagent'], false, null, { task_name: 'a', task_description: 'b' }),
+      )
+      const other = { model: 'test/both', ...useTool('subagent', { model: 'test/anywhere' }) }
+      expect((await sendRequest(bench(), 'chat', other, inEurope)).status).toBe(200)
+      expect(request()).toEqual([0, 5])
     })
 
     test('failover stays within the region', async () => {
