@@ -97,6 +97,8 @@ export interface ToolCallPart {
   /** The model's exact text: usually JSON, not always valid; free text when `custom`. */
   arguments: string
   custom?: boolean
+  /** The gateway ran it in an earlier reply; `name` is that of the tool, and not always that of its function. */
+  isServerTool?: true
   cache?: CacheBreakpoint
 }
 
@@ -112,6 +114,16 @@ export interface ToolResultPart {
   cache?: CacheBreakpoint
 }
 
+/** Names of events of the Responses format without `response.`, such as `web_search_call.searching`. */
+export interface ToolProgress {
+  /** When the call begins. */
+  start: readonly string[]
+  /** When it has succeeded. */
+  completed: string
+  /** When it has failed, if the format has an event for that. */
+  failed?: string
+}
+
 /** A tool that the gateway ran while it replied. It is sent to the client, and to no upstream. */
 export interface ServerToolPart {
   kind: 'server-tool'
@@ -125,8 +137,8 @@ export interface ServerToolPart {
   item: JsonObject
   /** Fields of its block in the Messages format that differ from those of other server tools. */
   use?: JsonObject
-  /** The events between the start and the end of the item, such as `web_search_call.searching`. */
-  progress?: readonly string[]
+  /** The events of its item in the Responses format. */
+  progress?: ToolProgress
   /** The text the model was given, once it has ended. */
   result?: string
   isError?: boolean

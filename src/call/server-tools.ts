@@ -34,7 +34,8 @@ export function expandServerTools(messages: readonly Message[]): Message[] {
     flush()
     for (const part of message.parts) {
       if (part.kind === 'server-tool') {
-        add({ kind: 'tool-call', id: part.id, name: nameOf(part), arguments: part.arguments })
+        const { id, arguments: args } = part
+        add({ kind: 'tool-call', id, name: nameServerTool(part), arguments: args, isServerTool: true })
         results.push(toResult(part))
         continue
       }
@@ -51,7 +52,7 @@ export function expandServerTools(messages: readonly Message[]): Message[] {
 }
 
 /** Of several tools of a kind, each has a name of its own. */
-function nameOf({ tool, item }: ServerToolPart): string {
+export function nameServerTool({ tool, item }: ServerToolPart): string {
   return asString(item.instance_name) ?? tool
 }
 
@@ -60,7 +61,7 @@ function toResult(part: ServerToolPart): ToolResultPart {
   return {
     kind: 'tool-result',
     id,
-    name: nameOf(part),
+    name: nameServerTool(part),
     content: [{ kind: 'text', text: result }],
     ...(isError && { isError }),
   }

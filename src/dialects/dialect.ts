@@ -153,6 +153,8 @@ export interface ReplyContext {
   elapsedMs?: () => number
   /** The names of reasoning formats the client requested; those of the SDKs when absent. */
   formatNames?: FormatNames
+  /** The SDK of the format's vendor, which may end a stream at an event that it does not know. */
+  isVendorClient?: boolean
   /** Builds the routing metadata, if the client requested it; called when the end of the reply is written. */
   explain?: () => JsonObject
 }

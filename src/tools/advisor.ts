@@ -9,6 +9,7 @@ import { type InstanceName, instanceNamePattern, listEarlierCalls, nameInstance 
 import { buildCall, flattenConversation, joinText, nestedRequestFields, textMessage } from './nested-call.ts'
 import {
   defineServerTool,
+  type ModelReply,
   type ToolInstance,
   type ToolOutcome,
   type ToolRun,
@@ -23,11 +24,13 @@ const parameters = z.strictObject({
   stream: z.boolean().optional(),
 })
 
+const name = 'advisor'
+
 export type AdvisorParameters = z.output<typeof parameters>
 
 /** A model that the model of the request can ask for advice. */
 export const advisor = defineServerTool({
-  name: 'advisor',
+  name,
   formats: ['chat', 'messages', 'responses'],
   parameters,
   create: (settings, setup) => {
@@ -38,7 +41,7 @@ export const advisor = defineServerTool({
         `${at}.type`,
         `"service:advisor" is not available in this format; use ${vendorAdvisorType}`,
       )
-    return createAdvisor(settings, nameInstance('advisor', setup), call)
+    return createAdvisor(settings, nameInstance(name, setup), call)
   },
 })
 
@@ -47,7 +50,7 @@ export function createAdvisor(
   { functionName, instanceName }: InstanceName,
   call: ModelCall,
 ): ToolInstance {
-  const history = settings.forward_transcript ? [] : restoreAdvice(call, functionName)
+  const history = settings.forward_transcript ? [] : restoreAdvice(call, instanceName ?? name)
   return {
     functions: [buildFunction(functionName, settings)],
     describe: ({ arguments: text }) => ({
@@ -74,7 +77,7 @@ const vendorFields = ['caching', 'allowed_callers', 'defer_loading', 'cache_cont
 /** The tool of the Messages format: the whole conversation is its prompt. */
 function createVendorAdvisor(settings: AdvisorParameters, { entry, at, call }: ToolSetup): ToolInstance {
   const limit = validateInput(maxUses, entry.max_uses ?? undefined, `${at}.max_uses`)
-  const names = { functionName: 'advisor', instanceName: undefined }
+  const names = { functionName: name, instanceName: undefined }
   const instance = createAdvisor(settings, names, call)
   let uses = 0
   return {
@@ -141,7 +144,10 @@ async function callAdvisor(
     return {
       content: [{ kind: 'text', text: advice }],
       item: { advice, model: reply.model, prompt, status: 'completed' },
-      block: { type: 'advisor_tool_result', content: { type: 'advisor_result', text: advice } },
+      block: {
+        type: 'advisor_tool_result',
+        content: { type: 'advisor_result', text: advice, stop_reason: stopReasonOf(reply) },
+      },
     }
   } catch (error) {
     const message = messageOf(error)
@@ -152,9 +158,14 @@ async function callAdvisor(
   }
 }
 
+/** In the words of the Messages format. */
+function stopReasonOf({ finishReason }: ModelReply): string | null {
+  return finishReason === 'length' ? 'max_tokens' : finishReason === 'stop' ? 'end_turn' : null
+}
+
 /** Earlier prompts and replies of the same advisor, if the client has sent them back. */
-function restoreAdvice(call: ModelCall, functionName: string): Message[] {
-  return listEarlierCalls(call, functionName).flatMap(({ arguments: text, result }) =>
+function restoreAdvice(call: ModelCall, recordedName: string): Message[] {
+  return listEarlierCalls(call, recordedName).flatMap(({ arguments: text, result }) =>
     toExchange(asString(parseArguments(text).prompt), result),
   )
 }

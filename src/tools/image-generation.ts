@@ -66,14 +66,21 @@ function createImageTool(settings: ImageParameters & { model: string }, isVendor
       },
     ],
     describe: ({ arguments: text }) => ({
-      item: omitUndefined({ type, prompt: asString(parseArguments(text).prompt) }),
-      ...(isVendorTool && { progress: vendorEvents }),
+      item: omitUndefined({
+        type,
+        prompt: asString(parseArguments(text).prompt),
+        ...(isVendorTool && { result: null }),
+      }),
+      ...(isVendorTool && { progress: vendorProgress }),
     }),
     run: (_call, run) => generate(settings, run, isVendorTool),
   }
 }
 
-const vendorEvents = ['in_progress', 'generating', 'completed'].map((name) => `image_generation_call.${name}`)
+const vendorProgress = {
+  start: ['image_generation_call.in_progress', 'image_generation_call.generating'],
+  completed: 'image_generation_call.completed',
+}
 
 async function generate(
   settings: ImageParameters,
@@ -81,7 +88,8 @@ async function generate(
   isVendorTool: boolean,
 ): Promise<ToolOutcome> {
   const prompt = asString(run.input.prompt) ?? ''
-  if (prompt.trim() === '') return failedOutcome('prompt: is required')
+  const failedStatus = isVendorTool ? 'failed' : 'incomplete'
+  if (prompt.trim() === '') return failedOutcome('prompt: is required', {}, failedStatus)
   try {
     const fields: JsonObject = { ...settings, prompt, n: 1 }
     const { image } = await run.generateImage({ fields, signal: run.signal })
@@ -100,6 +108,6 @@ async function generate(
       }),
     }
   } catch (error) {
-    return failedOutcome(`The image was not generated: ${messageOf(error)}`, { prompt })
+    return failedOutcome(`The image was not generated: ${messageOf(error)}`, { prompt }, failedStatus)
   }
 }

@@ -47,6 +47,8 @@ class HistoryRestorer {
 
   constructor(messages: readonly Message[], functionNameOf: FunctionNameOf) {
     this.#functionNameOf = functionNameOf
+    for (const { parts } of messages)
+      for (const part of parts) if (part.kind === 'tool-call' && part.isServerTool) this.#called.add(part.id)
     for (const { value } of messages.flatMap(({ parts }) => parts.filter(isMcpItem))) {
       const requestId = asString(value.approval_request_id)
       if (requestId === undefined) continue

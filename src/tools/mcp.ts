@@ -68,9 +68,13 @@ export const mcp = defineServerTool({
       functions: [...byFunction].map(([id, tool]) => toFunction(id, tool)),
       opening: setup.format === 'responses' ? [describeTools(settings.server_label, tools)] : [],
       describe: (call) => ({
-        item: { ...describeCall(call), output: null, error: null },
+        item: { ...describeCall(call), output: null, error: null, ...describeApproval(call) },
         use: { type: 'mcp_tool_use', server_name: settings.server_label, name: toolOf(call) },
-        progress: ['mcp_call.in_progress', 'mcp_call.completed'],
+        progress: {
+          start: ['mcp_call.in_progress'],
+          completed: 'mcp_call.completed',
+          failed: 'mcp_call.failed',
+        },
       }),
       needsClient: (call: ToolCallPart) => {
         const tool = byFunction.get(call.name)
@@ -79,7 +83,7 @@ export const mcp = defineServerTool({
       toClientCall: (call) => ({
         kind: 'opaque',
         dialect: 'responses',
-        value: { ...describeCall(call), type: 'mcp_approval_request', id: `mcpr_${call.id}` },
+        value: { ...describeCall(call), type: 'mcp_approval_request', id: `${approvalPrefix}${call.id}` },
       }),
       server: { label: settings.server_label, functionOf: (tool: string) => functionOf.get(tool) },
       run: (call, run) => runTool(server, toolOf(call), run),
@@ -87,6 +91,13 @@ export const mcp = defineServerTool({
     }
   },
 })
+
+const approvalPrefix = 'mcpr_'
+
+/** An approved call has the id of the request for its approval. */
+function describeApproval({ id }: ToolCallPart): JsonObject {
+  return id.startsWith(approvalPrefix) ? { approval_request_id: id } : {}
+}
 
 const maxFunctionName = 64
 
@@ -219,7 +230,7 @@ async function runTool(server: RemoteServer, tool: string, { input, signal }: To
         output: isError ? null : text,
         error: isError ? { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } : null,
       },
-      block: { type: 'mcp_tool_result', is_error: isError, content: [{ type: 'text', text }] },
+      block: buildBlock(text, isError),
     }
   } catch (error) {
     if (!(error instanceof McpError)) throw error
@@ -237,6 +248,10 @@ function describeFailure({ kind, code, message }: McpError): ToolOutcome {
     content: [{ kind: 'text', text: message }],
     isError: true,
     item: { output: null, error: { type: kind, code, message }, status: 'failed' },
-    block: { type: 'mcp_tool_result', is_error: true, content: [{ type: 'text', text: message }] },
+    block: buildBlock(message, true),
   }
+}
+
+function buildBlock(text: string, isError: boolean): JsonObject {
+  return { type: 'mcp_tool_result', is_error: isError, content: [{ type: 'text', text, citations: null }] }
 }

@@ -144,7 +144,7 @@ async function readWithEngine(
 
 /** The codes of the Messages format. */
 const blockCodes: Record<string, string> = {
-  invalid_url: 'invalid_input',
+  invalid_url: 'invalid_tool_input',
   blocked_domain: 'url_not_allowed',
   private_address: 'url_not_allowed',
   http_error: 'url_not_accessible',
@@ -165,20 +165,17 @@ function succeed(
   return {
     content: [{ kind: 'text', text: `URL: ${url}\nTitle: ${title ?? ''}\n\n${text}${end}` }],
     item: { ...describeItem(url), title: title ?? '', content: text, httpStatus: status },
-    block: {
-      type: 'web_fetch_tool_result',
+    block: buildBlock({
+      type: 'web_fetch_result',
+      url,
+      retrieved_at: new Date(run.gateway.clock.now()).toISOString(),
       content: {
-        type: 'web_fetch_result',
-        url,
-        retrieved_at: new Date(run.gateway.clock.now()).toISOString(),
-        content: {
-          type: 'document',
-          source: { type: 'text', media_type: 'text/plain', data: text },
-          title,
-          citations: { enabled: false },
-        },
+        type: 'document',
+        source: { type: 'text', media_type: 'text/plain', data: text },
+        title,
+        citations: { enabled: false },
       },
-    },
+    }),
     citations: [{ url, ...(title && { title }) }],
     fees,
     webFetches: 1,
@@ -195,11 +192,12 @@ function fail(url: string, code: string, message: string, status: number | null)
       ...(status !== null && { httpStatus: status }),
       status: 'incomplete',
     },
-    block: {
-      type: 'web_fetch_tool_result',
-      content: { type: 'web_fetch_tool_result_error', error_code: code },
-    },
+    block: buildBlock({ type: 'web_fetch_tool_result_error', error_code: code }),
   }
+}
+
+function buildBlock(content: JsonObject): JsonObject {
+  return { type: 'web_fetch_tool_result', caller: { type: 'direct' }, content }
 }
 
 const maxShownUrl = 2_000

@@ -49,7 +49,7 @@ export const webSearch = defineServerTool({
       ignored: [...prepared.ignored, ...ignored],
       describe: ({ arguments: text }) => ({
         item: describeItem(itemType, readQuery(text), []),
-        progress: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
+        ...(itemType === vendorItemType && { progress: vendorProgress }),
       }),
       timeoutMs: setup.gateway.settings.web.timeout * chosen.accesses.length + 1000,
       run: async (_call, run) => runSearch({ chosen, prepared, limits, itemType }, run),
@@ -130,7 +130,7 @@ async function runSearch(session: SearchSession, run: ToolRun): Promise<ToolOutc
   const { chosen, prepared, limits, itemType } = session
   const { gateway, signal } = run
   const query = asString(run.input.query)?.trim() ?? ''
-  if (query === '') return fail(itemType, query, 'invalid_input', 'The argument query must be a text.')
+  if (query === '') return fail(itemType, query, 'invalid_tool_input', 'The argument query must be a text.')
   const limit = limits.start()
   if (limit !== null) return fail(itemType, query, 'max_uses_exceeded', limit)
   const worstCase = priceWorstCase(gateway.settings.web, prepared, chosen.accesses)
@@ -141,7 +141,7 @@ async function runSearch(session: SearchSession, run: ToolRun): Promise<ToolOutc
   return {
     content: [{ kind: 'text', text: formatResults(results) }],
     item: describeItem(itemType, query, results),
-    block: { type: 'web_search_tool_result', content: results.map(encodeBlockResult) },
+    block: buildBlock(results.map(encodeBlockResult)),
     citations: results.map(toCitation),
     fees: [{ name: chosen.engine.id, quantity: results.length, nanos: found.nanos }],
     webSearches: 1,
@@ -152,12 +152,16 @@ function fail(itemType: string, query: string, code: string, message: string): T
   return {
     content: [{ kind: 'text', text: message }],
     isError: true,
-    item: { ...describeItem(itemType, query, []), status: 'incomplete' },
-    block: {
-      type: 'web_search_tool_result',
-      content: { type: 'web_search_tool_result_error', error_code: code },
+    item: {
+      ...describeItem(itemType, query, []),
+      status: itemType === vendorItemType ? 'failed' : 'incomplete',
     },
+    block: buildBlock({ type: 'web_search_tool_result_error', error_code: code }),
   }
+}
+
+function buildBlock(content: JsonObject | JsonObject[]): JsonObject {
+  return { type: 'web_search_tool_result', caller: { type: 'direct' }, content }
 }
 
 function readQuery(text: string): string {
@@ -169,9 +173,16 @@ function readQuery(text: string): string {
   }
 }
 
+const vendorItemType = 'web_search_call'
+/** Clients expect these events of the vendor's items alone. */
+const vendorProgress = {
+  start: ['web_search_call.in_progress', 'web_search_call.searching'],
+  completed: 'web_search_call.completed',
+}
+
 /** A client that spells the tool as a vendor does gets the vendor's item. */
 function itemTypeOf({ type }: JsonObject): string {
-  return typeof type === 'string' && isServerToolType(type) ? type : 'web_search_call'
+  return typeof type === 'string' && isServerToolType(type) ? type : vendorItemType
 }
 
 function describeItem(type: string, query: string, results: readonly SearchResult[]): JsonObject {

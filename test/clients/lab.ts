@@ -103,11 +103,11 @@ export class Lab {
   }
 }
 
-/** Starts a lab for the tests of one file, and resets it before each of them. */
-export function useLab(): () => Lab {
+/** Starts a lab for the tests of one file, and resets it before each of them. `settings`: more of headgate.yaml. */
+export function useLab(settings: object = {}): () => Lab {
   let lab: Lab
   beforeAll(async () => {
-    lab = await openLab()
+    lab = await openLab(settings)
   })
   beforeEach(() => {
     lab.next.length = 0
@@ -117,14 +117,16 @@ export function useLab(): () => Lab {
   return () => lab
 }
 
-export async function openLab(): Promise<Lab> {
+export async function openLab(settings: object = {}): Promise<Lab> {
   const upstream = await startUpstream()
   const next: ResponseSource[] = []
   upstream.setDefault((request) => {
     const source = next.shift() ?? replyOf(dialectOf(request), scenarios.text)
     return typeof source === 'function' ? source(request) : source
   })
-  return new Lab(await startTestServer('sqlite', { settings: settingsFor(upstream.url) }), upstream, next)
+  // JSON is YAML.
+  const text = JSON.stringify({ ...settingsFor(upstream.url), ...settings })
+  return new Lab(await startTestServer('sqlite', { settings: text }), upstream, next)
 }
 
 export function modelOf(dialect: TextDialect): string {
@@ -145,7 +147,7 @@ const slugs: Record<TextDialect, string> = {
   gemini: 'google',
 }
 
-function settingsFor(upstreamUrl: string): string {
+function settingsFor(upstreamUrl: string): object {
   const providers = textDialects.map((dialect) => ({
     slug: slugs[dialect],
     name: `The ${dialect} lab`,
@@ -178,8 +180,7 @@ function settingsFor(upstreamUrl: string): string {
     aliases: [],
     endpoints: [{ ...models[0]!.endpoints[0]!, ...behind }],
   })
-  // JSON is YAML.
-  return JSON.stringify({ providers, models, limits: { heartbeat: 0.3 } })
+  return { providers, models, limits: { heartbeat: 0.3 } }
 }
 
 export function replyOf(dialect: TextDialect, scenario: Scenario): ResponseSource {

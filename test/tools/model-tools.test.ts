@@ -87,7 +87,7 @@ describeOnEachDatabase(
       const results = body.content.filter(({ type }: any) => type === 'advisor_tool_result')
       // biome-ignore lint/suspicious/noExplicitAny: blocks of every shape
       expect(results.map(({ content }: any) => content)).toEqual([
-        { type: 'advisor_result', text: expect.stringContaining('Ask the advisor') },
+        { type: 'advisor_result', text: expect.stringContaining('Ask the advisor'), stop_reason: 'end_turn' },
         { type: 'advisor_tool_result_error', error_code: 'max_uses_exceeded' },
       ])
     })

@@ -386,7 +386,7 @@ describeOnEachDatabase(
       test.each([
         [`${origin}/missing`, {}, 'url_not_accessible', 'status 404'],
         ['http://169.254.169.254/latest', {}, 'url_not_allowed', 'public web'],
-        ['file:///etc/passwd', {}, 'invalid_input', 'http or https'],
+        ['file:///etc/passwd', {}, 'invalid_tool_input', 'http or https'],
         [url, { allowed_domains: ['example.com'] }, 'url_not_allowed', 'not allowed'],
         [url, { blocked_domains: ['127.0.0.1'] }, 'url_not_allowed', 'not allowed'],
       ])('S5 %s with %o: %s', async (target, parameters, code, message) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { StoredFile } from '../../account/stored-files.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
+import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
 
 /** A file on this server or at a vendor. */
 export interface FileRecord {
@@ -119,9 +120,7 @@ export const fileDeleteResponse = z
 export function detectShape(request: Request, speaksVendorB = false): Shape {
   if (request.headers.has('anthropic-version')) return 'vendor_a'
   const isVendorB =
-    speaksVendorB ||
-    request.headers.has('x-stainless-lang') ||
-    /^\/(?:v1|openai)\//.test(parseRequestUrl(request).pathname)
+    speaksVendorB || isVendorSdk(request) || /^\/(?:v1|openai)\//.test(parseRequestUrl(request).pathname)
   return isVendorB ? 'vendor_b' : 'service'
 }
 

@@ -18,13 +18,14 @@ import { queryInteger } from '../../lib/query-params.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 import { readVideo, removeVideos } from '../../pipeline/video/content.ts'
 import { createVideoJob } from '../../pipeline/video/create.ts'
 import { findVideoDialect } from '../../pipeline/video/problems.ts'
 import { findJobUsage } from '../../pipeline/video/record.ts'
 import { readVideoForm } from './form.ts'
-import { isOpenAiClient, type SettledJob, toJobRecord, toOpenAiVideo, videoJobResponse } from './shapes.ts'
+import { type SettledJob, toJobRecord, toOpenAiVideo, videoJobResponse } from './shapes.ts'
 
 const tag = 'Video Generation'
 
@@ -210,7 +211,7 @@ async function loadShape(context: JobContext, job: VideoJob) {
 }
 
 function toShape({ gateway, httpRequest }: JobContext, settled: SettledJob) {
-  return isOpenAiClient(httpRequest)
+  return isVendorSdk(httpRequest)
     ? toOpenAiVideo(gateway, settled)
     : toJobRecord(gateway, settled, resolvePublicOrigin(gateway, httpRequest))
 }

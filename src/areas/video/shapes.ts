@@ -43,11 +43,6 @@ const openaiVideoRecord = z
 
 export const videoJobResponse = z.union([videoJobRecord, openaiVideoRecord])
 
-/** The client a response is for: the OpenAI SDKs name themselves, and expect their own record. */
-export function isOpenAiClient({ headers }: Request): boolean {
-  return headers.has('x-stainless-lang')
-}
-
 /** A job, and what it cost once it is settled. */
 export interface SettledJob {
   job: VideoJob

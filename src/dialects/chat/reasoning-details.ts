@@ -1,5 +1,6 @@
 import type { PartDelta } from '../../call/event.ts'
 import type { ReasoningFormat, ReasoningPart, ServerToolPart } from '../../call/part.ts'
+import { nameServerTool } from '../../call/server-tools.ts'
 import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeReasoningFormat, encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 
@@ -200,11 +201,12 @@ export class DetailWriter {
     return this.#writeEntry(part, 'reasoning.text', { text, ...(signature !== undefined && { signature }) })
   }
 
-  writeServerTool({ id, tool, arguments: args, result = '', isError }: ServerToolPart): JsonObject {
+  writeServerTool(part: ServerToolPart): JsonObject {
+    const { id, arguments: args, result = '', isError } = part
     this.#onIndexUsed(this.#index)
     return {
       type: serverToolType,
-      tool_name: tool,
+      tool_name: nameServerTool(part),
       tool_call_id: id,
       arguments: args,
       result,

@@ -25,6 +25,8 @@ export interface ItemContext {
   idBase: string
   call: ModelCall
   formatNames?: FormatNames
+  /** Whether the client reads events that the vendor's API does not have. */
+  hasOwnEvents: boolean
 }
 
 /** The output item of a part; null if this format cannot express it. `index` is the part number. */

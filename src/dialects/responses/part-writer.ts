@@ -1,6 +1,6 @@
 import type { PartDelta } from '../../call/event.ts'
-import type { AudioPart, OutputPart, ReasoningPart, ToolCallPart } from '../../call/part.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+import type { AudioPart, OpaquePart, OutputPart, ReasoningPart, ToolCallPart } from '../../call/part.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { encodeAnnotation, encodeLogprobs } from './annotations.ts'
 import {
   customInputOf,
@@ -82,12 +82,16 @@ export const partWriters: { [K in PartKind]?: PartWriter<Extract<OutputPart, { k
   'tool-call': { open: () => '', delta: writeToolCallDelta, close: writeToolCallDone },
   reasoning: { open: () => '', delta: writeReasoningDelta, close: writeReasoningDone },
   'server-tool': {
-    open: ({ position }, { progress = [] }, emit) =>
-      progress.map((name) => emit(`response.${name}`, position)).join(''),
-    delta: ({ position }, { progress: { type, ...fields } = {} }, _part, emit) =>
-      typeof type === 'string' ? emit(`response.${type}`, { ...position, ...fields }) : '',
-    close: () => '',
+    open: ({ position }, { progress }, emit) =>
+      (progress?.start ?? []).map((name) => emit(`response.${name}`, position)).join(''),
+    delta: ({ position }, { progress: { type, ...fields } = {} }, _part, emit, { hasOwnEvents }) =>
+      typeof type === 'string' && hasOwnEvents ? emit(`response.${type}`, { ...position, ...fields }) : '',
+    close({ position }, { progress, isError }, emit) {
+      const name = isError ? progress?.failed : progress?.completed
+      return name === undefined ? '' : emit(`response.${name}`, position)
+    },
   },
+  opaque: { open: () => '', delta: () => '', close: writePatchDiff },
   image: {
     open: ({ position }, _part, emit) => emit('response.image_generation_call.in_progress', position),
     delta: () => '',
@@ -150,6 +154,19 @@ function writeToolCallDone(
       ? ''
       : emit('response.custom_tool_call_input.delta', { ...position, delta: input })
   return inputDelta + emit('response.custom_tool_call_input.done', { ...position, input })
+}
+
+/** The diff of a patch, which is announced without it. */
+function writePatchDiff(
+  { position }: OpenItem,
+  { value }: OpaquePart,
+  emit: Emit,
+  { hasOwnEvents }: ItemContext,
+): string {
+  const diff = value.type === 'apply_patch_call' ? asString(asObject(value.operation)?.diff) : undefined
+  if (diff === undefined || !hasOwnEvents) return ''
+  const name = 'response.apply_patch_call_operation_diff'
+  return emit(`${name}.delta`, { ...position, delta: diff }) + emit(`${name}.done`, { ...position, diff })
 }
 
 function writeReasoningDelta(

@@ -10,7 +10,7 @@ import { toDeltas, toEmptyPart } from '../../call/replay.ts'
 import type { Usage, UsageCost } from '../../call/usage.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { type GatewayError, toServiceMetadata } from '../../errors/gateway-error.ts'
-import { asString, type JsonObject } from '../../lib/json-values.ts'
+import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
 import { encodeErrorCode, publicMessageOf } from './error.ts'
 import { encodeOutputItem, hasSignature, type ItemContext, type ItemStatus } from './output-items-encode.ts'
@@ -147,10 +147,9 @@ class ResponsesWriter implements ReplyWriter {
       isContentOpen: false,
     }
     this.#open.set(number, openItem)
-    const announced = item.type === 'message' ? { ...item, content: [] } : item
     const text = this.#emit('response.output_item.added', {
       output_index: position.output_index,
-      item: announced,
+      item: announceItem(item),
     })
     const start = writerOf(empty)?.open(openItem, empty, this.#emit) ?? ''
     const deltas = toDeltas(content).map((delta) => this.#writeDelta(openItem, delta, content))
@@ -200,6 +199,14 @@ class ResponsesWriter implements ReplyWriter {
     if (item) this.#output[openItem.position.output_index] = item
     return item
   }
+}
+
+/** The item before its content. */
+function announceItem(item: JsonObject): JsonObject {
+  if (item.type === 'message') return { ...item, content: [] }
+  const operation = item.type === 'apply_patch_call' ? asObject(item.operation) : undefined
+  if (operation?.diff === undefined) return item
+  return { ...item, status: 'in_progress', operation: { ...operation, diff: '' } }
 }
 
 function itemStatusFor(status: ResponseState['status']): ItemStatus {

@@ -13,8 +13,9 @@ function stripPrefix(generationId: string): string {
   return generationId.startsWith('gen-') ? generationId.slice('gen-'.length) : generationId
 }
 
-export function itemContextOf({ id, call, formatNames }: ReplyContext): ItemContext {
-  return { idBase: stripPrefix(id), call, ...(formatNames && { formatNames }) }
+export function itemContextOf({ id, call, formatNames, isVendorClient }: ReplyContext): ItemContext {
+  const hasOwnEvents = !isVendorClient
+  return { idBase: stripPrefix(id), call, ...(formatNames && { formatNames }), hasOwnEvents }
 }
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'

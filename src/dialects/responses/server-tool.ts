@@ -31,12 +31,17 @@ export function decodeServerToolItem(item: JsonObject): ServerToolPart | undefin
   return {
     kind: 'server-tool',
     id,
-    tool: isServerToolType(type) ? type.slice(serverToolPrefix.length) : type.replace(/_call$/, ''),
+    tool: readToolName(type, item),
     arguments: asString(item.arguments) || '{}',
     item,
     result: given ?? describe(item),
     ...(item.is_error === true && { isError: true }),
   }
+}
+
+function readToolName(type: string, { server_label, name }: JsonObject): string {
+  if (isServerToolType(type)) return type.slice(serverToolPrefix.length)
+  return type === 'mcp_call' ? `${server_label}__${name}` : type.replace(/_call$/, '')
 }
 
 /** What an item without its result says of it. */

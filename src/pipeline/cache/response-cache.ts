@@ -18,6 +18,7 @@ import type { Awaitable } from '../reply/join-texts.ts'
 import { createTranscript, type Transcript } from '../reply/transcript.ts'
 import { createPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
+import { isVendorSdk } from '../request/vendor-sdk.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admitFree, buildUpstreamTarget } from '../settlement/admit.ts'
 import { buildRecordStatements } from '../settlement/records.ts'
@@ -239,7 +240,7 @@ function encodeStream(
 }
 
 function buildReplyContext(
-  { id, at, content, options }: InferenceRequest,
+  { id, at, content, options, httpRequest }: InferenceRequest,
   { target, provider, tier }: TextEntry,
 ): ReplyContext {
   const { reasoningFormatNames } = options
@@ -252,6 +253,7 @@ function buildReplyContext(
     call: content.call,
     body: content.body,
     formatNames: reasoningFormatNames,
+    isVendorClient: isVendorSdk(httpRequest),
   }
 }
 

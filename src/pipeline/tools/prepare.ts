@@ -22,6 +22,7 @@ import { guardAddedTools } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
 import { readBudget } from './budget.ts'
+import { renameEarlierCalls } from './earlier-calls.ts'
 import { mapToolChoice } from './tool-choice.ts'
 
 /**
@@ -108,7 +109,7 @@ async function replaceTools(
   const offerTools = () => selectTools(replaced, entries)
   const nested = createNested(toolRequest.gateway, prepared)
   const { messages, approved } = restoreMcpCalls(
-    restoreItems(call.messages, entries),
+    renameEarlierCalls(restoreItems(call.messages, entries), (recorded) => findOffered(entries, recorded)),
     createFunctionLookup(entries),
   )
   if (functions.size > 0)
@@ -140,6 +141,19 @@ function createFunctionLookup(entries: readonly PreparedEntry[]): FunctionNameOf
     const index = entry?.instance.functions.findIndex((offered) => offered.name === name) ?? -1
     return entry?.functions[index]?.name
   }
+}
+
+/** The function that the model is offered for a tool of an earlier reply; undefined if it is offered none. */
+function findOffered(entries: readonly PreparedEntry[], recorded: string): string | undefined {
+  for (const { instance, functions } of entries) {
+    const index = instance.functions.findIndex(({ name }) => name === recorded)
+    if (index >= 0) return functions[index]?.name
+    const label = instance.server?.label
+    if (label !== undefined && recorded.startsWith(`${label}__`))
+      return createFunctionLookup(entries)(label, recorded.slice(label.length + 2))
+  }
+  const named = entries.filter(({ tool }) => tool.name === recorded)
+  return named.length === 1 ? named[0]?.functions[0]?.name : undefined
 }
 
 function buildOpening(entries: readonly PreparedEntry[]): Pick<PreparedTools, 'opening' | 'openingParts'> {

@@ -4,6 +4,7 @@ import type { Candidate } from '../../routing/candidate.ts'
 import { createTranscript } from '../reply/transcript.ts'
 import { createPipeline } from '../reply/transforms.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
+import { isVendorSdk } from '../request/vendor-sdk.ts'
 import { buildMetadata } from '../routing/metadata.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
@@ -60,6 +61,7 @@ function buildReplyContext(
     body: request.content.body,
     elapsedMs: () => performance.now() - request.startedAt,
     formatNames: request.options.reasoningFormatNames,
+    isVendorClient: isVendorSdk(request.httpRequest),
     ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),
   }
 }
