@@ -228,6 +228,7 @@ async function runTool(server: RemoteServer, tool: string, { input, signal }: To
       ...(isError && { isError }),
       item: {
         output: isError ? null : text,
+        status: isError ? 'failed' : 'completed',
         error: isError ? { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } : null,
       },
       block: buildBlock(text, isError),

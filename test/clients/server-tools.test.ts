@@ -40,7 +40,8 @@ interface ToolCase {
   /** The types of what the client gets before the text. */
   items?: string[]
   blocks?: string[]
-  cites?: true
+  /** How many sources the text cites. */
+  cites?: number
 }
 
 function forAll(entry: object): ToolCase['entries'] {
@@ -69,7 +70,7 @@ const cases: Record<string, ToolCase> = {
     result: 'High water at 14:05.',
     items: ['service:web_search'],
     blocks: ['server_tool_use', 'web_search_tool_result'],
-    cites: true,
+    cites: 2,
   },
   'web_search as the vendor spells it': {
     entries: {
@@ -81,7 +82,7 @@ const cases: Record<string, ToolCase> = {
     result: 'High water at 14:05.',
     items: ['web_search_call'],
     blocks: ['server_tool_use', 'web_search_tool_result'],
-    cites: true,
+    cites: 2,
   },
   web_fetch: {
     entries: {
@@ -93,7 +94,7 @@ const cases: Record<string, ToolCase> = {
     result: 'Text of the page',
     items: ['service:web_fetch'],
     blocks: ['server_tool_use', 'web_fetch_tool_result'],
-    cites: true,
+    cites: 1,
   },
   image_generation: {
     entries: forAll({ type: 'service:image_generation', parameters: { model: 'sandbox/painter' } }),
@@ -301,7 +302,7 @@ describe.each(Object.entries(cases))('%s', (name, tool) => {
       expect(reply.text).toBe(finalText)
       expect(reply.differences).toEqual([])
       expect(reply.types).toEqual(typesIn(format, tool))
-      expect(reply.citations.length > 0).toBe(tool.cites === true)
+      expect(reply.citations).toHaveLength(tool.cites ?? 0)
       expect(reply.tokens).toEqual([20, 10])
       // The next request has the call and its result, in the upstream's own format.
       lab().next.push(text)
@@ -387,6 +388,16 @@ test.each(['chat', 'responses'] as const)(
     }
   },
 )
+
+test('all calls of a streamed chat reply are in the message of the OpenAI SDK', async () => {
+  lab().next.push(callOf('datetime'), callOf('datetime'), text, text)
+  const tools = [{ type: 'service:datetime' }]
+  const reply = await send.chat(tools, [question], true)
+  expect(reply.types).toEqual(['reasoning.server_tool_call', 'reasoning.server_tool_call'])
+  await send.chat(tools, [...reply.history, { role: 'user', content: follow }], true)
+  const { messages } = lab().lastRequest().json as Any
+  expect(messages.filter(({ role }: Any) => role === 'tool')).toHaveLength(2)
+})
 
 /** A reply of the Messages format. */
 function adviceOf(words: string): object {

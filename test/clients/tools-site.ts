@@ -15,6 +15,7 @@ export interface ToolsSite {
 }
 
 let calls = 0
+const found = 'High water at 14:05.'
 const sourceUrl = 'https://tides.test/now'
 
 export function startSite(): ToolsSite {
@@ -38,7 +39,8 @@ async function serve(request: Request): Promise<Response> {
   if (pathname === '/mcp') return serveMcp(request)
   if (pathname === '/page')
     return new Response('Text of the page', { headers: { 'content-type': 'text/plain' } })
-  return Response.json({ results: [{ url: sourceUrl, title: 'Tides', text: 'High water at 14:05.' }] })
+  const results = [sourceUrl, 'https://harbour.test'].map((url) => ({ url, title: 'Tides', text: found }))
+  return Response.json({ results })
 }
 
 async function serveMcp(request: Request): Promise<Response> {

@@ -34,11 +34,15 @@ interface OpenPart {
   wrappedInput: string | null
 }
 
+type ListName = 'annotations' | 'reasoning_details'
+
 interface OpenChoice {
   parts: Map<number, OpenPart>
   toolCallCount: number
   textLength: number
   numbering: DetailNumbering
+  /** Lists that SDKs of the vendor are sent at the end, because they do not join those of several chunks. */
+  held: Partial<Record<ListName, JsonObject[]>>
   end: ChoiceEnd | null
 }
 
@@ -85,7 +89,7 @@ class ChatWriter implements ReplyWriter {
     const chunks: JsonObject[] = []
     for (const [index, choice] of [...this.#choices].sort(([a], [b]) => a - b)) {
       for (const part of choice.parts.keys()) text += this.#endPart(index, part)
-      const ending = { index, delta: {}, ...encodeChoiceEnd(choice.end), logprobs: null }
+      const ending = { index, delta: choice.held, ...encodeChoiceEnd(choice.end), logprobs: null }
       chunks.push({ ...this.#head, choices: [ending] })
     }
     const finalFields = {
@@ -112,7 +116,7 @@ class ChatWriter implements ReplyWriter {
     let choice = this.#choices.get(index)
     if (!choice) {
       const numbering = new DetailNumbering(this.#context.formatNames)
-      choice = { parts: new Map(), toolCallCount: 0, textLength: 0, numbering, end: null }
+      choice = { parts: new Map(), toolCallCount: 0, textLength: 0, numbering, held: {}, end: null }
       this.#choices.set(index, choice)
     }
     return choice
@@ -228,22 +232,25 @@ class ChatWriter implements ReplyWriter {
     { ended }: PartDelta,
   ): string {
     if (!ended || !details) return ''
-    return this.#formatChunk(index, {
-      reasoning_details: [details.writeServerTool({ ...content, ...ended })],
-    })
+    const entry = details.writeServerTool({ ...content, ...ended })
+    return this.#writeEntry(index, 'reasoning_details', entry)
   }
 
   #writeTextDelta(index: number, part: OpenPart, { text, citation, logprobs }: PartDelta): string {
-    const choice = this.#openChoice(index)
-    choice.textLength += text?.length ?? 0
+    this.#openChoice(index).textLength += text?.length ?? 0
     const annotation = citation && encodeCitation(citation, part.position)
-    if (!text && !annotation && !logprobs) return ''
-    const delta = { content: text ?? '', ...(annotation && { annotations: [annotation] }) }
-    return this.#formatChunk(
-      index,
-      delta,
-      logprobs ? { content: logprobs.map(encodeLogprob), refusal: null } : null,
-    )
+    const citationChunk = annotation ? this.#writeEntry(index, 'annotations', annotation) : ''
+    if (!text && !logprobs) return citationChunk
+    const encoded = logprobs ? { content: logprobs.map(encodeLogprob), refusal: null } : null
+    return this.#formatChunk(index, { content: text ?? '' }, encoded) + citationChunk
+  }
+
+  #writeEntry(index: number, list: ListName, entry: JsonObject): string {
+    if (!this.#context.isVendorClient) return this.#formatChunk(index, { [list]: [entry] })
+    const { held } = this.#openChoice(index)
+    held[list] ??= []
+    held[list].push(entry)
+    return ''
   }
 
   #writeReasoningDelta(
