@@ -9,7 +9,7 @@ import { type InstanceName, instanceNamePattern, listEarlierCalls, nameInstance 
 import { buildCall, flattenConversation, joinText, nestedRequestFields, textMessage } from './nested-call.ts'
 import {
   defineServerTool,
-  type ModelReply,
+  type NestedModelReply,
   type ToolInstance,
   type ToolOutcome,
   type ToolRun,
@@ -159,7 +159,7 @@ async function callAdvisor(
 }
 
 /** In the words of the Messages format. */
-function stopReasonOf({ finishReason }: ModelReply): string | null {
+function stopReasonOf({ finishReason }: NestedModelReply): string | null {
   return finishReason === 'length' ? 'max_tokens' : finishReason === 'stop' ? 'end_turn' : null
 }
 
