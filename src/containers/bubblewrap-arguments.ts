@@ -6,16 +6,16 @@ import type { Mount } from './system-files.ts'
 export const seccompFd = 3
 export const argumentsFd = 4
 
-/** Where the sandbox sees what the gateway gives it. */
-const givenFolder = '/run/headgate'
-export const given = {
-  command: `${givenFolder}/command`,
-  proxySocket: `${givenFolder}/proxy.sock`,
-  runtime: `${givenFolder}/bun`,
-  forwarder: `${givenFolder}/forwarder.ts`,
+/** Paths inside the sandbox of what the gateway mounts there. */
+const sandboxFolder = '/run/headgate'
+export const sandboxPaths = {
+  command: `${sandboxFolder}/command`,
+  proxySocket: `${sandboxFolder}/proxy.sock`,
+  runtime: `${sandboxFolder}/bun`,
+  forwarder: `${sandboxFolder}/forwarder.ts`,
 }
 
-/** The port inside the sandbox at which programs find the proxy. */
+/** The port of the proxy inside the sandbox. */
 const proxyPort = 3128
 const proxyUrl = `http://127.0.0.1:${proxyPort}`
 
@@ -72,7 +72,7 @@ const forwarderThreads = 48
 const ownProcesses = 2
 
 /** The forwarder reserves more address space than a command may have, so it starts before the limits apply. */
-const startForwarder = `"${given.runtime}" "${given.forwarder}" ${proxyPort} "${given.proxySocket}" </dev/null >/dev/null 2>&1 &
+const startForwarder = `"${sandboxPaths.runtime}" "${sandboxPaths.forwarder}" ${proxyPort} "${sandboxPaths.proxySocket}" </dev/null >/dev/null 2>&1 &
 disown
 for _ in {1..250}; do (: <>/dev/tcp/127.0.0.1/${proxyPort}) 2>/dev/null && break; sleep 0.02; done
 `
@@ -83,7 +83,7 @@ export function buildShellArguments({ limits, proxySocket }: SandboxCommand, she
   const processes = limits.processes + ownProcesses + (proxySocket === null ? 0 : forwarderThreads)
   const script = `${proxySocket === null ? '' : startForwarder}ulimit -c 0 -n 256 -l 0 -q 0 \
 -f ${kib(limits.fileBytes)} -u ${processes} -v ${kib(limits.memoryBytes)} -t ${Math.ceil(limits.timeoutMs / 1000)} || exit 125
-exec "${shell}" "${given.command}"`
+exec "${shell}" "${sandboxPaths.command}"`
   return [shell, '--noprofile', '--norc', '-c', script]
 }
 

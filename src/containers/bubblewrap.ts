@@ -9,7 +9,7 @@ import {
   buildDropArguments,
   buildSandboxArguments,
   buildShellArguments,
-  given,
+  sandboxPaths,
   stageMounts,
 } from './bubblewrap-arguments.ts'
 import {
@@ -33,7 +33,7 @@ interface Tools {
   shell: string
   /** Null unless the gateway runs as root. */
   setpriv: string | null
-  /** The folder for what a command is given. */
+  /** The folder for scripts and sockets of commands. */
   folder: string
   systemArguments: string[]
 }
@@ -151,9 +151,9 @@ async function prepareMounts(
     proxySocket === null
       ? []
       : [
-          { source: proxySocket, target: given.proxySocket },
-          { source: process.execPath, target: given.runtime },
-          { source: new URL('./forwarder.ts', import.meta.url).pathname, target: given.forwarder },
+          { source: proxySocket, target: sandboxPaths.proxySocket },
+          { source: process.execPath, target: sandboxPaths.runtime },
+          { source: new URL('./forwarder.ts', import.meta.url).pathname, target: sandboxPaths.forwarder },
         ]
   return [
     ...Object.keys(etcFiles).map((file) => ({
@@ -161,7 +161,7 @@ async function prepareMounts(
       target: `/etc/${file}`,
     })),
     { source: home, target: homePath, isWritable: true },
-    { source: commandPath, target: given.command },
+    { source: commandPath, target: sandboxPaths.command },
     ...network,
   ]
 }

@@ -34,7 +34,7 @@ export interface SandboxProcess {
 export interface SandboxEngine {
   /** The user that owns the files of a home; null: that of the gateway. */
   readonly owner: number | null
-  /** Throws a ConfigError that says what is missing. */
+  /** Throws a ConfigError that names what is missing. */
   check(limits: SandboxLimits): Promise<void>
   start(command: SandboxCommand): Promise<SandboxProcess>
   close(): Promise<void>

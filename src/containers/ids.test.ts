@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { toAttachedName } from './attached-files.ts'
 import { containerEnvironment, formatPolicy, isAllowedDomain } from './environment.ts'
-import { toGivenName } from './given-files.ts'
 import {
   deriveContainerId,
   formatContainerId,
@@ -78,7 +78,7 @@ test('the order of domains does not matter', () => {
 })
 
 test('a given file has the end of its id in its name', () => {
-  expect(toGivenName({ id: 'hg_file_0123456789abcdef01234567', filename: 'a/b/../c.txt' })).toBe(
+  expect(toAttachedName({ id: 'hg_file_0123456789abcdef01234567', filename: 'a/b/../c.txt' })).toBe(
     '01234567-c.txt',
   )
 })

@@ -4,9 +4,9 @@ import type { Db } from '../db/db.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import type { EgressOptions } from '../lib/egress-client.ts'
+import { copyAttachedFiles, type FileOpener } from './attached-files.ts'
 import type { SandboxEngine, SandboxLimits } from './engine.ts'
 import type { NetworkPolicy } from './environment.ts'
-import { type FileOpener, giveFiles } from './given-files.ts'
 import type { HomeReader } from './home-reader.ts'
 import type { HomeSize } from './home-tree.ts'
 import type { HomeFolder } from './homes.ts'
@@ -29,7 +29,7 @@ export interface ContainerHost {
   openFile: FileOpener
 }
 
-/** A container that a request has started, and the files that it gives to its commands. */
+/** A container that a request has started, and the files attached to it. */
 export interface ContainerSession {
   /** As clients see it. */
   containerId: string
@@ -47,7 +47,7 @@ export interface ContainerCommand {
   signal: AbortSignal
 }
 
-/** A file that a command has changed, as clients know it. */
+/** A file that a command has changed, as clients see it. */
 export interface ContainerFileCitation {
   type: 'container_file_citation'
   container_id: string
@@ -73,7 +73,7 @@ export function countedEntriesOf({ home_files }: ContainerSettings): number {
   return home_files * countedShare
 }
 
-/** Runs a command in the home of a container, which is kept as the command leaves it. */
+/** Runs a command in the home of a container. Changes of the home persist. */
 export async function runCommand(
   host: ContainerHost,
   { container, containerId, files }: ContainerSession,
@@ -130,7 +130,7 @@ export function toSandboxLimits(settings: ContainerSettings, timeoutMs = setting
   }
 }
 
-/** Gives the files, and returns how large the home may become: if it is too large already, it may not grow. */
+/** Copies the attached files, and returns the size limit of the home: one that is too large may not grow. */
 async function prepareHome(
   { reader, settings, openFile, engine }: ContainerHost,
   home: string,
@@ -143,7 +143,11 @@ async function prepareHome(
       'storage_full',
       'The home of the container has far too many files or folders, or one that cannot be read. Use another container.',
     )
-  await giveFiles(home, files, { openFile, owner: engine.owner, freeBytes: settings.home_bytes - bytes })
+  await copyAttachedFiles(home, files, {
+    openFile,
+    owner: engine.owner,
+    freeBytes: settings.home_bytes - bytes,
+  })
   return { bytes: Math.max(bytes, settings.home_bytes), entries: Math.max(entries, settings.home_files) }
 }
 

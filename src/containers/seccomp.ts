@@ -95,8 +95,8 @@ type Instruction = [code: number, jumpIfTrue: number, jumpIfFalse: number, value
 const load = (offset: number): Instruction => [0x20, 0, 0, offset]
 const loadNumber = load(0)
 const loadFirstArgument = load(16)
-const give = (result: number): Instruction => [0x06, 0, 0, result]
-const fail = (error: keyof typeof errors): Instruction => give(0x00050000 | errors[error])
+const returnAction = (result: number): Instruction => [0x06, 0, 0, result]
+const fail = (error: keyof typeof errors): Instruction => returnAction(0x00050000 | errors[error])
 
 /** Runs `then` if the comparison holds, and continues after it otherwise. */
 function when(code: number, value: number, then: Instruction[]): Instruction[] {
@@ -113,7 +113,7 @@ export function buildSeccompFilter(architecture: string = process.arch): Buffer 
   return encode([
     load(4),
     [equals, 1, 0, target.audit],
-    give(killProcess),
+    returnAction(killProcess),
     loadNumber,
     ...(target.alternateCalls === null ? [] : when(isAtLeast, target.alternateCalls, [fail('EPERM')])),
     ...target.refused.flatMap((number) => when(equals, number, [fail('EPERM')])),
@@ -122,14 +122,14 @@ export function buildSeccompFilter(architecture: string = process.arch): Buffer 
     ...when(equals, target.clone, [
       loadFirstArgument,
       ...when(hasBits, namespaceFlags, [fail('EPERM')]),
-      give(allow),
+      returnAction(allow),
     ]),
     ...when(equals, target.socket, [
       loadFirstArgument,
-      ...allowedFamilies.flatMap((family) => when(equals, family, [give(allow)])),
+      ...allowedFamilies.flatMap((family) => when(equals, family, [returnAction(allow)])),
       fail('EAFNOSUPPORT'),
     ]),
-    give(allow),
+    returnAction(allow),
   ])
 }
 

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { invalidFieldError } from '../errors/gateway-error.ts'
+import { findAttachedFiles } from './attached-files.ts'
 import type { ContainerEnvironment } from './environment.ts'
-import { findGivenFiles } from './given-files.ts'
 import { openHomeFile } from './home-file.ts'
 import { type HomePage, HomeReader } from './home-reader.ts'
 import { HomeFolder } from './homes.ts'
@@ -71,7 +71,7 @@ export class ContainerService {
     origin: ContainerOrigin,
   ): Promise<ContainerSession> {
     const host = this.#host
-    const files = await findGivenFiles(host.db, owner.workspaceId, environment.file_ids ?? [])
+    const files = await findAttachedFiles(host.db, owner.workspaceId, environment.file_ids ?? [])
     const room = (isNew: boolean) => makeRoom(host, owner.workspaceId, { isNew })
     const parts = { ...host, makeRoom: () => room(true) }
     const container = await openContainer(parts, owner, environment, origin)

@@ -90,7 +90,7 @@ export async function sumContainers(
   return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) }
 }
 
-/** The given homes that belong to a container. */
+/** Those of the homes that belong to a container. */
 export async function filterUsedHomes(db: Db, folderId: string, homes: string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('containers')

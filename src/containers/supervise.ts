@@ -65,7 +65,7 @@ export async function superviseCommand(
   } finally {
     clearTimeout(timer)
     command.signal.removeEventListener('abort', onAbort)
-    // After an unexpected error too, nothing may run on.
+    // Also after an unexpected error: no process may continue.
     started.kill()
     stop.end()
     await Promise.all(watching)

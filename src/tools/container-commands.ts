@@ -1,5 +1,5 @@
+import { findAttachedFiles } from '../containers/attached-files.ts'
 import type { ContainerEnvironment } from '../containers/environment.ts'
-import { findGivenFiles } from '../containers/given-files.ts'
 import type { ContainerOrigin } from '../containers/ids.ts'
 import type { CommandResult, ContainerFileCitation } from '../containers/run-command.ts'
 import type { ContainerService } from '../containers/service.ts'
@@ -10,7 +10,7 @@ import type { ToolFee, ToolRequest, ToolRun, ToolSetup } from './tool.ts'
 
 type ContainerSession = Awaited<ReturnType<ContainerService['resolve']>>
 
-/** What the model is given of stdout and of stderr, unless it asks for another length. */
+/** Characters of stdout and of stderr in a result, unless the model sets another length. */
 const defaultOutputLength = 20_000
 /** Time to wait for other commands of the container. */
 const queueMs = 30_000
@@ -44,7 +44,7 @@ export class ContainerCommands {
         'needs containers, which this server does not have; the operator can enable them with containers.engine',
       )
     // Unknown files and another policy are errors of the request, not of a call.
-    await findGivenFiles(gateway.db, caller.key.workspace_id, environment.file_ids ?? [])
+    await findAttachedFiles(gateway.db, caller.key.workspace_id, environment.file_ids ?? [])
     await gateway.containers.assertPolicy(ownerOf(setup), environment, originOf(setup))
     return new ContainerCommands(gateway.containers, environment)
   }

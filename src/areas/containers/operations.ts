@@ -119,7 +119,7 @@ const downloadContainerFile = defineOperation({
 
 export const containerOperations = [listContainerFiles, getContainerFile, downloadContainerFile]
 
-/** A file that was deleted since still says where the page begins. */
+/** The id of a deleted file is valid too: it is only a position. */
 function parseAfter(id: string | undefined): string | null {
   if (id === undefined) return null
   const path = parseContainerFileId(id)

@@ -10,8 +10,8 @@ export type FileOpener = (file: StoredFile) => Promise<Blob | ReadableStream<Uin
 
 const suffixLength = 8
 
-/** The files of the workspace that a request gives to its container. */
-export async function findGivenFiles(
+/** The files of the workspace that a request attaches to its container. */
+export async function findAttachedFiles(
   db: Db,
   workspaceId: string,
   ids: readonly string[],
@@ -25,18 +25,18 @@ export async function findGivenFiles(
   return files
 }
 
-/** Unique in a home, whatever the files are called. */
-export function toGivenName({ id, filename }: Pick<StoredFile, 'id' | 'filename'>): string {
+/** Unique in a home, also for files of the same name. */
+export function toAttachedName({ id, filename }: Pick<StoredFile, 'id' | 'filename'>): string {
   return `${id.slice(-suffixLength)}-${filename.slice(filename.lastIndexOf('/') + 1)}`
 }
 
-/** Copies files into a home. One that was given before stays as the commands have left it. */
-export async function giveFiles(
+/** Copies files into a home. A file that was copied before is not replaced: commands may have changed it. */
+export async function copyAttachedFiles(
   home: string,
   files: readonly StoredFile[],
   { openFile, owner, freeBytes }: { openFile: FileOpener; owner: number | null; freeBytes: number },
 ): Promise<void> {
-  const isMissing = await Promise.all(files.map((file) => isMissingAt(join(home, toGivenName(file)))))
+  const isMissing = await Promise.all(files.map((file) => isMissingAt(join(home, toAttachedName(file)))))
   const missing = files.filter((_, index) => isMissing[index])
   const total = missing.reduce((sum, { size_bytes }) => sum + size_bytes, 0)
   if (missing.length > 0 && total > freeBytes)
@@ -48,14 +48,14 @@ async function isMissingAt(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => null)) === null
 }
 
-/** A failure leaves nothing behind: part of a file would not be replaced later. */
+/** A failure leaves no file: a partial one would not be replaced later. */
 async function giveFile(
   home: string,
   file: StoredFile,
   openFile: FileOpener,
   owner: number | null,
 ): Promise<void> {
-  const name = toGivenName(file)
+  const name = toAttachedName(file)
   const target = await createHomeFile(home, name, owner)
   if (target === null) return
   try {
