@@ -100,7 +100,7 @@ export class McpConnection {
     }
   }
 
-  /** Ends the session; a server that does not answer is left alone. */
+  /** Ends the session, without waiting for the server. */
   async close(): Promise<void> {
     await this.#client.close().catch(() => undefined)
   }

@@ -57,7 +57,7 @@ export const applyPatch = defineServerTool({
     }),
     needsClient: (call) => typeof readOperation(call) !== 'string',
     toClientCall: (call) => ({ kind: 'opaque', dialect: 'responses', value: buildCallItem(call) }),
-    // Only a call that cannot be handed over: the model gets the reason.
+    // Only for a call that is not sent to the client: the model gets the reason.
     run: async (call) => {
       const problem = readOperation(call)
       return failedOutcome(typeof problem === 'string' ? problem : 'The patch is for the client to apply.')
@@ -72,7 +72,7 @@ function buildCallItem(call: ToolCallPart): JsonObject {
   return { type: 'apply_patch_call', id: `apc_${id}`, call_id: id, status: 'completed', operation }
 }
 
-/** The operation, or why it is none. */
+/** The operation, or the reason why it is invalid. */
 function readOperation(call: ToolCallPart): PatchOperation | string {
   const { type, path, diff } = asObject(parseArguments(call.arguments).operation) ?? {}
   const known = operationTypes.find((operation) => operation === type)

@@ -62,7 +62,7 @@ const maxListed = 100
 const maxSearched = 50
 const maxFileBytes = 1024 * 1024
 const maxTotalBytes = 8 * 1024 * 1024
-/** Of a text that the model is given at once. */
+/** Of a text, in one result. */
 const maxCharacters = 50_000
 const maxMediaBytes = 5 * 1024 * 1024
 const maxQueryLength = 200
@@ -115,7 +115,7 @@ async function search(run: ToolRun, query: string): Promise<ToolOutcome> {
   return succeeded({ results })
 }
 
-/** Null if the file is not a text, or its content is gone. */
+/** Null if the file is not a text, or its content was deleted. */
 async function readText({ gateway }: ToolRun, file: StoredFile): Promise<FileContent | null> {
   if (!isTextType(file)) return null
   const content = await readFileContent(gateway, file, maxFileBytes)

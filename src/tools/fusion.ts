@@ -25,14 +25,14 @@ const parameters = z.strictObject({
     .optional(),
 })
 
-/** Several models answer a question, and another one compares their answers. */
+/** Several models reply to the same prompt, and another model compares their replies. */
 export const fusion = defineServerTool({
   name: 'fusion',
   formats: ['chat', 'messages', 'responses'],
   isGlobal: true,
   parameters,
-  create: async (given, setup) => {
-    const { analysis_models, model, max_tool_calls, ...rest } = given
+  create: async (parsed, setup) => {
+    const { analysis_models, model, max_tool_calls, ...rest } = parsed
     if (setup.format === 'messages' && !isAddedEntry(setup.entry))
       throw invalidFieldError(
         `${setup.at}.type`,
@@ -69,7 +69,7 @@ export const fusion = defineServerTool({
   },
 })
 
-/** What the members of a panel can use to find facts, where the operator has configured it. */
+/** The default tools of the members of a panel: web search and page reading, if they are configured. */
 function listWebTools({ gateway, keyContext }: ToolRequest): JsonObject[] {
   if (!findDefaultEngine(gateway, keyContext.byokKeys, null)) return []
   const { enabled } = gateway.settings.web.fetch

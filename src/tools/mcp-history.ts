@@ -2,7 +2,7 @@ import type { Message } from '../call/call.ts'
 import type { OpaquePart, ToolCallPart, ToolResultPart } from '../call/part.ts'
 import { asBoolean, asString, type JsonObject } from '../lib/json-values.ts'
 
-/** The function that stands for a tool of a server; undefined for a server that the request does not name. */
+/** The name of the function for a tool of a server; undefined for a server that the request does not name. */
 export type FunctionNameOf = (label: string, tool: string) => string | undefined
 
 export interface RestoredHistory {

@@ -108,10 +108,10 @@ export function nameFunctions<T extends { name: string }>(
 ): Map<string, T> {
   const named = new Map<string, T>()
   for (const tool of tools) {
-    const wanted = `${label}__${tool.name}`.replaceAll(/[^\w-]/g, '_')
-    const isFree = wanted.length <= maxFunctionName && !named.has(wanted)
+    const plainName = `${label}__${tool.name}`.replaceAll(/[^\w-]/g, '_')
+    const isFree = plainName.length <= maxFunctionName && !named.has(plainName)
     const hash = sha256(`${label} ${tool.name}`).slice(0, 8)
-    named.set(isFree ? wanted : `${wanted.slice(0, maxFunctionName - 9)}_${hash}`, tool)
+    named.set(isFree ? plainName : `${plainName.slice(0, maxFunctionName - 9)}_${hash}`, tool)
   }
   return named
 }

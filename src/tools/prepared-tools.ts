@@ -25,7 +25,7 @@ export interface PreparedTools {
   functions: ReadonlyMap<string, PreparedFunction>
   maxCalls: number
   stopWhen: readonly StopCondition[]
-  /** What every call knows of the request. */
+  /** The request, for every call. */
   request: ToolRequest
   nested: NestedRequests
   /** The tools that the model is offered in its next turn. */

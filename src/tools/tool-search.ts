@@ -125,7 +125,7 @@ function describeTool(tool: FunctionTool): string {
   return [flattenToolName(tool), tool.description ?? '', ...texts].join('\n').slice(0, maxToolCharacters)
 }
 
-/** The pattern, or why it is none. */
+/** The pattern, or the reason why it is invalid. */
 function compileQuery(query: string): Pattern | string {
   if (query === '' || query.length > maxPatternLength)
     return `query: must have 1 to ${maxPatternLength} characters`

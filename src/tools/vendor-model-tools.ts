@@ -6,14 +6,14 @@ import type { ToolRequest } from './tool.ts'
 export const vendorAdvisorType = 'advisor_20260301'
 export const vendorImageType = 'image_generation'
 
-/** Tools of vendors that ask other models: those of the gateway where a provider cannot run them. */
+/** Tools of vendors that call other models, as tools of the gateway where a provider cannot run them. */
 export function convertModelTool(tool: NativeTool, request: ToolRequest): NativeTool {
   if (tool.dialect === 'messages' && tool.type === vendorAdvisorType) return convertAdvisor(tool, request)
   if (tool.dialect === 'responses' && tool.type === vendorImageType) return convertImages(tool, request)
   return tool
 }
 
-/** The gateway asks a model of its own catalogue; any other name is one that only the vendor knows. */
+/** The gateway can only call models of its catalogue. */
 function convertAdvisor(tool: NativeTool, { gateway }: ToolRequest): NativeTool {
   const { model } = tool.value
   const slug = asString(model)

@@ -180,7 +180,7 @@ const vendorProgress = {
   completed: 'web_search_call.completed',
 }
 
-/** A client that spells the tool as a vendor does gets the vendor's item. */
+/** A client that uses the type of a vendor gets the vendor's item. */
 function itemTypeOf({ type }: JsonObject): string {
   return typeof type === 'string' && isServerToolType(type) ? type : vendorItemType
 }

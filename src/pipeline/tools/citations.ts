@@ -24,7 +24,7 @@ export class CitationWriter {
     }
   }
 
-  /** The events to pass on for one of the model. */
+  /** The events for the client, for an event of the model. */
   write(event: PartEvent): ReplyEvent[] {
     if (event.type === 'part-start') return [...this.#close(false), ...this.#open(event)]
     const text = this.#text

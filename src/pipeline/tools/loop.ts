@@ -32,7 +32,7 @@ export interface LoopContext {
   request: InferenceRequest
   admission: Admission
   trace: RequestTrace
-  /** Of the first turn. It lasts as long as the request, and its end is that of every turn and tool. */
+  /** Of the first turn. It lasts as long as the request: when it ends, every turn and tool is aborted. */
   exchange: UpstreamExchange
 }
 
@@ -72,7 +72,7 @@ export class ToolLoop {
     this.#partCount = context.tools.openingParts
   }
 
-  /** Only the first turn throws errors of its upstream: for a later one no other reply can be begun. */
+  /** Only the first turn throws errors of its upstream: after it, the reply has begun and cannot fail over. */
   async *run(first: Turn): AsyncGenerator<ReplyEvent> {
     let relay = this.#createRelay(first)
     yield* this.#open(relay)
@@ -215,7 +215,7 @@ export class ToolLoop {
     return running.results
   }
 
-  /** The client runs it. */
+  /** Sends a call to the client, which runs it. */
   *#passCall(call: ServerCall['call'], { instance, name }: ServerCall['target']): Generator<ReplyEvent> {
     const part = this.#takePart()
     const named = { ...call, name }
@@ -225,8 +225,8 @@ export class ToolLoop {
   }
 
   #extendConversation({ message }: TurnRelay, results: ToolResultPart[]): void {
-    const answer: Message = { role: 'user', parts: results }
-    const messages = [...this.#call.messages, message, answer]
+    const reply: Message = { role: 'user', parts: results }
+    const messages = [...this.#call.messages, message, reply]
     const { toolChoice: _choice, ...call } = this.#call
     const tools = this.#context.tools.offerTools()
     this.#call = { ...call, messages, tools, ...relaxToolChoice(this.#call) }

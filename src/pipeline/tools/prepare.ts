@@ -17,7 +17,7 @@ import { convertMcpServers } from '../../tools/mcp-servers.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
 import type { NestedRequests, ServerTool, ToolFormat, ToolInstance, ToolRequest } from '../../tools/tool.ts'
 import { requireServerTool, validateParameters } from '../../tools/validate.ts'
-import { convertVendorTool } from '../../tools/vendor-spellings.ts'
+import { convertVendorTool } from '../../tools/vendor-tools.ts'
 import { guardAddedTools } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
@@ -70,7 +70,7 @@ function isServerTool(tool: Tool): tool is NativeTool {
 
 /** An entry of `tools`, ready to run. */
 interface PreparedEntry {
-  /** As the client spelled it. */
+  /** As the client sent it. */
   type: string
   tool: ServerTool
   instance: ToolInstance
@@ -169,7 +169,7 @@ function selectTools(tools: Tool[], entries: readonly PreparedEntry[]): Tool[] {
   return entries.reduce((left, { instance }) => instance.selectTools?.(left) ?? left, tools)
 }
 
-/** Calls that the client has run, and their results, as the model knows them. */
+/** Calls that the client has run, and their results, under the names of the functions. */
 function restoreItems(messages: Message[], entries: readonly PreparedEntry[]): Message[] {
   const restoring = entries.flatMap(({ instance, functions }) =>
     instance.restoreItem && functions[0] ? [{ restore: instance.restoreItem, name: functions[0].name }] : [],
@@ -222,7 +222,7 @@ async function createEntry(
   const { type, value } = entry
   const at = asString(value.field) ?? `tools[${index}]`
   const tool = requireTool(type, request, at)
-  // A vendor has no `parameters` in its own spelling.
+  // The tools of vendors have no `parameters`.
   const place = value.type === type ? `${at}.parameters` : at
   const parameters = validateParameters(tool, value.parameters ?? {}, place)
   const instance = await tool.create(parameters, { ...request, at, entry: value })
@@ -265,9 +265,9 @@ function listNames(tool: Tool): string[] {
 }
 
 /** The name, or the first free one with a number. */
-function takeName(wanted: string, taken: Set<string>): string {
-  let name = wanted
-  for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`
+function takeName(preferred: string, taken: Set<string>): string {
+  let name = preferred
+  for (let number = 2; taken.has(name); number++) name = `${preferred}_${number}`
   taken.add(name)
   return name
 }

@@ -2,7 +2,7 @@ import { type FunctionTool, isServerToolType, type ModelCall, type ToolChoice } 
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString } from '../../lib/json-values.ts'
 
-/** An entry of `tools`, and the functions that stand for it. */
+/** An entry of `tools`, and the functions that replace it. */
 interface ReplacedEntry {
   type: string
   functions: FunctionTool[]

@@ -7,7 +7,7 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 /** Of one result, in characters: about as much as a model can read. */
 const maxResultLength = 400_000
 
-/** The result of a call, as the model is sent it. A filter may redact it, or block the request. */
+/** The result of a call, as sent to the model. A filter may redact it, or block the request. */
 export async function buildToolResult(
   gateway: Gateway,
   request: InferenceRequest,
@@ -26,7 +26,7 @@ export async function buildToolResult(
   return guarded?.kind === 'tool-result' ? guarded : result
 }
 
-/** What the model is sent if a call cannot be made. */
+/** The result of a call that cannot be made. */
 export function describeFailure(message: string): Pick<ToolOutcome, 'content' | 'isError'> {
   return { content: [{ kind: 'text', text: message }], isError: true }
 }

@@ -51,7 +51,7 @@ export class TurnRelay {
     return parts.map((part) => this.#replaced.get(part) ?? part)
   }
 
-  /** The calls of functions that stand for server tools. */
+  /** The calls of server tools. */
   listCalls(): ServerCall[] {
     return this.#parts.flatMap((part) => {
       const target = part.kind === 'tool-call' ? this.#context.functions.get(part.name) : undefined

@@ -26,7 +26,7 @@ export type FusionAnalysis = z.output<typeof analysis>
 
 const schema = z.toJSONSchema(analysis, { target: 'draft-7' }) as JsonObject
 
-/** Of one reply that an analyst or the model is shown. */
+/** Of one reply, in the prompt of the analyst and in the result. */
 export const maxShownCharacters = 40_000
 
 const instructions =

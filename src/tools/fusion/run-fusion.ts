@@ -41,7 +41,7 @@ export async function runFusion(run: ToolRun, options: FusionOptions): Promise<T
   return buildOutcome(panel, analysed)
 }
 
-/** The conversation, and the prompt of the call if it says something else than the last message. */
+/** The conversation, and the prompt of the call unless it repeats the last message. */
 function buildConversation({ conversation, input }: ToolRun): Message[] {
   const messages = flattenConversation(conversation)
   const prompt = asString(input.prompt)?.trim() ?? ''
@@ -54,7 +54,7 @@ function textOf({ parts }: Message): string {
   return parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n')
 }
 
-/** Why the replies could not be compared; the model is given them as they are. */
+/** Why the replies could not be compared. The model then receives the replies alone. */
 interface FailedAnalysis {
   failure_reason: string
   error: string

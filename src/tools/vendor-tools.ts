@@ -8,7 +8,7 @@ import type { ToolRequest } from './tool.ts'
 import { convertModelTool } from './vendor-model-tools.ts'
 
 /** A vendor's own tool that the gateway can run too. */
-interface VendorSpelling {
+interface VendorTool {
   /** The server tool of the gateway. */
   type: string
   dialects: readonly string[]
@@ -18,7 +18,7 @@ interface VendorSpelling {
   ownFields: readonly string[]
 }
 
-const spellings: readonly VendorSpelling[] = [
+const vendorTools: readonly VendorTool[] = [
   {
     type: 'service:web_search',
     dialects: ['chat', 'responses'],
@@ -63,21 +63,21 @@ const spellings: readonly VendorSpelling[] = [
 
 /**
  * A tool of a vendor as the tool of the gateway, where the providers of the model cannot run it and the gateway can.
- * Otherwise the tool itself, without fields that only the gateway knows.
+ * Otherwise the tool itself, without the fields that only the gateway supports.
  */
 export function convertVendorTool(tool: NativeTool, request: ToolRequest): NativeTool {
-  const spelling = spellings.find(
+  const vendorTool = vendorTools.find(
     ({ dialects, types }) => dialects.includes(tool.dialect) && types.test(tool.type),
   )
-  if (!spelling) return convertModelTool(tool, request)
+  if (!vendorTool) return convertModelTool(tool, request)
   const model = findModel(request.gateway.catalogue, request.model)?.model
   const native = findNativeSearch([model])
   const engine = asString(tool.value.engine)
   const isEngineNamed = engine !== undefined && engine !== 'native' && engine !== 'auto'
-  if (!isEngineNamed && runsAsIs(native, tool)) return withoutFields(tool, spelling.ownFields)
-  if (!isEngineNamed && !canRun(spelling, native, request)) return withoutFields(tool, spelling.ownFields)
-  const value = { type: tool.type, parameters: spelling.toParameters(tool.value) }
-  return { ...tool, type: spelling.type, value }
+  if (!isEngineNamed && runsAsIs(native, tool)) return withoutFields(tool, vendorTool.ownFields)
+  if (!isEngineNamed && !canRun(vendorTool, native, request)) return withoutFields(tool, vendorTool.ownFields)
+  const value = { type: tool.type, parameters: vendorTool.toParameters(tool.value) }
+  return { ...tool, type: vendorTool.type, value }
 }
 
 /** A provider that searches in the format of the tool reads pages in it too. */
@@ -85,7 +85,7 @@ function runsAsIs(native: NativeSearch | null, { dialect }: NativeTool): boolean
   return native !== null && native.dialect === dialect
 }
 
-function canRun({ type }: VendorSpelling, native: NativeSearch | null, request: ToolRequest): boolean {
+function canRun({ type }: VendorTool, native: NativeSearch | null, request: ToolRequest): boolean {
   const { gateway, keyContext, region } = request
   if (keyContext.disabledServerTools.includes(type)) return false
   if (type === 'service:web_fetch') return region === 'global' && gateway.settings.web.fetch.enabled
