@@ -12,7 +12,7 @@ const categoriesByTask: Partial<Record<TaskTag | 'other', TopicCategory>> = {
   'agent:coding': 'programming',
 }
 
-/** The subjects that words speak for, and how much. Of equal ones the first counts. */
+/** The subjects of words, with weights. Among equal ones the first is chosen. */
 const categoriesByConcept: readonly [Concept, TopicCategory, number][] = [
   ['seo', 'marketing/seo', 1.3],
   ['legal', 'legal', 1.1],

@@ -44,7 +44,7 @@ export function classifySample(sample: PromptSample): TaskClassification {
   }
 }
 
-/** The first and the last words of a message usually say what to do; what is between them is often the material. */
+/** The first and last words of a message usually state the task; the text between them is often the material. */
 const instructionWords = 30
 const closingWords = 20
 const bodyWeight = 0.3

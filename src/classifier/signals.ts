@@ -1,7 +1,7 @@
 import type common from './words/common.json'
 import type english from './words/en.json'
 
-/** What words stand for, in every language. */
+/** The concepts of words, in every language. */
 export type Concept = keyof typeof english | keyof typeof common
 
 /** What the form of a prompt shows. */

@@ -7,7 +7,7 @@ interface WeightedSignal {
   weight: number
 }
 
-/** What speaks for each task. `a&b` counts where both are present. */
+/** The signals of each task and their weights. `a&b` counts where both are present. */
 const signalsByTask = taskTags.map((tag) => ({ tag, signals: parseWeights(weights[tag]) }))
 
 function parseWeights(ofTask: Readonly<Record<string, number>>): WeightedSignal[] {

@@ -14,7 +14,7 @@ interface Phrase {
 const minPrefixLength = 2
 const maxPrefixLength = 14
 
-/** Finds the concepts that the words of a text stand for. */
+/** Finds the concepts of the words of a text. */
 export class WordIndex {
   readonly #words = new Map<string, Concept[]>()
   readonly #prefixes = new Map<string, Concept[]>()

@@ -20,7 +20,7 @@ export interface AutoOptions {
   isAllowed: ModelMatcher | null
   isExcluded: ModelMatcher | null
   band: CostBand
-  /** The model of the last reply, which the request asks to keep; null if it does not. */
+  /** The model of the last reply, if the request pins it. */
   pinned: string | null
   /** The model that served the last turn of the session. */
   remembered: string | null

@@ -39,7 +39,7 @@ function joinTexts(parts: ModelCall['messages'][number]['parts']): string {
   return parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** What stands between two models of one list. */
+/** Separators of the models in a list. */
 const separator = /^[\s,;&/'"`+]*(?:(?:and|or|und|et|y|vs\.?|versus|plus)\b[\s,;&/'"`+]*)?$/i
 /** What introduces the list. */
 const introduction =
@@ -47,7 +47,7 @@ const introduction =
 
 const maxIntroduction = 60
 
-/** The list of models that the prompt says to use, and the prompt without it. */
+/** The list of models that the prompt names, and the prompt without it. */
 function splitPrompt(prompt: string, mentions: readonly ModelMention[]): { task: string; names: string[] } {
   for (const list of groupLists(prompt, mentions).reverse()) {
     const [first, last] = [list[0], list.at(-1)]

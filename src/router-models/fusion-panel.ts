@@ -12,7 +12,7 @@ export interface PanelCandidate {
 
 const panelSize = 3
 
-/** Models that no benchmark knows count as less than average. */
+/** Models without benchmark results count as less than average. */
 const unknownScore = 0.3
 
 /** The panel of a preset, of different authors where there are enough; null if there is no candidate. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The members of a panel, and the model that answers with what they found. */
+/** The members of a panel, and the model that replies with their results. */
 const fusionPreset = z.strictObject({
   analysis_models: z.array(z.string().min(1)).min(1).max(8),
   model: z.string().min(1),

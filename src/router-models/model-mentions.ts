@@ -63,7 +63,7 @@ function findLongest(
   return null
 }
 
-/** What a name stands for. */
+/** The model of a name. */
 interface Naming {
   model: NamedModel
   /** The name is the whole slug with its author. */
@@ -101,7 +101,7 @@ function toWords(name: string): string[] {
   return splitWords(name).map(({ text }) => text)
 }
 
-/** The name that says most about its model, and of equal ones the newest model. */
+/** The most specific name; among equal ones that of the newest model. */
 function isBetter(naming: Naming, known: Naming): boolean {
   if (naming.isWhole !== known.isWhole) return naming.isWhole
   if (naming.omitted !== known.omitted) return naming.omitted < known.omitted

@@ -44,10 +44,11 @@ function selectByTier(
 ): RouterSelection | null {
   const scored = candidates.filter(({ codingScore }) => codingScore !== null)
   if (scored.length === 0) return selectUnscored(candidates, prefersSpeed)
-  const wanted = resolveCodingTier(minCodingScore)
-  const { tier, members } = findNearestTier(scored, wanted)
+  const requestedTier = resolveCodingTier(minCodingScore)
+  const { tier, members } = findNearestTier(scored, requestedTier)
   const ranked = sortCandidates(members, [byStability, ...orderWithin(prefersSpeed)])
-  const substitute = tier === wanted ? '' : ` The ${wanted} tier has no model that can serve the request.`
+  const substitute =
+    tier === requestedTier ? '' : ` The ${requestedTier} tier has no model that can serve the request.`
   const others = sortCandidates(
     scored.filter((candidate) => !members.includes(candidate)),
     [byCodingScore],
@@ -79,12 +80,12 @@ function orderWithin(prefersSpeed: boolean): Comparison[] {
   return prefersSpeed ? [byThroughput, byPrice] : [byPrice, byCodingScore]
 }
 
-/** The wanted tier, or the nearest one that has models, the better one first. */
+/** The requested tier, or the nearest one that has models, the better one first. */
 function findNearestTier(
   scored: readonly RouterCandidate[],
-  wanted: CodingTier,
+  requestedTier: CodingTier,
 ): { tier: CodingTier; members: RouterCandidate[] } {
-  const at = codingTiers.indexOf(wanted)
+  const at = codingTiers.indexOf(requestedTier)
   const byDistance = codingTiers.toSorted(
     (a, b) =>
       Math.abs(codingTiers.indexOf(a) - at) - Math.abs(codingTiers.indexOf(b) - at) ||
@@ -94,7 +95,7 @@ function findNearestTier(
     const members = scored.filter(({ codingScore }) => resolveCodingTier(codingScore ?? 0) === tier)
     if (members.length > 0) return { tier, members }
   }
-  return { tier: wanted, members: [] }
+  return { tier: requestedTier, members: [] }
 }
 
 /** The best model within the price that no cheaper model beats, then cheaper ones of that kind, then the others. */

@@ -25,7 +25,7 @@ export interface SwitchyardQuery {
   /** The tier of the last human turn of this conversation; null if unknown. */
   remembered: Tier | null
   random: () => number
-  /** Asks the judge model; resolves to null if it gave no usable answer. Null: it cannot be used now. */
+  /** Calls the judge model; resolves to null without a usable reply. Null: it cannot be used now. */
   judge: (() => Promise<Tier | null>) | null
 }
 
@@ -71,7 +71,7 @@ async function decideTier(query: SwitchyardQuery): Promise<TierDecision> {
   return judgeTier(query)
 }
 
-/** Without an answer of the judge the capable tier is used: it is the safer choice. */
+/** Without a reply of the judge the capable tier is used, which is the safer choice. */
 async function judgeTier({ judge }: SwitchyardQuery): Promise<TierDecision> {
   if (!judge)
     return {
@@ -80,7 +80,7 @@ async function judgeTier({ judge }: SwitchyardQuery): Promise<TierDecision> {
       isJudged: false,
     }
   const tier = await judge()
-  if (!tier) return { tier: 'strong', reason: 'The judge model gave no usable answer.', isJudged: false }
+  if (!tier) return { tier: 'strong', reason: 'The judge model sent no usable reply.', isJudged: false }
   const verdict = tier === 'weak' ? 'easy' : 'demanding'
   return { tier, reason: `The judge model rated the request as ${verdict}.`, isJudged: true }
 }
@@ -105,7 +105,7 @@ const errorText =
   /^\s*(?:error|fatal|traceback|exception|panic|failed|failure|command failed)\b|exit(?:ed with)? code [1-9]/im
 const maxInspected = 2000
 
-/** What the results of tools say about how a task is going; without a tier they do not say enough. */
+/** The progress of a task, by the results of its tools; without a tier if they are inconclusive. */
 export function readStageSignals(call: Pick<ModelCall, 'messages'>): { tier: Tier | null; reason: string } {
   const outcomes = listToolOutcomes(call.messages).slice(-maxOutcomes)
   if (outcomes.length < minOutcomes)
@@ -144,7 +144,7 @@ function isFailure({ isError, content }: ToolResultPart): boolean {
 const demandingRating = 5
 const maxQuoted = 6000
 
-/** A question to the judge model about the last thing a person wrote. */
+/** The request to the judge model about the last message that a person wrote. */
 export function buildJudgeCall({ messages }: Pick<ModelCall, 'messages'>): ModelCall {
   const last = messages.findLast(({ role, parts }) => role === 'user' && parts.some(isText))
   const text = last?.parts.flatMap((part) => (isText(part) ? [part.text] : [])).join('\n') ?? ''
@@ -167,9 +167,9 @@ function isText(part: Message['parts'][number]): part is Extract<typeof part, { 
   return part.kind === 'text'
 }
 
-/** Null if the answer has no rating. */
-export function parseJudgement(answer: string): Tier | null {
-  const rating = /\b(10|\d)(?:\.\d+)?\b/.exec(answer.slice(0, 200))?.[1]
+/** Null if the reply has no rating. */
+export function parseJudgement(reply: string): Tier | null {
+  const rating = /\b(10|\d)(?:\.\d+)?\b/.exec(reply.slice(0, 200))?.[1]
   if (rating === undefined) return null
   return Number(rating) > demandingRating ? 'strong' : 'weak'
 }

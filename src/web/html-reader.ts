@@ -17,7 +17,7 @@ export interface HtmlRequest {
 
 const defaultLimits: TaskLimits = { milliseconds: 5_000, growthBytes: 512 * 1024 * 1024 }
 
-/** Reads the text of HTML pages on a thread of its own. The thread and the libraries are loaded with the first page. */
+/** Reads the text of HTML pages in a worker thread, which is started for the first page. */
 export class HtmlReader {
   readonly #thread: FairThread
 

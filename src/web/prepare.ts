@@ -20,7 +20,7 @@ export interface SearchOptions {
   userLocation?: UserLocation | null | undefined
 }
 
-/** The names that the client knows the options by, for errors. */
+/** The names of the options in the request, for errors. */
 export type OptionNames = Record<Exclude<keyof SearchOptions, 'contextSize'>, string>
 
 /** A search without its query, ready to be sent to the engine. */

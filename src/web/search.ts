@@ -76,8 +76,8 @@ async function searchOnce(
   access: EngineAccess,
 ): Promise<SearchOutcome> {
   const { maxResults, maxCharacters } = query
-  const wanted = maxResults * (maxCharacters * bytesPerCharacter + bytesPerResult)
-  const limits = { maxBytes: Math.min(wanted, maxReplyBytes), signal }
+  const maxBytes = maxResults * (maxCharacters * bytesPerCharacter + bytesPerResult)
+  const limits = { maxBytes: Math.min(maxBytes, maxReplyBytes), signal }
   const reply = await sendEngineRequest(context, access, api.encodeSearch(query, access.key), limits)
   if (!reply.ok) return reply
   const results = api.decodeSearch(reply.body)

@@ -2,7 +2,7 @@ import { classifySample } from '../classify.ts'
 import { macroCategoryOf, type TaskTag } from '../tasks.ts'
 import type { LabelledPrompt } from './corpus.ts'
 
-/** How many of the prompts with a label were given it. */
+/** How many prompts were classified correctly. */
 export interface Hits {
   right: number
   total: number
