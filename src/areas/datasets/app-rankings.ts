@@ -84,7 +84,7 @@ function assertMatchingCategory({ category, subcategory }: AppRankingsQuery): vo
   throw invalidFieldError('subcategory', `must be one of ${category}: ${appCategories[category].join(', ')}`)
 }
 
-/** The name that the operator gives it, or its latest title, or its address. */
+/** The name in the settings, or the latest title, or the address. */
 export function resolveAppName({ settings }: Gateway, url: string, title: string | null): string {
   return settings.datasets.apps.find((app) => app.url === url)?.name ?? title ?? url
 }

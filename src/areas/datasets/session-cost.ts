@@ -50,7 +50,7 @@ export async function listSessionCosts(
   }))
 }
 
-/** The models in the catalogue with this name, and the name itself, which may be of one that is gone. */
+/** The models in the catalogue with this name, and the name itself, which may be that of a removed model. */
 function findModelIds({ catalogue }: Gateway, name: string): string[] {
   const known = [...catalogue.bySlug.values()].filter(({ canonical_slug }) => canonical_slug === name)
   return [...new Set([name, ...known.map(({ id }) => id)])].slice(0, maxModelIds)

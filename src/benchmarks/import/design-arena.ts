@@ -46,7 +46,7 @@ export const designArenaFile = z.object({
     .nullish(),
 })
 
-/** Where a leaderboard belongs that does not say so itself. */
+/** The arena and category of a leaderboard that does not name them. */
 export interface ArenaOptions {
   arena?: string
   category?: string
@@ -64,7 +64,7 @@ export function readDesignArena(
     const arena = row.arena ?? meta?.arena ?? options.arena
     const category = row.category ?? meta?.category ?? options.category
     if (!arena || !category)
-      throw new ImportError('The file does not say which leaderboard it is. Set --arena and --category.')
+      throw new ImportError('The file does not name its leaderboard. Set --arena and --category.')
     return [toScore(row, row, arena, category, measuredAt)]
   })
 }

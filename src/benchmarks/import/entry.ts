@@ -5,7 +5,7 @@ export interface PublishedScore
   extends Pick<BenchmarkResult, 'source' | 'benchmark' | 'variant' | 'score' | 'details'>,
     Partial<Pick<BenchmarkResult, 'deviation' | 'costNanos' | 'latencyMs' | 'tasks'>> {
   model: PublishedModel
-  /** When it was measured, if the file says so. */
+  /** When it was measured, if the file has a date. */
   measuredAt: string | null
 }
 

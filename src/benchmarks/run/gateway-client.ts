@@ -117,7 +117,7 @@ function parseReply(bytes: Uint8Array): JsonObject {
 
 function describeRefusal({ refusal }: JsonObject): string {
   const error = asObject(asObject(refusal)?.error) ?? asObject(refusal)
-  return asString(error?.message) ?? 'the gateway does not say why'
+  return asString(error?.message) ?? 'no message'
 }
 
 function toNanos(usd: number): bigint {

@@ -1,2 +1,2 @@
-/** A run that cannot start or go on; the message is for the operator. */
+/** A run that cannot start or continue; the message is for the operator. */
 export class RunError extends Error {}

@@ -49,7 +49,7 @@ interface WorkItem {
 /** Something that affects every request is wrong. */
 const maxConsecutiveFailures = 5
 
-/** Asks every model every task, several at the same time. */
+/** Sends every task to every model, several at the same time. */
 export async function runTasks(plan: RunPlan, parts: RunParts): Promise<RunOutcome> {
   const run = new Run(plan, parts)
   const workers = Array.from({ length: plan.concurrency }, () => run.work())
@@ -103,7 +103,7 @@ class Run {
         this.outcome.stoppedBy ??= 'budget'
         return
       }
-      await this.#ask(item, task, body, reserved)
+      await this.#send(item, task, body, reserved)
       this.#consecutiveFailures = 0
     } catch (error) {
       this.#recordFailure(item, error)
@@ -123,7 +123,7 @@ class Run {
     return worst
   }
 
-  async #ask(item: WorkItem, task: Task, body: JsonObject, reserved: bigint): Promise<void> {
+  async #send(item: WorkItem, task: Task, body: JsonObject, reserved: bigint): Promise<void> {
     try {
       const { text, costNanos, latencyMs } = await this.#parts.client.complete(body)
       // A request that failed keeps its reservation: the provider may have billed it.
