@@ -71,26 +71,44 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   })
 }
 
-const results = await Promise.all(listRuns().map(runTests))
+const groups = listGroups()
+const workers = Array.from({ length: Math.min(2, groups.length) }, (_, index) => runGroups(index === 0))
+const results = (await Promise.all(workers)).flat()
 postgres?.stop()
 s3?.stop()
 const total = (count) => results.reduce((sum, result) => sum + result[count], 0)
 finish(total('passed'), total('failed'), total('skipped'))
 
-/** Two runs of about the same length, side by side: the tests that start and kill processes mostly wait for them. */
-function listRuns() {
+/** The groups of files that are run in one process each, the slowest first. */
+function listGroups() {
   if (paths.length > 0) return [paths]
   const files = ['src', 'test', 'scripts', 'bench'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
       .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
   )
-  const isSecond = (file) => /^\.\/test\/(?!(?:inference|plugins|tools)\/)/.test(file)
-  return [files.filter((file) => !isSecond(file)), files.filter(isSecond)]
+  const patterns = [
+    /^\.\/test\/faults\//,
+    /^\.\/test\/(?:inference|plugins|tools)\//,
+    /^\.\/test\/[^/]+$/,
+    /^\.\/src\/(?!areas\/)/,
+    /^\.\/src\/areas\//,
+    /^\.\/test\/(?:guardrails|media)\//,
+  ]
+  const groupOf = (file) => patterns.findIndex((pattern) => pattern.test(file))
+  // The last group has the files that match no pattern.
+  return [...patterns.keys(), -1].map((index) => files.filter((file) => groupOf(file) === index))
 }
 
-/** The output of the first run is shown as it comes, that of others when they end. */
-function runTests(files, index) {
+/** Two of these share the groups: the tests that start and kill processes mostly wait for them. */
+async function runGroups(isShown) {
+  const results = []
+  for (let files = groups.shift(); files; files = groups.shift()) results.push(await runTests(files, isShown))
+  return results
+}
+
+/** The output is shown as it comes, or when the run ends. */
+function runTests(files, isShown) {
   // As in the launcher: without it Bun queues outbound requests past 256.
   const env = {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
@@ -109,12 +127,12 @@ function runTests(files, index) {
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       output += chunk
-      if (index === 0) process.stdout.write(chunk)
+      if (isShown) process.stdout.write(chunk)
     })
   }
   return new Promise((resolve) => {
     child.on('close', (code) => {
-      if (index > 0) process.stdout.write(output)
+      if (!isShown) process.stdout.write(output)
       const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
       const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
       // A run that crashes, or finds no test, has failed whatever it counted.
