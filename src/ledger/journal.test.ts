@@ -15,9 +15,10 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { pino } from 'pino'
 import { findLedgerProblems, readLedgerSnapshot } from '../../test/faults/reconciliation.ts'
+import { createMigratedFile } from '../../test/support/databases.ts'
 import { blankGeneration } from '../../test/support/generations.ts'
 import type { Statement } from '../db/batch.ts'
-import { closeDb, migrate, openDb } from '../db/db.ts'
+import { closeDb, openDb } from '../db/db.ts'
 import { type GenerationTable, generationColumns } from '../db/generation-table.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AdmitOperation, LedgerOperation, Settlement } from './engine.ts'
@@ -40,8 +41,8 @@ afterAll(async () => {
 
 async function newDatabase(): Promise<string> {
   const path = join(mkdtempSync(join(folder, 'data-')), 'headgate.sqlite')
+  await createMigratedFile(path)
   const db = openDb(path)
-  await migrate(db)
   const created = { is_operator: 0, created_at: '2027-01-01T00:00:00.000Z' } as const
   await db
     .insertInto('organizations')

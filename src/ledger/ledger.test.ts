@@ -67,7 +67,7 @@ test('R7 a charge whose extra statements are rejected is written without them', 
 
 test('R7 settlements behind a rejected one are spooled when the process ends before their turn', async () => {
   const engine = new PickyEngine()
-  const ledger = new Ledger(engine, systemClock, silent)
+  const ledger = new Ledger(engine, systemClock, silent, 500)
   const bad = ledger.settle(createRelease('gen-bad', 'org')).catch(String)
   const others = ['gen-1', 'gen-slow', 'gen-2'].map((id) => ledger.settle(createRelease(id, 'org')))
   await bad
@@ -76,4 +76,4 @@ test('R7 settlements behind a rejected one are spooled when the process ends bef
   expect([...new Set(engine.spooled)]).toEqual(['gen-slow', 'gen-2'])
   engine.slow.resolve()
   await Promise.all(others)
-}, 30_000)
+})

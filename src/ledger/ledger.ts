@@ -36,7 +36,7 @@ const retryDelayMs = 250
 const outageLogIntervalMs = 30_000
 /** How often checkpoints are written and operations past their deadline are rejected. */
 const tickIntervalMs = 2000
-const closeTimeoutMs = 10_000
+const defaultCloseTimeoutMs = 10_000
 
 /**
  * Every hold and charge goes through here. Group commit: an operation waits for the transaction in progress,
@@ -46,6 +46,7 @@ export class Ledger {
   readonly #engine: LedgerEngine
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #closeTimeoutMs: number
   readonly #checkpoints = new CheckpointTracker()
   /** Holds of requests in progress on this node. */
   readonly #inFlight = new Set<string>()
@@ -63,10 +64,11 @@ export class Ledger {
   #tickTimer: Timer | null = null
   #retryTimer: Timer | null = null
 
-  constructor(engine: LedgerEngine, clock: Clock, log: Logger) {
+  constructor(engine: LedgerEngine, clock: Clock, log: Logger, closeTimeoutMs = defaultCloseTimeoutMs) {
     this.#engine = engine
     this.#clock = clock
     this.#log = log
+    this.#closeTimeoutMs = closeTimeoutMs
   }
 
   /** Since when it cannot be written; null while it can. */
@@ -136,9 +138,8 @@ export class Ledger {
   async close(): Promise<void> {
     const isBusy = () =>
       this.#isRunning || this.#inFlight.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
-    for (const deadline = performance.now() + closeTimeoutMs; isBusy() && performance.now() < deadline; ) {
-      await Bun.sleep(5)
-    }
+    const deadline = performance.now() + this.#closeTimeoutMs
+    while (isBusy() && performance.now() < deadline) await Bun.sleep(5)
     if (this.#tickTimer) clearInterval(this.#tickTimer)
     await this.#spoolPending(0)
     await this.#engine.close()

@@ -202,7 +202,7 @@ describeOnEachDatabase('Analytics', (server) => {
   beforeAll(async () => {
     server().clock.freeze(now)
     tenant = await createTenant(server().gateway, 'Measured')
-    made = await makeRows(server(), tenant, 1500, 42)
+    made = await makeRows(server(), tenant, 800, 42)
     await makeRows(server(), await createTenant(server().gateway, 'Neighbour'), 100, 43)
   })
   afterAll(() => server().clock.release())
