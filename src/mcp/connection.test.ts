@@ -15,6 +15,7 @@ async function serve(request: Request): Promise<Response> {
   if (pathname === '/redirect') return Response.redirect('https://elsewhere.test/', 307)
   if (pathname === '/huge') return new Response('x'.repeat(100_000), { headers: jsonType })
   if (pathname === '/endless') return serveEndless(request)
+  if (pathname === '/many') return serveMany(request)
   if (pathname === '/refuse') return new Response('secret page', { status: 403 })
   const server = new McpServer({ name: 'test', version: '1' })
   const input = z.object({ text: z.string() })
@@ -27,6 +28,26 @@ async function serve(request: Request): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: undefined })
   await server.connect(transport)
   return transport.handleRequest(request)
+}
+
+/** Two hundred tools with long schemas, and values that are no tools. */
+async function serveMany(request: Request): Promise<Response> {
+  if (request.method !== 'POST') return new Response(null, { status: 405 })
+  const { id, method, params } = (await request.json()) as JsonRpc
+  if (id === undefined) return new Response(null, { status: 202 })
+  const { protocolVersion } = params
+  const properties = Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [`p${index}`, { type: 'string', description: 'any' }]),
+  )
+  const tools = Array.from({ length: 250 }, (_, index) => ({
+    name: `tool${index}`,
+    inputSchema: { type: 'object', properties },
+  }))
+  const result =
+    method === 'initialize'
+      ? { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'many', version: '1' } }
+      : { tools: [null, { name: 7 }, ...tools] }
+  return Response.json({ jsonrpc: '2.0', id, result })
 }
 
 /** Each page of its tools has another one. */
@@ -117,4 +138,11 @@ test('ends when the request does', async () => {
   const connection = await open('/mcp', { signal: abort.signal })
   abort.abort()
   await findError(connection.listTools(abort.signal))
+})
+
+test('long lists are read one tool at a time: what is no tool is left out, and so is what is too much', async () => {
+  const connection = await open('/many', { maxBytes: 1024 * 1024 })
+  const tools = await connection.listTools(signal)
+  expect([tools.length, tools[0]?.name, tools.at(-1)?.name]).toEqual([200, 'tool0', 'tool199'])
+  await connection.close()
 })

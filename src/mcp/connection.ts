@@ -1,6 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { z } from 'zod'
 import { EgressError } from '../lib/egress-client.ts'
 import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
+import { runInSlices } from '../lib/time-slicer.ts'
 import { createGuardedFetch, type McpEgress } from './guarded-fetch.ts'
 
 /** A remote server of the Model Context Protocol. */
@@ -81,12 +83,14 @@ export class McpConnection {
       const options = { timeout: this.#timeoutMs, signal }
       const params = cursor === undefined ? {} : { cursor }
       // `listTools` would read all pages.
-      const listed = await run(() => this.#client.request({ method: 'tools/list', params }, options))
-      for (const tool of listed.tools) tools.push(...readTool(tool))
+      const listed = await run(() =>
+        this.#client.request({ method: 'tools/list', params }, toolPage, options),
+      )
+      await runInSlices(readTools(listed.tools, tools))
       cursor = listed.nextCursor
       if (cursor === undefined) break
     }
-    return tools.slice(0, maxTools)
+    return tools
   }
 
   async call(name: string, input: JsonObject, signal: AbortSignal): Promise<McpResult> {
@@ -103,6 +107,18 @@ export class McpConnection {
   /** Ends the session, without waiting for the server. */
   async close(): Promise<void> {
     await this.#client.close().catch(() => undefined)
+  }
+}
+
+/** Without the tools themselves, which `readTool` validates one at a time. */
+const toolPage = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
+
+/** Adds to `tools`; each step is one of them. */
+function* readTools(listed: readonly unknown[], tools: McpTool[]): Generator<void> {
+  for (const tool of listed) {
+    if (tools.length >= maxTools) return
+    tools.push(...readTool(tool))
+    yield
   }
 }
 

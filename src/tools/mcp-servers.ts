@@ -1,7 +1,7 @@
 import type { NativeTool, Tool } from '../call/call.ts'
-import { findModel } from '../catalogue/lookup.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import { asObject, asObjects, type JsonObject, omitUndefined } from '../lib/json-values.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import type { ToolRequest } from './tool.ts'
 
 const toolType = 'service:mcp'
@@ -11,11 +11,16 @@ const maxServers = 20
  * The tools of a request with its MCP servers as tools of the gateway, where the providers of its model do not connect
  * to them: entries of type `mcp` in the Responses format, `mcp_servers` in the Messages format.
  */
-export function convertMcpServers(tools: readonly Tool[], body: JsonObject, request: ToolRequest): Tool[] {
+export function convertMcpServers(
+  tools: readonly Tool[],
+  body: JsonObject,
+  request: ToolRequest,
+  listCandidates: () => readonly Candidate[],
+): Tool[] {
   const isMessages = request.format === 'messages'
   const servers = isMessages ? asObjects(body.mcp_servers) : []
   if (servers.length === 0 && !tools.some(isMcpEntry)) return [...tools]
-  if (isRunByProviders(request)) return [...tools]
+  if (isRunByProviders(request, listCandidates)) return [...tools]
   const converted = tools.map((tool) => (isMcpEntry(tool) ? convertEntry(tool) : tool))
   const all = isMessages
     ? [...converted.filter((tool) => !isToolset(tool)), ...convertServers(servers, tools)]
@@ -28,11 +33,19 @@ export function convertMcpServers(tools: readonly Tool[], body: JsonObject, requ
   return all
 }
 
-/** The guardrails see the results of tools only if the gateway runs them. */
-function isRunByProviders({ gateway, model, format, keyContext }: ToolRequest): boolean {
+/**
+ * Whether every endpoint that may serve the request connects to the servers itself. The guardrails see the results of
+ * tools only if the gateway runs them.
+ */
+function isRunByProviders(
+  { format, keyContext }: ToolRequest,
+  listCandidates: () => readonly Candidate[],
+): boolean {
   if (keyContext.contentRules) return false
-  const endpoints = findModel(gateway.catalogue, model)?.model.endpoints ?? []
-  return endpoints.some(({ provider }) => provider.connectsToMcp === format)
+  const candidates = listCandidates()
+  return (
+    candidates.length > 0 && candidates.every(({ endpoint }) => endpoint.provider.connectsToMcp === format)
+  )
 }
 
 function isMcpEntry(tool: Tool): tool is NativeTool {

@@ -51,6 +51,7 @@ export const mcp = defineServerTool({
   name,
   formats: ['responses', 'messages'],
   isGlobal: true,
+  connectsFirst: true,
   parameters,
   create: async (settings: Parameters, setup) => {
     const server = new RemoteServer(settings, setup)
@@ -155,7 +156,7 @@ function isAllowed(
 
 const timeoutMs = 60_000
 const listTimeoutMs = 15_000
-/** Of one response. Lists are validated at once. */
+/** Of one response. */
 const maxListBytes = 512 * 1024
 const maxCallBytes = 4 * 1024 * 1024
 
@@ -172,7 +173,7 @@ class RemoteServer {
   }
 
   async listTools(at: string): Promise<McpTool[]> {
-    const signal = AbortSignal.timeout(listTimeoutMs)
+    const signal = AbortSignal.any([this.#request.signal, AbortSignal.timeout(listTimeoutMs)])
     try {
       const connection = await this.#open(signal, listTimeoutMs, maxListBytes)
       try {

@@ -26,6 +26,8 @@ export interface ServerTool<Parameters = unknown> {
   formats: readonly ToolFormat[]
   /** It reaches outside the region of a request: regional hosts reject it. */
   isGlobal?: true
+  /** Preparing an entry sends requests to an address that the client names. */
+  connectsFirst?: true
   parameters: z.ZodType<Parameters>
   /** Prepares an entry of `tools`. Errors are 400 and name the field. */
   create(parameters: Parameters, setup: ToolSetup): ToolInstance | Promise<ToolInstance>
@@ -52,6 +54,8 @@ export interface ToolRequest {
   call: ModelCall
   /** The slug of the model that calls the tool. */
   model: string
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
 }
 
 export interface ToolSetup extends ToolRequest {

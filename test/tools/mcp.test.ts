@@ -1,6 +1,7 @@
-import { afterAll, expect, test } from 'bun:test'
+import { afterAll, expect, spyOn, test } from 'bun:test'
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { gatewayError } from '../../src/errors/gateway-error.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { buildSettings, describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
@@ -14,7 +15,14 @@ let executed = 0
 const http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve })
 afterAll(() => http.stop(true))
 
+/** The request that gets no response. */
+let hanging = Promise.withResolvers<AbortSignal>()
+
 async function serve(request: Request): Promise<Response> {
+  if (request.url.endsWith('/hang')) {
+    hanging.resolve(request.signal)
+    return new Promise<Response>(() => undefined)
+  }
   received.push({ authorization: request.headers.get('authorization') })
   const server = new McpServer({ name: 'notes', version: '1' })
   const inputSchema = z.object({ title: z.string() })
@@ -46,6 +54,14 @@ const connecting = `  - id: test/connects
       - { provider: openai, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
 `
 
+/** On a provider that does, and on one that does not. */
+const mixed = `  - id: test/mixed
+    name: mixed
+    endpoints:
+      - { provider: openai, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
+      - { provider: one-responses, upstream_model: vendor-model, pricing: { prompt: "0.000001", completion: "0.000004" } }
+`
+
 describeWithUpstreams(
   'tools of MCP servers',
   (bench) => {
@@ -74,6 +90,48 @@ describeWithUpstreams(
       expect(JSON.stringify(message)).toContain('4711')
       expect(JSON.stringify(reply)).not.toContain(secret)
       expect(received.at(-1)?.authorization).toBe(`Bearer ${secret}`)
+    })
+
+    test('a provider connects to servers only if every endpoint that may serve the request does', async () => {
+      const { first } = bench()
+      const typesSent = async (fields: JsonObject) => {
+        first.requests.length = 0
+        await (
+          await sendRequest(bench(), 'responses', { model: 'test/mixed', tools: [entry], ...fields })
+        ).text()
+        const [request] = await first.waitForRequests(1)
+        return request?.json.tools.map(({ type }: JsonObject) => type)
+      }
+      expect(await typesSent({})).toEqual(['function', 'function'])
+      expect(await typesSent({ provider: { only: ['one-responses'] } })).toEqual(['function', 'function'])
+      expect(await typesSent({ provider: { only: ['openai'] } })).toEqual(['mcp'])
+    })
+
+    test('the rate limit counts a request once, before a server is connected to', async () => {
+      const consume = spyOn(bench().server.gateway.rateLimiter, 'consume')
+      const tools = [{ ...entry, require_approval: 'never' }]
+      await respond({ tools })
+      expect(consume.mock.calls.filter(([key]) => key.startsWith('key '))).toHaveLength(1)
+      consume.mockImplementation(() => {
+        throw gatewayError('rate_limited')
+      })
+      received.length = 0
+      const response = await sendRequest(bench(), 'responses', { model, input: 'hi', tools })
+      consume.mockRestore()
+      expect([response.status, received.length]).toEqual([429, 0])
+    })
+
+    test('a client that disconnects ends the requests to the server', async () => {
+      const abort = new AbortController()
+      const tools = [{ ...entry, server_url: `${url}/hang` }]
+      const init = { signal: abort.signal }
+      const sending = sendRequest(bench(), 'responses', { model, input: 'hi', tools }, init).catch(() => null)
+      const signal = await hanging.promise
+      const ended = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      abort.abort()
+      await ended
+      await sending
+      hanging = Promise.withResolvers()
     })
 
     test('R40 nor is it where the gateway spells the type', async () => {
@@ -241,5 +299,5 @@ describeWithUpstreams(
         'providers:\n',
         `providers:\n  - { slug: openai, base_url: "${first}", api_key: vendor-secret }\n`,
       )
-      .replace('models:\n', `models:\n${connecting}`),
+      .replace('models:\n', `models:\n${connecting}${mixed}`),
 )

@@ -86,6 +86,8 @@ export interface ModelRequest {
   /** Arrival: milliseconds of the wall clock, and of the monotonic one. */
   at: number
   startedAt: number
+  /** Its rate limit has counted it, before admission. */
+  isRateCounted?: boolean
   /** For all attempts together, if it is shorter than the limits of any request. */
   timeLimitMs?: number
   /** Null if its spans are not read. */

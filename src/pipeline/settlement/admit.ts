@@ -39,7 +39,7 @@ export async function admit(
   plan: RoutingPlan,
   owner: string = gateway.node.id,
 ): Promise<Admission> {
-  enforceRateLimit(gateway, request)
+  if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
   return placeHold(gateway, request, pricedPlan, size, estimate, owner)
 }
@@ -60,7 +60,7 @@ export function estimateHold(
 
 /** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
 export function admitFree(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): Promise<Admission> {
-  enforceRateLimit(gateway, request)
+  if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
   return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, gateway.node.id)
 }

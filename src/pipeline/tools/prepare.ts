@@ -12,6 +12,7 @@ import type { ReplyEvent } from '../../call/event.ts'
 import { maskMcpSecrets } from '../../dialects/mcp-secrets.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString } from '../../lib/json-values.ts'
+import { findServerTool } from '../../tools/all.ts'
 import { type FunctionNameOf, restoreMcpCalls } from '../../tools/mcp-history.ts'
 import { convertMcpServers } from '../../tools/mcp-servers.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
@@ -21,6 +22,8 @@ import { convertVendorTool } from '../../tools/vendor-tools.ts'
 import { guardAddedTools } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
+import { buildPlan } from '../routing/plan.ts'
+import { enforceRateLimit } from '../settlement/admit.ts'
 import { readBudget } from './budget.ts'
 import { renameEarlierCalls } from './earlier-calls.ts'
 import { mapToolChoice } from './tool-choice.ts'
@@ -38,7 +41,8 @@ export function prepareTools(
   const tools = call.tools ?? []
   if (!tools.some(({ kind }) => kind === 'native') && body.mcp_servers === undefined) return request
   const toolRequest = describeRequest(gateway, request)
-  const converted = convertMcpServers(tools, body, toolRequest).map((tool) =>
+  const listCandidates = () => buildPlan(gateway, request).candidates
+  const converted = convertMcpServers(tools, body, toolRequest, listCandidates).map((tool) =>
     tool.kind === 'native' ? convertVendorTool(tool, toolRequest) : tool,
   )
   if (converted.some(isServerTool)) return replaceTools(request, converted, toolRequest, createNested)
@@ -90,6 +94,7 @@ async function replaceTools(
   const names = new Set(tools.flatMap(listNames))
   const replaced: Tool[] = []
   const entries: PreparedEntry[] = []
+  const isRateCounted = countEarly(toolRequest.gateway, request, tools)
   const created = await Promise.all(tools.map((tool, index) => createEntry(toolRequest, tool, index)))
   for (const [index, tool] of tools.entries()) {
     const unnamed = created[index]
@@ -103,7 +108,7 @@ async function replaceTools(
     entries.push({ ...unnamed, functions })
     replaced.push(...functions, ...(unnamed.instance.natives ?? []))
   }
-  const prepared = withWork(request)
+  const prepared = { ...withWork(request), isRateCounted }
   const budget = readBudget(content.body)
   const functions = indexFunctions(entries)
   const offerTools = () => selectTools(replaced, entries)
@@ -131,6 +136,13 @@ async function replaceTools(
     onSettled: [...prepared.onSettled, ...closing],
     content: content.replaceCall(changed).replaceFields(maskMcpSecrets(content.body)),
   }
+}
+
+/** A request that makes the gateway send others counts before it is admitted. */
+function countEarly(gateway: Gateway, request: InferenceRequest, tools: readonly Tool[]): boolean {
+  const connects = tools.some((tool) => isServerTool(tool) && findServerTool(tool.type)?.connectsFirst)
+  if (connects) enforceRateLimit(gateway, request)
+  return connects
 }
 
 /** The function that the model is offered for a tool of an MCP server. */
@@ -198,7 +210,7 @@ function buildCall(call: ModelCall, tools: Tool[], entries: PreparedEntry[], max
 const replacedFields: ReadonlySet<string> = new Set(['max_tool_calls', 'mcp_servers'])
 
 function describeRequest(gateway: Gateway, request: InferenceRequest): ToolRequest {
-  const { id, caller, region, keyContext, options, content, format } = request
+  const { id, caller, region, keyContext, options, content, format, httpRequest } = request
   return {
     gateway,
     id,
@@ -209,6 +221,7 @@ function describeRequest(gateway: Gateway, request: InferenceRequest): ToolReque
     format: format.name as ToolFormat,
     call: content.call,
     model: options.models[0] ?? '',
+    signal: httpRequest.signal,
   }
 }
 
