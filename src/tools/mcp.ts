@@ -229,7 +229,6 @@ async function runTool(server: RemoteServer, tool: string, { input, signal }: To
       ...(isError && { isError }),
       item: {
         output: isError ? null : text,
-        status: isError ? 'failed' : 'completed',
         error: isError ? { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] } : null,
       },
       block: buildBlock(text, isError),
@@ -249,7 +248,7 @@ function describeFailure({ kind, code, message }: McpError): ToolOutcome {
   return {
     content: [{ kind: 'text', text: message }],
     isError: true,
-    item: { output: null, error: { type: kind, code, message }, status: 'failed' },
+    item: { output: null, error: { type: kind, code, message } },
     block: buildBlock(message, true),
   }
 }

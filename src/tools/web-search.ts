@@ -152,10 +152,7 @@ function fail(itemType: string, query: string, code: string, message: string): T
   return {
     content: [{ kind: 'text', text: message }],
     isError: true,
-    item: {
-      ...describeItem(itemType, query, []),
-      status: itemType === vendorItemType ? 'failed' : 'incomplete',
-    },
+    item: describeItem(itemType, query, []),
     block: buildBlock({ type: 'web_search_tool_result_error', error_code: code }),
   }
 }

@@ -167,6 +167,18 @@ test.each(modes)('a call of an MCP server that fails is a failed call: %s', asyn
   expect(types).not.toContain('response.mcp_call.completed')
 })
 
+test.each(modes)('a call beyond the limit is a failed item of the vendor: %s', async (mode) => {
+  const tools = [{ type: 'image_generation', model: 'sandbox/painter' }]
+  const body: Any = { model, input: prompt, tools, max_tool_calls: 1 }
+  lab().next.push(callOf(['image_generation', 'image_generation'], { prompt: 'a tree' }), text)
+  const { responses } = openaiClient(lab())
+  const reply: Any = await (mode === 'streamed'
+    ? responses.stream(body).finalResponse()
+    : responses.create(body))
+  expect(reply.output.map(({ status }: Any) => status)).toEqual(['completed', 'failed', 'completed'])
+  for (const item of reply.output) expect(findDifferences(openaiItems, item)).toEqual([])
+})
+
 /** As a client that is no SDK of a vendor reads them. */
 async function streamEvents(tools: object[]): Promise<Any[]> {
   const response = await fetch(`${lab().url}/v1/responses`, {

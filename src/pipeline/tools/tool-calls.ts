@@ -1,5 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
-import type { ModelCall } from '../../call/call.ts'
+import { isServerToolType, type ModelCall } from '../../call/call.ts'
 import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { Citation, OutputPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
@@ -194,8 +194,10 @@ function describeEnd(
   result: ToolResultPart,
 ): NonNullable<PartDelta['ended']> {
   const { isError, block } = outcome
+  // Not all items of vendors can be incomplete.
+  const failed = isServerToolType(String(item.type)) ? 'incomplete' : 'failed'
   return {
-    item: { ...item, status: isError ? 'incomplete' : 'completed', ...outcome.item },
+    item: { ...item, status: isError ? failed : 'completed', ...outcome.item },
     result: textOf(result),
     ...(isError && { isError }),
     ...(block && { block }),
