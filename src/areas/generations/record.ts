@@ -111,7 +111,7 @@ export const generationRecord = z
     num_search_results: count.describe(
       'The results of the searches that the gateway made; null if it made none.',
     ),
-    num_fetches: count.describe('The pages that the gateway read; null if it was not asked to read any.'),
+    num_fetches: count.describe('The pages that the gateway read; null if it tried none.'),
     web_search_engine: text.describe('The engine that the gateway searched the web with.'),
     usage: usd.describe('The amount charged, in USD, including requests made on its behalf.'),
     total_cost: usd.describe('The same as `usage`.'),
