@@ -93,9 +93,9 @@ describe('the plugin moderation without a moderation model', () => {
     const body = { model, messages, plugins: [{ id: 'moderation' }] }
     const { status, body: reply } = await server.call('POST', '/chat/completions', { key, body })
     expect(status).toBe(400)
-    expect(reply.error.message).toStartWith('plugins: ')
+    expect(reply.error.message).toStartWith('plugins.moderation: ')
     expect(reply.error.message).toContain('`moderation.model` in headgate.yaml')
     const { data } = (await server.call('POST', '/quote', { key, body })).body
-    expect(data).toMatchObject({ would: 'be_refused', refusal: { error: { param: 'plugins' } } })
+    expect(data).toMatchObject({ would: 'be_refused', refusal: { error: { param: 'plugins.moderation' } } })
   })
 })

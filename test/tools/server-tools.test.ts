@@ -342,8 +342,9 @@ describeWithUpstreams('server tools', (bench) => {
     const abort = new AbortController()
     const advisor = { type: 'service:advisor', parameters: { model: 'test/stubborn' } }
     const body = { model: 'test/chat', stream: true, tools: [advisor] }
+    const before = first.requests.length
     const sending = sendRequest(bench(), 'chat', body, { signal: abort.signal })
-    await first.waitForRequests(2)
+    await first.waitForRequests(before + 2)
     abort.abort()
     await sending.then((response) => response.text()).catch(() => '')
     const rows = await waitForGenerations(bench(), 2)

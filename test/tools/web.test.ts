@@ -164,7 +164,7 @@ describeOnEachDatabase(
           content: [{ type: 'web_search_result', url: 'https://site.test/0' }, {}],
         })
         expect(outcome.citations).toMatchObject([{ url: 'https://site.test/0', title: 'Title 0' }, {}])
-        expect(outcome.fees).toEqual([{ name: 'exa', quantity: 1, nanos: 7_000_000n }])
+        expect(outcome.fees).toEqual([{ name: 'exa', quantity: 2, nanos: 7_000_000n }])
         expect([outcome.reserved, outcome.webSearches]).toEqual([[7_000_000n], 1])
       })
 
@@ -376,7 +376,8 @@ describeOnEachDatabase(
           type: 'web_fetch_tool_result',
           content: { type: 'web_fetch_result', url, content: { source: { data: 'Its text.' } } },
         })
-        expect([outcome.reserved, outcome.fees]).toEqual([[], []])
+        expect(outcome.reserved).toEqual([])
+        expect(outcome.fees).toEqual([{ name: 'service', quantity: 1, nanos: 0n }])
       })
 
       test.each([
