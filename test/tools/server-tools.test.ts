@@ -340,13 +340,15 @@ describeWithUpstreams('server tools', (bench) => {
     // Its provider bills abandoned requests, so that it is read to its end.
     first.enqueue(called, { ...replyWithText('Advice', true), delayMs: 100 })
     const abort = new AbortController()
-    const advisor = { type: 'service:advisor', parameters: { model: 'test/stubborn' } }
+    const advisor = { type: 'service:advisor', parameters: { model: 'test/stubborn', stream: true } }
     const body = { model: 'test/chat', stream: true, tools: [advisor] }
-    const before = first.requests.length
-    const sending = sendRequest(bench(), 'chat', body, { signal: abort.signal })
-    await first.waitForRequests(before + 2)
+    const response = await sendRequest(bench(), 'responses', body, { signal: abort.signal })
+    let text = ''
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes).toString()
+      if (text.includes('advisor_call.delta')) break
+    }
     abort.abort()
-    await sending.then((response) => response.text()).catch(() => '')
     const rows = await waitForGenerations(bench(), 2)
     const outer = rows.find((row) => row.model === 'test/chat')
     const nested = rows.find((row) => row.model === 'test/stubborn')
