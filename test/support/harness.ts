@@ -4,13 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bootstrapOrganization } from '../../src/account/bootstrap.ts'
 import { createKey } from '../../src/account/keys.ts'
+import { createMember, type Member } from '../../src/account/members.ts'
 import { type CreatedOrganization, createOrganization } from '../../src/account/organizations.ts'
+import { startSession } from '../../src/account/sessions.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
 import { operations } from '../../src/areas/all.ts'
 import { readConfig } from '../../src/config.ts'
+import type { Db } from '../../src/db/db.ts'
+import type { OrganizationRole, WorkspaceRole } from '../../src/db/schema.ts'
 import { isSchema, type Operation } from '../../src/http/operation.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { isoNow } from '../../src/lib/clock.ts'
+import { newId, newUuid } from '../../src/lib/ids.ts'
 import { openGateway, startServer } from '../../src/main.ts'
+import { createSessionCsrfToken, csrfHeader, sessionCookie } from '../../src/pipeline/request/session.ts'
 import { Routing } from '../../src/routing/routing.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
 
@@ -166,6 +172,71 @@ export async function createTenant(gateway: Gateway, name: string): Promise<Tena
   })
   const inference = await createKey(db, clock, { ...scope, kind: 'inference', creatorUserId: start.owner.id })
   return { ...start, managementKey: management.secret, inferenceKey: inference.secret }
+}
+
+export interface SessionOptions {
+  /** Defaults to `server.own`. */
+  tenant?: Tenant
+  /** Defaults to `org:member`. */
+  role?: OrganizationRole
+  /** The only workspaces of the member, by id. Defaults to the default workspace with the role of the organization. */
+  workspaces?: Record<string, WorkspaceRole>
+  /** Roles in addition, in the organization or in one workspace. */
+  roles?: { roleId: string; workspaceId?: string }[]
+}
+
+export interface SessionCaller {
+  member: Member
+  token: string
+  /** The cookie and the CSRF token. */
+  headers: Record<string, string>
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>
+}
+
+/** A new member who is signed in. */
+export async function createSessionCaller(
+  server: TestServer,
+  options: SessionOptions = {},
+): Promise<SessionCaller> {
+  const { gateway } = server
+  const { member, token } = await gateway.db.transaction().execute(async (tx) => {
+    const member = await createTestMember(tx, gateway, { tenant: server.own, ...options })
+    const session = { userId: member.id, method: 'link' as const, ip: null, userAgent: null }
+    return { member, token: await startSession(tx, gateway, session) }
+  })
+  const headers = {
+    cookie: `${sessionCookie}=${token}`,
+    [csrfHeader]: createSessionCsrfToken(gateway, token),
+  }
+  const call: SessionCaller['call'] = (method, path, callOptions = {}) =>
+    server.call(method, path, {
+      key: null,
+      ...callOptions,
+      headers: { ...headers, ...callOptions.headers },
+    })
+  return { member, token, headers, call }
+}
+
+async function createTestMember(
+  tx: Db,
+  { clock }: Gateway,
+  { tenant, role = 'org:member', workspaces, roles = [] }: SessionOptions & { tenant: Tenant },
+): Promise<Member> {
+  const organization_id = tenant.organization.id
+  const email = `${newId('member')}@example.com`
+  const member = await createMember(tx, clock, { organizationId: organization_id, email, role })
+  const [user_id, created_at] = [member.id, isoNow(clock)]
+  if (workspaces) await tx.deleteFrom('workspace_members').where('user_id', '=', user_id).execute()
+  for (const [workspace_id, role] of Object.entries(workspaces ?? {})) {
+    const membership = { id: newUuid(), workspace_id, user_id, role, is_manual: 1 as const, created_at }
+    await tx.insertInto('workspace_members').values(membership).execute()
+  }
+  for (const { roleId, workspaceId = null } of roles) {
+    const place = { organization_id, user_id, role_id: roleId, workspace_id: workspaceId }
+    const assignment = { id: newUuid(), ...place, source: 'manual' as const, created_at }
+    await tx.insertInto('role_assignments').values(assignment).execute()
+  }
+  return member
 }
 
 async function sendCall(
