@@ -13,6 +13,8 @@ interface Ceiling {
   column: string
   /** Rows of deleted records do not count. */
   hasSoftDelete?: true
+  /** Rows that the gateway created for itself do not count. */
+  except?: { column: string; value: string }
 }
 
 /**
@@ -20,7 +22,10 @@ interface Ceiling {
  * slows down lists, joins and start-ups for others.
  */
 export const recordCeilings = {
-  keys: perOrganization(10_000, 'API keys', 'api_keys'),
+  keys: {
+    ...perOrganization(10_000, 'API keys', 'api_keys'),
+    except: { column: 'source', value: 'session' },
+  },
   workspaces: { ...perOrganization(1000, 'workspaces', 'workspaces'), hasSoftDelete: true },
   members: perOrganization(50_000, 'members', 'members'),
   presets: perOrganization(1000, 'presets', 'presets'),
@@ -38,6 +43,14 @@ export const recordCeilings = {
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),
   auth_codes: perOrganization(1000, 'authorization codes that have not expired', 'auth_codes'),
   apps: perOrganization(1000, 'apps', 'apps'),
+  roles: perOrganization(200, 'custom roles', 'roles'),
+  role_assignments: {
+    defaultMax: 200,
+    noun: 'role assignments',
+    owner: 'member',
+    table: 'role_assignments',
+    column: 'user_id',
+  },
   sessions: { defaultMax: 100, noun: 'sessions', owner: 'member', table: 'sessions', column: 'user_id' },
   scim_tokens: perOrganization(100, 'SCIM tokens', 'scim_tokens'),
   scim_groups: perOrganization(5000, 'SCIM groups', 'scim_groups'),
@@ -77,13 +90,14 @@ export async function assertWithinCeiling(
   kind: RecordKind,
   ownerId: string,
 ): Promise<void> {
-  const { table, column, hasSoftDelete }: Ceiling = recordCeilings[kind]
+  const { table, column, hasSoftDelete, except }: Ceiling = recordCeilings[kind]
   const max = ceilings[kind]
   const live = hasSoftDelete ? sql`and deleted_at is null` : sql``
+  const counted = except ? sql`and ${sql.ref(except.column)} <> ${except.value}` : sql``
   const { rows } = await sql<{
     count: number
   }>`select count(*) as count from (select 1 from ${sql.table(table)}
-    where ${sql.ref(column)} = ${ownerId} ${live} limit ${max + 1}) as counted`.execute(tx)
+    where ${sql.ref(column)} = ${ownerId} ${live} ${counted} limit ${max + 1}) as counted`.execute(tx)
   if (Number(rows[0]?.count ?? 0) > max) throw ceilingReachedError(kind, max)
 }
 

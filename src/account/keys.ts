@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import type { ApiKeyTable, Flag, KeyKind, LimitReset } from '../db/schema.ts'
+import { encodeList } from '../db/values.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
+import type { Permission } from '../permissions/permissions.ts'
 import { tryLockMember } from './members.ts'
 import { tryLockWorkspace } from './workspaces.ts'
 
@@ -24,6 +26,9 @@ export interface NewKey {
   expiresAt?: string | null
   externalUser?: string | null
   externalSecret?: string | null
+  /** Of a management key; null if it is not limited. */
+  permissions?: readonly Permission[] | null
+  workspaceIds?: readonly string[] | null
   /** A secret chosen by the caller; otherwise one is generated. */
   secret?: string
   source?: ApiKey['source']
@@ -76,6 +81,8 @@ export async function createKey(
         external_user: input.externalUser ?? null,
         external_hash: input.externalSecret ? sha256(input.externalSecret) : null,
         source: input.source ?? 'api',
+        permissions: encodeList(input.permissions ?? null),
+        workspace_ids: encodeList(input.workspaceIds ?? null),
         created_at: isoNow(clock),
         updated_at: null,
       })
@@ -171,7 +178,7 @@ export async function findKey(db: Db, organizationId: string, hash: string): Pro
     .executeTakeFirst()
 }
 
-/** Usable keys: neither disabled nor expired. */
+/** Usable keys: neither disabled nor expired. Those of sessions are not counted. */
 export async function countActiveKeys(
   db: Db,
   clock: Clock,
@@ -184,28 +191,31 @@ export async function countActiveKeys(
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('workspace_id', '=', scope.workspaceId)
     .where('kind', '=', 'inference')
+    .where('source', '!=', 'session')
     .where('disabled', '=', 0)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', thisSecond)]))
   if (scope.creatorUserIds) query = query.where('creator_user_id', 'in', scope.creatorUserIds)
   return (await query.executeTakeFirstOrThrow()).count
 }
 
+/** Returns how many keys it disabled. */
 export async function disableKeys(
   db: Db,
   clock: Clock,
   scope: { workspaceId: string } | { creatorUserId: string },
-): Promise<void> {
+): Promise<number> {
   const [column, value] =
     'workspaceId' in scope
       ? (['workspace_id', scope.workspaceId] as const)
       : (['creator_user_id', scope.creatorUserId] as const)
-  await db
+  const { numUpdatedRows } = await db
     .updateTable('api_keys')
     .set({ disabled: 1, updated_at: isoNow(clock) })
     .where(column, '=', value)
     .where('kind', '=', 'inference')
     .where('disabled', '=', 0)
-    .execute()
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
 }
 
 /** A deactivated member's keys are rejected until the member is active again; `disabled` is set by users. */

@@ -83,9 +83,18 @@ export async function loadDefaultPlugins(db: Db, id: string): Promise<unknown[]>
   return row?.default_plugins ? JSON.parse(row.default_plugins) : []
 }
 
-export async function setDefaultPlugins(tx: Db, id: string, plugins: readonly object[]): Promise<void> {
+export async function setDefaultPlugins(
+  tx: Db,
+  id: string,
+  plugins: readonly object[],
+): Promise<Selectable<OrganizationTable>> {
   const default_plugins = plugins.length === 0 ? null : JSON.stringify(plugins)
-  await tx.updateTable('organizations').set({ default_plugins }).where('id', '=', id).execute()
+  return tx
+    .updateTable('organizations')
+    .set({ default_plugins })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** See `privacy-lock.ts`. */
@@ -133,14 +142,20 @@ export async function updateMember(
   return changed
 }
 
-/** Also revokes everything the member could sign in or make requests with. */
-export async function removeMember(tx: Db, clock: Clock, organizationId: string, id: string): Promise<void> {
+/** Also revokes everything the member could sign in or make requests with; returns how many keys were disabled. */
+export async function removeMember(
+  tx: Db,
+  clock: Clock,
+  organizationId: string,
+  id: string,
+): Promise<{ disabled_keys: number }> {
   await lockOrganization(tx, organizationId)
   await assertAnotherAdmin(tx, await requireMember(tx, organizationId, id))
   // Before the member: using one of these locks it first and the member second.
   await deleteSigninCredentials(tx, id)
+  await tx.deleteFrom('role_assignments').where('user_id', '=', id).execute()
   await tx.deleteFrom('members').where('id', '=', id).execute()
-  await disableKeys(tx, clock, { creatorUserId: id })
+  const disabled_keys = await disableKeys(tx, clock, { creatorUserId: id })
   // Management keys belong to the organization and stay; records they create from now on have no creator.
   await tx
     .updateTable('api_keys')
@@ -148,6 +163,7 @@ export async function removeMember(tx: Db, clock: Clock, organizationId: string,
     .where('creator_user_id', '=', id)
     .where('kind', '=', 'management')
     .execute()
+  return { disabled_keys }
 }
 
 /** Suspends the member's access, which reactivation restores, except for sign-ins. */

@@ -42,9 +42,7 @@ const rowsPerStatement = 500
 export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Promise<void> {
   for (const part of splitScope(scope)) {
     const { missing, ended, changed } = await diffMemberships(tx, part)
-    for (const ids of splitIntoChunks(ended, rowsPerStatement)) {
-      await tx.deleteFrom('workspace_members').where('id', 'in', ids).execute()
-    }
+    for (const ids of splitIntoChunks(ended, rowsPerStatement)) await endMemberships(tx, ids)
     await setRoles(tx, changed)
     for (const grants of splitIntoChunks(missing, rowsPerStatement)) await insertGrants(tx, clock, grants)
   }
@@ -136,6 +134,24 @@ async function setRoles(tx: Db, changed: MembershipDiff['changed']): Promise<voi
       await tx.updateTable('workspace_members').set({ role }).where('id', 'in', ids).execute()
     }
   }
+}
+
+/** With the roles that the members have in these workspaces. */
+async function endMemberships(tx: Db, ids: string[]): Promise<void> {
+  await tx
+    .deleteFrom('role_assignments')
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('workspace_members as membership')
+          .select('membership.id')
+          .where('membership.id', 'in', ids)
+          .whereRef('membership.workspace_id', '=', 'role_assignments.workspace_id')
+          .whereRef('membership.user_id', '=', 'role_assignments.user_id'),
+      ),
+    )
+    .execute()
+  await tx.deleteFrom('workspace_members').where('id', 'in', ids).execute()
 }
 
 async function insertGrants(tx: Db, clock: Clock, grants: Grant[]): Promise<void> {

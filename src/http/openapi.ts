@@ -3,7 +3,7 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObj
 import { version } from '../lib/version.ts'
 import { infoOf } from '../permissions/permissions.ts'
 import { serverToolSchema } from '../tools/schema.ts'
-import { type Access, isSchema, type Operation } from './operation.ts'
+import { isSchema, type Operation } from './operation.ts'
 import { describeRateLimit } from './rate-limit.ts'
 
 const statusTexts: Record<number, string> = {
@@ -30,11 +30,12 @@ const keyTexts = {
   management: 'a management key',
 }
 
-function describeAccess(permission: Access): string {
+function describeAccess({ permission, scope }: Operation): string {
   if (permission === 'public') return 'No key is required.'
   const { keys, operatorOnly } = infoOf(permission)
   const owner = operatorOnly ? ' of the organization that operates this installation' : ''
-  return `Requires the permission \`${permission}\`: ${keyTexts[keys]} or the session of a member${owner}.`
+  const place = scope === 'organization' ? ' in the whole organization' : ''
+  return `Requires the permission \`${permission}\`${place}: ${keyTexts[keys]} or the session of a member${owner}.`
 }
 
 export type OpenApiDocument = ReturnType<typeof createDocument>
@@ -73,7 +74,7 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
 function describeOperation(operation: Operation): ZodOpenApiOperationObject {
   const aliases = operation.aliases && `Also at ${operation.aliases.map((path) => `\`${path}\``).join(', ')}.`
   const limit = operation.rateLimit && describeRateLimit(operation.rateLimit)
-  const description = [operation.description, aliases, describeAccess(operation.permission), limit]
+  const description = [operation.description, aliases, describeAccess(operation), limit]
     .filter(Boolean)
     .join('\n\n')
   return {

@@ -4,7 +4,7 @@ import type { Settings } from '../app/settings.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { ClientCodec } from '../dialects/dialect.ts'
 import type { Reach } from '../permissions/grant.ts'
-import type { Permission } from '../permissions/permissions.ts'
+import type { Permission, Scope } from '../permissions/permissions.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import type { RequestSource } from '../pipeline/request/content.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -66,6 +66,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   summary: string
   description?: string
   permission: A
+  /** Where the permission is needed, if not in the smallest part of an organization in which it can be granted. */
+  scope?: Scope
   params?: P
   query?: Q
   /** For openapi.json only: handlers read headers themselves. */
@@ -108,6 +110,7 @@ export interface Operation {
   summary: string
   description?: string
   permission: Access
+  scope?: Scope
   params?: Schema
   query?: Schema
   headers?: Schema

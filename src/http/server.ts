@@ -156,9 +156,9 @@ function handlePreflight(
 async function resolveReach(
   gateway: Gateway,
   caller: Caller | null,
-  { permission }: Operation,
+  { permission, scope }: Operation,
 ): Promise<Reach> {
-  return caller && permission !== 'public' ? authorize(gateway, caller, permission) : noReach
+  return caller && permission !== 'public' ? authorize(gateway, caller, permission, scope) : noReach
 }
 
 async function runOperation(

@@ -108,11 +108,22 @@ function permissionMissingError({ permission }: Reach): GatewayError {
   return new GatewayError('permission_missing', { message, metadata: { permission } })
 }
 
-/** Whether `inner` allows nothing that `outer` does not. */
-export function isWithinGrant(inner: Grant, outer: Grant): boolean {
-  const hasEverywhere = (permission: Permission) => outer.everywhere.has(permission)
-  if (![...inner.everywhere].every(hasEverywhere)) return false
-  return [...inner.workspaces].every(([id, set]) =>
-    [...set].every((permission) => hasEverywhere(permission) || outer.workspaces.get(id)?.has(permission)),
-  )
+/** What a role grants where it is assigned. Permissions for own records count as those for all. */
+export function grantOfRole({ role, workspaceId }: RoleAssignment): Grant {
+  const set = new Set<Permission>([...role.permissions, ...role.ownPermissions])
+  return workspaceId === null
+    ? { everywhere: set, workspaces: new Map(), own: null }
+    : { everywhere: new Set(), workspaces: new Map([[workspaceId, set]]), own: null }
+}
+
+/** A permission that `inner` has somewhere and `outer` has not; undefined if there is none. */
+export function findExcess(inner: Grant, outer: Grant): Permission | undefined {
+  const isMissing = (permission: Permission, workspaceId?: string) =>
+    !outer.everywhere.has(permission) && !outer.workspaces.get(workspaceId ?? '')?.has(permission)
+  for (const permission of inner.everywhere) if (isMissing(permission)) return permission
+  for (const places of [inner.workspaces, inner.own?.workspaces ?? new Map<string, PermissionSet>()]) {
+    for (const [id, set] of places)
+      for (const permission of set) if (isMissing(permission, id)) return permission
+  }
+  return undefined
 }

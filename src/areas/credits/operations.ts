@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { lockOrganization } from '../../account/organizations.ts'
+import type { RecordEvent } from '../../audit/transaction.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
@@ -16,6 +17,7 @@ import { loadOrganizationUsage } from '../../ledger/usage.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { deriveUuid, newId } from '../../lib/ids.ts'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 
 const credits = z
   .strictObject({
@@ -85,7 +87,8 @@ const grantCredits = defineOperation({
   status: 201,
   errors: [404, 409],
   response: z.strictObject({ data: creditGrant }),
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (request) => {
+    const { gateway, caller, body } = request
     validateAmount(body)
     const funding: Funding = {
       organizationId: body.organization_id ?? caller.organizationId,
@@ -95,7 +98,7 @@ const grantCredits = defineOperation({
       transactionId: deriveTransactionId(caller.organizationId, body.idempotency_key),
       at: isoNow(gateway.clock),
     }
-    const posted = await gateway.db.transaction().execute((tx) => postFundingOnce(tx, funding))
+    const posted = await transact(request, (tx, record) => postFundingOnce(tx, record, funding))
     return { data: toGrantRecord(posted) }
   },
 })
@@ -114,14 +117,24 @@ function deriveTransactionId(organizationId: string, idempotencyKey: string | un
 }
 
 /** The organization lock numbers entries in the order they count, so that a replay adds up the same. */
-async function postFundingOnce(tx: Db, funding: Funding): Promise<PostedFunding> {
+async function postFundingOnce(tx: Db, record: RecordEvent, funding: Funding): Promise<PostedFunding> {
   if (!(await lockOrganization(tx, funding.organizationId))) {
     throw gatewayError('not_found', 'organization_id: the organization does not exist.')
   }
-  if (!(await findFunding(tx, funding.transactionId))) await postFunding(tx, funding)
+  const isNew = !(await findFunding(tx, funding.transactionId))
+  if (isNew) await postFunding(tx, funding)
   const posted = await findFunding(tx, funding.transactionId)
   if (!posted || !isSameFunding(posted, funding)) {
     throw gatewayError('conflict', 'idempotency_key: was used with a different grant.')
+  }
+  if (isNew) {
+    const target = { type: 'credits', id: posted.transactionId }
+    record({
+      action: `credits.${posted.kind}`,
+      target,
+      organizationId: posted.organizationId,
+      after: { ...posted },
+    })
   }
   return posted
 }

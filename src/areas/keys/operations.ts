@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { type ApiKey, createKey, deleteKey, findKey, lockKeyOwners, type NewKey } from '../../account/keys.ts'
+import { resolveKeyLimit, resolveMaxKeyLimit } from '../../account/member-key-limit.ts'
 import { findMember } from '../../account/members.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -15,11 +16,13 @@ import { usdAmount } from '../../ledger/money.ts'
 import { countFreeRequestsToday, type KeyUsage, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
 import { queryBoolean, queryInteger } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time.ts'
+import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { computeEffectivePolicy } from '../../policy/effective.ts'
 import { loadLayers } from '../../policy/store.ts'
 import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
-import { isWorkspaceDeleted, listKeys, updateKey } from './store.ts'
+import { isWorkspaceDeleted, type KeyChanges, listKeys, lockKey, updateKey } from './store.ts'
 
 const tag = 'API Keys'
 const hashParam = z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") })
@@ -96,6 +99,7 @@ const listApiKeys = defineOperation({
   path: '/keys',
   tag,
   summary: 'Lists the API keys of a workspace, newest first, 100 per page.',
+  description: 'A member without further permissions sees the keys they created.',
   permission: 'keys:read',
   query: z.object({
     include_disabled: queryBoolean().optional(),
@@ -103,10 +107,11 @@ const listApiKeys = defineOperation({
     workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
   }),
   response: z.strictObject({ data: z.array(keyRecord) }),
-  handle: async ({ gateway, caller, query }) => {
+  handle: async ({ gateway, caller, reach, query }) => {
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const keys = await listKeys(gateway.db, {
       workspaceId: workspace.id,
+      creatorUserId: resolveVisibleOwner(reach, workspace.id),
       includeDisabled: query.include_disabled ?? false,
       offset: query.offset,
     })
@@ -125,31 +130,36 @@ const createApiKey = defineOperation({
   path: '/keys',
   tag,
   summary: 'Creates an API key. The secret is shown only in this response.',
+  description:
+    'A member who may manage only the keys they created is limited by the setting `oauth.member_key_limit`: it is the highest and the default limit, and it cannot reset.',
   permission: 'keys:write',
   body: createBody,
   status: 201,
   errors: [409],
   response: z.strictObject({ data: keyRecord, key: z.string() }),
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (request) => {
+    const { gateway, caller, reach, body } = request
     rejectPastExpiry(gateway, body.expires_at)
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
     const creatorUserId = await resolveCreator(gateway, caller, body.creator_user_id)
+    assertWithinReach(reach, { workspaceId: workspace.id, ownerId: creatorUserId })
     const input: NewKey = {
       organizationId: caller.organizationId,
       workspaceId: workspace.id,
       kind: 'inference',
       name: body.name,
       creatorUserId,
-      limit: body.limit ?? null,
+      limit: resolveLimit(request, workspace.id, body),
       limitReset: body.limit_reset ?? null,
       includeByokInLimit: body.include_byok_in_limit ?? false,
       expiresAt: body.expires_at ?? null,
       externalUser: body.external?.user ?? null,
       externalSecret: body.external?.api_key ?? null,
     }
-    const { key, secret } = await gateway.db.transaction().execute(async (tx) => {
+    const { key, secret } = await transact(request, async (tx, record) => {
       const created = await createKey(tx, gateway.clock, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'keys', caller.organizationId)
+      record({ action: 'key.create', ...describeKey(created.key), after: created.key })
       return created
     })
     return { data: toKeyRecord(key, zeroUsage), key: secret }
@@ -166,9 +176,8 @@ const getKey = defineOperation({
   params: hashParam,
   errors: [404],
   response: z.strictObject({ data: keyRecord }),
-  handle: async ({ gateway, caller, params }) => {
-    const key = await findKey(gateway.db, caller.organizationId, params.hash)
-    if (!key) throw keyNotFoundError()
+  handle: async ({ gateway, caller, reach, params }) => {
+    const key = await requireKey(gateway.db, caller, reach, params.hash)
     return { data: toKeyRecord(key, await loadUsage(gateway, key)) }
   },
 })
@@ -184,7 +193,8 @@ const updateApiKey = defineOperation({
   body: updateBody,
   errors: [404, 409],
   response: z.strictObject({ data: keyRecord }),
-  handle: async ({ gateway, caller, params, body }) => {
+  handle: async (request) => {
+    const { gateway, caller, reach, params, body } = request
     const changes = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.disabled !== undefined && { disabled: toFlag(body.disabled) }),
@@ -194,12 +204,16 @@ const updateApiKey = defineOperation({
         include_byok_in_limit: toFlag(body.include_byok_in_limit),
       }),
     }
-    const changed = await gateway.db.transaction().execute(async (tx) => {
-      const key = await requireChangeableKey(tx, caller, params.hash)
-      if (body.disabled === false) await lockKeyOwners(tx, key)
-      return updateKey(tx, gateway.clock, key.id, changes)
+    const changed = await transact(request, async (tx, record) => {
+      const found = await requireChangeableKey(tx, caller, reach, params.hash)
+      if (body.disabled === false) await lockKeyOwners(tx, found)
+      const before = await lockKey(tx, caller.organizationId, params.hash)
+      if (!before) throw keyNotFoundError()
+      validateLimitChange(request, before, changes)
+      const after = await updateKey(tx, gateway.clock, before.id, changes)
+      record({ action: 'key.update', ...describeKey(after), before, after })
+      return after
     })
-    if (!changed) throw keyNotFoundError()
     return { data: toKeyRecord(changed, await loadUsage(gateway, changed)) }
   },
 })
@@ -214,21 +228,57 @@ const deleteApiKey = defineOperation({
   params: hashParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    const key = await requireChangeableKey(gateway.db, caller, params.hash)
-    if (!(await deleteKey(gateway.db, key.id))) throw keyNotFoundError()
-    return { deleted: true as const }
-  },
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { caller, reach, params } = request
+      const key = await requireChangeableKey(tx, caller, reach, params.hash)
+      if (!(await deleteKey(tx, key.id))) throw keyNotFoundError()
+      record({ action: 'key.delete', ...describeKey(key), before: key })
+      return { deleted: true as const }
+    }),
 })
 
 export const keyOperations = [getCurrentKey, listApiKeys, createApiKey, getKey, updateApiKey, deleteApiKey]
 
-async function requireChangeableKey(db: Db, caller: Caller, hash: string): Promise<ApiKey> {
+/** Management keys belong to the whole organization. The keys of sessions are not managed. */
+async function requireKey(db: Db, caller: Caller, reach: Reach, hash: string): Promise<ApiKey> {
   const key = await findKey(db, caller.organizationId, hash)
-  if (!key) throw keyNotFoundError()
-  if (key.kind === 'management')
-    throw gatewayError('forbidden', 'Management keys can be changed only with the command line.')
+  if (!key || key.source === 'session') throw keyNotFoundError()
+  const workspaceId = key.kind === 'management' ? null : key.workspace_id
+  assertWithinReach(reach, { workspaceId, ownerId: key.creator_user_id })
   return key
+}
+
+async function requireChangeableKey(db: Db, caller: Caller, reach: Reach, hash: string): Promise<ApiKey> {
+  const key = await requireKey(db, caller, reach, hash)
+  if (key.kind === 'management')
+    throw gatewayError('forbidden', 'This is a management key: use /management-keys/{hash}.')
+  return key
+}
+
+function describeKey({ hash, name, workspace_id }: ApiKey) {
+  return { target: { type: 'key', id: hash, name }, workspaceId: workspace_id }
+}
+
+interface LimitedRequest {
+  gateway: Gateway
+  reach: Reach
+}
+
+function resolveLimit(
+  { gateway, reach }: LimitedRequest,
+  workspaceId: string,
+  { limit, limit_reset }: Pick<z.output<typeof createBody>, 'limit' | 'limit_reset'>,
+): bigint | null {
+  const max = resolveMaxKeyLimit(gateway.settings, reach, workspaceId)
+  return resolveKeyLimit(max, { limit, reset: limit_reset, resetField: 'limit_reset' })
+}
+
+/** Other changes are allowed whatever the limit of the key is. */
+function validateLimitChange(request: LimitedRequest, before: ApiKey, changes: KeyChanges): void {
+  if (changes.limit_nanos === undefined && changes.limit_reset === undefined) return
+  const { limit_nanos: limit, limit_reset } = { ...before, ...changes }
+  resolveLimit(request, before.workspace_id, { limit, limit_reset })
 }
 
 function keyNotFoundError() {

@@ -5,38 +5,51 @@ import { type Clock, isoNow } from '../../lib/clock.ts'
 
 const keysPerPage = 100
 
-/** Newest first. Management keys are not listed: they are created and revoked with the command line. */
-export async function listKeys(
-  db: Db,
-  where: { workspaceId: string; includeDisabled: boolean; offset: number },
-): Promise<ApiKey[]> {
+interface KeyFilter {
+  workspaceId: string
+  /** Null for the keys of all members. */
+  creatorUserId: string | null
+  includeDisabled: boolean
+  offset: number
+}
+
+/** Newest first, without management keys and the keys of sessions. */
+export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
   let page = db
     .selectFrom('api_keys')
     .select('id')
     .where('workspace_id', '=', where.workspaceId)
     .where('kind', '=', 'inference')
+    .where('source', '!=', 'session')
+  if (where.creatorUserId !== null) page = page.where('creator_user_id', '=', where.creatorUserId)
   if (!where.includeDisabled) page = page.where('disabled', '=', 0)
   // The page is cut in the index, so that the rows before it are counted and not read.
   const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
   return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
 }
 
-type KeyChanges = Partial<
+export type KeyChanges = Partial<
   Pick<ApiKeyTable, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit'>
 >
 
-export async function updateKey(
-  db: Db,
-  clock: Clock,
-  id: number,
-  changes: KeyChanges,
-): Promise<ApiKey | undefined> {
+/** As `tryLockWorkspace`: undefined once it is deleted. */
+export async function lockKey(tx: Db, organizationId: string, hash: string): Promise<ApiKey | undefined> {
+  return tx
+    .updateTable('api_keys')
+    .set((eb) => ({ name: eb.ref('name') }))
+    .where('organization_id', '=', organizationId)
+    .where('hash', '=', hash)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function updateKey(db: Db, clock: Clock, id: number, changes: KeyChanges): Promise<ApiKey> {
   return db
     .updateTable('api_keys')
     .set({ ...changes, updated_at: isoNow(clock) })
     .where('id', '=', id)
     .returningAll()
-    .executeTakeFirst()
+    .executeTakeFirstOrThrow()
 }
 
 export async function isWorkspaceDeleted(db: Db, id: string): Promise<boolean> {

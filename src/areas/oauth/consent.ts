@@ -1,3 +1,5 @@
+import { loadMemberGrant } from '../../account/member-grant.ts'
+import { resolveMaxKeyLimit } from '../../account/member-key-limit.ts'
 import type { Member } from '../../account/members.ts'
 import { deleteSession } from '../../account/sessions.ts'
 import { requireDefaultWorkspace } from '../../account/workspaces.ts'
@@ -6,6 +8,8 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
+import { assertWithinReach, type Reach, resolveReach } from '../../permissions/grant.ts'
+import { originOfMember } from '../../pipeline/request/transact.ts'
 import {
   createCsrfToken,
   createPage,
@@ -29,9 +33,9 @@ const linkFields = ['callback_url', 'code_challenge', 'code_challenge_method', '
 /** The fields the member fills in; an empty field counts as absent. */
 const choiceFields = ['limit', 'usage_limit_type']
 
-/** Admins may create keys without a limit. */
-function resolveMaxKeyLimit({ settings }: Gateway, { role }: Member): bigint | null {
-  return role === 'org:admin' ? null : settings.oauth.member_key_limit
+/** Where a member may create keys. */
+async function resolveKeyReach({ db }: Gateway, member: Member): Promise<Reach> {
+  return resolveReach(await loadMemberGrant(db, member), 'keys:write')
 }
 
 function parseCodeRequest(fields: Map<string, string>): CodeRequest {
@@ -53,7 +57,9 @@ async function showConsent(gateway: Gateway, request: Request): Promise<Response
   )
   validateCodeRequest(gateway, requested)
   const workspace = await requireDefaultWorkspace(gateway.db, visitor.member.organization_id)
-  const maxLimit = resolveMaxKeyLimit(gateway, visitor.member)
+  const reach = await resolveKeyReach(gateway, visitor.member)
+  assertWithinReach(reach, { workspaceId: workspace.id, ownerId: visitor.member.id })
+  const maxLimit = resolveMaxKeyLimit(gateway.settings, reach, workspace.id)
   return renderConsentPage({
     member: visitor.member,
     workspaceName: workspace.name,
@@ -74,10 +80,12 @@ async function handleDecision(gateway: Gateway, request: Request): Promise<Respo
   if (decision === 'deny')
     return endSessionOnSameHost(gateway, request, visitor, buildDenial(requested), requested)
   if (decision !== 'approve') throw invalidFieldError('decision', 'must be approve or deny')
+  const { member } = visitor
   const owner = {
-    organizationId: visitor.member.organization_id,
-    userId: visitor.member.id,
-    maxKeyLimit: resolveMaxKeyLimit(gateway, visitor.member),
+    organizationId: member.organization_id,
+    userId: member.id,
+    reach: await resolveKeyReach(gateway, member),
+    origin: originOfMember(gateway, request, member),
   }
   const { code } = await issueCode(gateway, owner, requested)
   const response = requested.callback_url

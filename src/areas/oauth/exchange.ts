@@ -1,5 +1,5 @@
-import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { isVerifierValid } from './codes.ts'
 import { findCode, redeemCode, revokeKey } from './store.ts'
 
@@ -10,8 +10,8 @@ interface ExchangeRequest {
 }
 
 /** Exchanges a code for its key. All errors but one read the same, so that they reveal nothing to an attacker. */
-export async function exchangeCode(gateway: Gateway, sent: ExchangeRequest) {
-  const { db, clock } = gateway
+export async function exchangeCode(request: AuditedRequest, sent: ExchangeRequest) {
+  const { db, clock } = request.gateway
   const code = await findCode(db, clock, sent.code)
   if (!code) throw invalidCodeError()
   const method = sent.code_challenge_method ?? code.code_challenge_method
@@ -20,11 +20,11 @@ export async function exchangeCode(gateway: Gateway, sent: ExchangeRequest) {
   }
   if (!isVerifierValid(code, sent.code_verifier)) throw invalidCodeError()
   if (code.used_at !== null) {
-    await revokeKey(db, clock, code)
+    await revokeKey(request, code)
     throw invalidCodeError()
   }
   if (code.key_expires_at !== null && Date.parse(code.key_expires_at) <= clock.now()) throw invalidCodeError()
-  const key = await redeemCode(gateway, code).catch(ignoreConflict)
+  const key = await redeemCode(request, code).catch(ignoreConflict)
   if (key === undefined) throw invalidCodeError()
   return { key, user_id: code.user_id }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../../http/operation.ts'
+import { resolveOrigin } from '../../pipeline/request/transact.ts'
 import { challengeMethod, codeRequest } from './codes.ts'
 import { exchangeCode } from './exchange.ts'
 import { issueCode } from './issue.ts'
@@ -36,8 +37,11 @@ const createAuthCode = defineOperation({
   body: codeRequest,
   errors: [409],
   response: z.strictObject({ data: authCode }),
-  handle: async ({ gateway, caller, body }) => {
-    const { code, appId, createdAt } = await issueCode(gateway, { ...caller, maxKeyLimit: null }, body)
+  handle: async (request) => {
+    const { gateway, caller, reach, body } = request
+    const { organizationId, userId } = caller
+    const owner = { organizationId, userId, reach, origin: await resolveOrigin(request) }
+    const { code, appId, createdAt } = await issueCode(gateway, owner, body)
     return { data: { id: code, app_id: appId, created_at: createdAt } }
   },
 })
@@ -54,7 +58,7 @@ const exchangeAuthCode = defineOperation({
   body: exchangeBody,
   errors: [403, 409],
   response: z.strictObject({ key: z.string(), user_id: z.string().nullable() }),
-  handle: ({ gateway, body }) => exchangeCode(gateway, body),
+  handle: (request) => exchangeCode(request, request.body),
 })
 
 export const oauthOperations = [createAuthCode, exchangeAuthCode]

@@ -1,13 +1,13 @@
 import type { Selectable } from 'kysely'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
-import { createKey } from '../../account/keys.ts'
+import { type ApiKey, createKey } from '../../account/keys.ts'
 import { deleteExpiredRows } from '../../account/sessions.ts'
-import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import type { AuthCodeTable } from '../../db/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/crypto.ts'
+import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import type { App } from './codes.ts'
 
 export type AuthCode = Selectable<AuthCodeTable>
@@ -46,15 +46,21 @@ async function findApp(db: Db, organizationId: string, url: string): Promise<num
 type NewAuthCode = Omit<AuthCode, 'code_hash' | 'created_at' | 'expires_at' | 'used_at' | 'key_id'>
 
 /** Stores only the hash of the code. */
-export async function saveCode(db: Db, clock: Clock, code: string, input: NewAuthCode): Promise<string> {
+export async function saveCode(db: Db, clock: Clock, code: string, input: NewAuthCode): Promise<AuthCode> {
   await deleteExpiredRows(db, clock, 'auth_codes')
-  const created_at = isoNow(clock)
   const expires_at = new Date(clock.now() + codeTtlMs).toISOString()
-  await db
+  return db
     .insertInto('auth_codes')
-    .values({ ...input, code_hash: sha256(code), created_at, expires_at, used_at: null, key_id: null })
-    .execute()
-  return created_at
+    .values({
+      ...input,
+      code_hash: sha256(code),
+      created_at: isoNow(clock),
+      expires_at,
+      used_at: null,
+      key_id: null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
 
 /** A code that has not expired, used or not. */
@@ -68,11 +74,9 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
 }
 
 /** Redeems the code and creates its key; undefined if it was redeemed before. Throws if its owner was deleted. */
-export async function redeemCode(
-  { db, clock, settings }: Gateway,
-  code: AuthCode,
-): Promise<string | undefined> {
-  return db.transaction().execute(async (tx) => {
+export async function redeemCode(request: AuditedRequest, code: AuthCode): Promise<string | undefined> {
+  const { clock, settings } = request.gateway
+  return transact(request, async (tx, record) => {
     if (!(await markCodeUsed(tx, clock, code))) return undefined
     const { key, secret } = await createKey(tx, clock, {
       organizationId: code.organization_id,
@@ -90,18 +94,32 @@ export async function redeemCode(
       .where('code_hash', '=', code.code_hash)
       .execute()
     await assertWithinCeiling(tx, settings.ceilings, 'keys', code.organization_id)
+    record({ action: 'key.create', ...describeKey(key), after: key })
     return secret
   })
 }
 
 /** A code redeemed twice was stolen: its key is revoked, because either holder may be the thief. */
-export async function revokeKey(db: Db, clock: Clock, { key_id }: AuthCode): Promise<void> {
+export async function revokeKey(request: AuditedRequest, { key_id }: AuthCode): Promise<void> {
   if (key_id === null) return
-  await db
-    .updateTable('api_keys')
-    .set({ disabled: 1, updated_at: isoNow(clock) })
-    .where('id', '=', key_id)
-    .execute()
+  await transact(request, async (tx, record) => {
+    const after = await tx
+      .updateTable('api_keys')
+      .set({ disabled: 1, updated_at: isoNow(request.gateway.clock) })
+      .where('id', '=', key_id)
+      .where('disabled', '=', 0)
+      .returningAll()
+      .executeTakeFirst()
+    if (!after) return
+    const details = { reason: 'Its authorization code was used twice.' }
+    record({ action: 'key.update', ...describeKey(after), before: { ...after, disabled: 0 }, after, details })
+  })
+}
+
+/** For the audit log. An app that redeems a code sends no credential, so the organization is that of the key. */
+function describeKey({ hash, name, workspace_id, organization_id }: ApiKey) {
+  const target = { type: 'key', id: hash, name }
+  return { target, workspaceId: workspace_id, organizationId: organization_id }
 }
 
 async function markCodeUsed(tx: Db, clock: Clock, code: AuthCode): Promise<boolean> {

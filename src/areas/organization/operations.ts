@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
-import { createMember, emailOf, type Member } from '../../account/members.ts'
+import { createMember, displayNameOf, emailOf, type Member, requireMember } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
+import type { OrganizationRole } from '../../db/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { grantOfRole } from '../../permissions/grant.ts'
+import { organizationRoles } from '../../permissions/roles.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+import { assertMayDelegate } from '../../pipeline/request/delegate.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { pluginOperations } from './plugins.ts'
 import { listMembers } from './store.ts'
 
@@ -47,11 +53,13 @@ const listOrganizationMembers = defineOperation({
   path: '/organization/members',
   tag: 'Organization',
   summary: 'Lists the members of the organization, oldest first.',
+  description: 'A caller with the permission in some workspaces only sees the members of these.',
   permission: 'members:read',
   query: pageQuery,
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, query }) => {
-    const { rows, total } = await listMembers(gateway.db, caller.organizationId, query)
+  handle: async ({ gateway, caller, reach, query }) => {
+    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
+    const { rows, total } = await listMembers(gateway.db, caller.organizationId, workspaceIds, query)
     return { data: rows.map(toMemberRecord), total_count: total }
   },
 })
@@ -62,13 +70,17 @@ const createOrganizationMember = defineOperation({
   path: '/organization/members',
   tag: 'Admin',
   summary: 'Adds a member to the organization and to its default workspace.',
+  description: 'Only a caller with all permissions can add an admin.',
   permission: 'members:write',
+  scope: 'organization',
   body: createBody,
   status: 201,
   errors: [409],
   response: z.strictObject({ data: memberRecord }),
-  handle: async ({ gateway, caller, body }) => {
-    const member = await gateway.db.transaction().execute(async (tx) => {
+  handle: async (request) => {
+    const { gateway, caller, body } = request
+    assertMayChangeRole(caller, body.role)
+    const member = await transact(request, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
       const created = await createMember(tx, gateway.clock, {
         organizationId: caller.organizationId,
@@ -78,6 +90,7 @@ const createOrganizationMember = defineOperation({
         role: body.role,
       })
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'members', caller.organizationId)
+      record({ action: 'member.create', ...describeMember(created), after: created })
       return created
     })
     return { data: toMemberRecord(member) }
@@ -90,20 +103,28 @@ const updateOrganizationMember = defineOperation({
   path: '/organization/members/{id}',
   tag: 'Admin',
   summary: 'Updates the name or role of a member. The role changes in every workspace too.',
+  description: 'Only a caller with all permissions can change who is an admin.',
   permission: 'members:write',
+  scope: 'organization',
   params: idParam,
   body: updateBody,
   errors: [404, 409],
   response: z.strictObject({ data: memberRecord }),
-  handle: async ({ gateway, caller, params, body }) => {
+  handle: async (request) => {
+    const { caller, params, body } = request
     const changes = {
       ...(body.first_name !== undefined && { first_name: body.first_name }),
       ...(body.last_name !== undefined && { last_name: body.last_name }),
       ...(body.role !== undefined && { role: body.role }),
     }
-    const member = await gateway.db
-      .transaction()
-      .execute((tx) => updateMember(tx, caller.organizationId, params.id, changes))
+    const member = await transact(request, async (tx, record) => {
+      await lockOrganization(tx, caller.organizationId)
+      const before = await requireMember(tx, caller.organizationId, params.id)
+      if (body.role !== undefined) assertMayChangeRole(caller, before.role, body.role)
+      const after = await updateMember(tx, caller.organizationId, params.id, changes)
+      record({ action: 'member.update', ...describeMember(after), before, after })
+      return after
+    })
     return { data: toMemberRecord(member) }
   },
 })
@@ -114,16 +135,22 @@ const deleteOrganizationMember = defineOperation({
   path: '/organization/members/{id}',
   tag: 'Admin',
   summary: 'Removes a member and disables the inference keys the member created.',
+  description: 'Only a caller with all permissions can remove an admin.',
   permission: 'members:write',
+  scope: 'organization',
   params: idParam,
   errors: [404, 409],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    await gateway.db
-      .transaction()
-      .execute((tx) => removeMember(tx, gateway.clock, caller.organizationId, params.id))
-    return { deleted: true as const }
-  },
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { gateway, caller, params } = request
+      await lockOrganization(tx, caller.organizationId)
+      const before = await requireMember(tx, caller.organizationId, params.id)
+      assertMayChangeRole(caller, before.role)
+      const details = await removeMember(tx, gateway.clock, caller.organizationId, params.id)
+      record({ action: 'member.delete', ...describeMember(before), before, details })
+      return { deleted: true as const }
+    }),
 })
 
 export const organizationOperations = [
@@ -133,6 +160,16 @@ export const organizationOperations = [
   deleteOrganizationMember,
   ...pluginOperations,
 ]
+
+/** To make someone an admin, or no longer one, is to grant everything. */
+function assertMayChangeRole(caller: Caller, ...roles: OrganizationRole[]): void {
+  if (!roles.includes('org:admin')) return
+  assertMayDelegate(caller, grantOfRole({ role: organizationRoles['org:admin'], workspaceId: null }))
+}
+
+function describeMember(member: Member) {
+  return { target: { type: 'member', id: member.id, name: displayNameOf(member) } }
+}
 
 function toMemberRecord(member: Member): z.input<typeof memberRecord> {
   return {

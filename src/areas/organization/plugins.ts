@@ -9,6 +9,7 @@ import {
 } from '../../dialects/schema/plugins.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { findPlugin } from '../../plugins/all.ts'
 
 const defaultPlugins = z.strictObject({
@@ -40,15 +41,19 @@ const replaceDefaultPlugins = defineOperation({
   permission: 'plugins:write',
   body: defaultPlugins,
   response: z.strictObject({ data: defaultPlugins }),
-  handle: async ({ gateway, caller, body: { plugins } }) => {
+  handle: async (request) => {
+    const { caller, body } = request
+    const { plugins } = body
     const ids = plugins.map(({ id }) => id)
     const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
     if (repeated >= 0)
       throw invalidFieldError(`plugins.${repeated}.id`, `"${ids[repeated]}" is listed more than once`)
     for (const entry of plugins) validateDefault(gateway, entry)
-    await gateway.db.transaction().execute(async (tx) => {
-      await lockOrganization(tx, caller.organizationId)
-      await setDefaultPlugins(tx, caller.organizationId, plugins)
+    await transact(request, async (tx, record) => {
+      const before = await lockOrganization(tx, caller.organizationId)
+      const after = await setDefaultPlugins(tx, caller.organizationId, plugins)
+      const target = { type: 'organization', id: caller.organizationId, name: after.name }
+      record({ action: 'organization.update', target, before: before ?? null, after })
     })
     return { data: { plugins } }
   },

@@ -4,6 +4,9 @@ import { toFlag } from '../../db/values.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { maxUsd, minUsd, usdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { assertWithinReach } from '../../permissions/grant.ts'
+import { transact } from '../../pipeline/request/transact.ts'
+import { describeWorkspace } from './record.ts'
 import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './store.ts'
 
 const tag = 'Workspaces'
@@ -40,8 +43,9 @@ const listWorkspaceBudgets = defineOperation({
   params: workspaceParam,
   errors: [404],
   response: z.strictObject({ data: z.array(budgetRecord), include_byok_in_budgets: includeByok }),
-  handle: async ({ gateway, caller, params }) => {
+  handle: async ({ gateway, caller, reach, params }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
+    assertWithinReach(reach, { workspaceId: workspace.id })
     const budgets = await listBudgets(gateway.db, workspace.id)
     return {
       data: budgets.toSorted((a, b) => rankOf(a) - rankOf(b)).map(toBudgetRecord),
@@ -60,8 +64,9 @@ const getWorkspaceBudget = defineOperation({
   params: budgetParams,
   errors: [404],
   response: budgetResponse,
-  handle: async ({ gateway, caller, params }) => {
+  handle: async ({ gateway, caller, reach, params }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
+    assertWithinReach(reach, { workspaceId: workspace.id })
     const budgets = await listBudgets(gateway.db, workspace.id)
     const budget = budgets.find((candidate) => candidate.interval === params.interval)
     if (!budget) throw gatewayError('not_found', `The workspace has no ${params.interval} budget.`)
@@ -84,16 +89,23 @@ const putWorkspaceBudget = defineOperation({
   }),
   errors: [404],
   response: budgetResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { gateway, caller, reach, params, body } = request
       const workspace = await lockWorkspace(tx, caller.organizationId, params.workspace_ref)
+      assertWithinReach(reach, { workspaceId: workspace.id })
       const input = { workspaceId: workspace.id, interval: params.interval, limit: body.limit_usd }
-      validateBudgetOrder(await listBudgets(tx, workspace.id), input)
+      const existing = await listBudgets(tx, workspace.id)
+      validateBudgetOrder(existing, input)
       const budget = await putBudget(tx, gateway.clock, input)
+      const before = existing.find(({ interval }) => interval === params.interval) ?? null
+      const action = before ? 'budget.update' : 'budget.create'
+      record({ action, ...describeBudget(budget), before, after: budget })
       if (body.include_byok_in_budgets === undefined) return toBudgetResponse(workspace, budget)
       const changed = await updateWorkspace(tx, gateway.clock, workspace.id, {
         include_byok_in_budgets: toFlag(body.include_byok_in_budgets),
       })
+      record({ action: 'workspace.update', ...describeWorkspace(changed), before: workspace, after: changed })
       return toBudgetResponse(changed, budget)
     }),
 })
@@ -108,11 +120,15 @@ const deleteWorkspaceBudget = defineOperation({
   params: budgetParams,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.workspace_ref)
-    await deleteBudget(gateway.db, workspace.id, params.interval)
-    return { deleted: true as const }
-  },
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { caller, reach, params } = request
+      const workspace = await lockWorkspace(tx, caller.organizationId, params.workspace_ref)
+      assertWithinReach(reach, { workspaceId: workspace.id })
+      const before = await deleteBudget(tx, workspace.id, params.interval)
+      if (before) record({ action: 'budget.delete', ...describeBudget(before), before })
+      return { deleted: true as const }
+    }),
 })
 
 export const budgetOperations = [
@@ -121,6 +137,10 @@ export const budgetOperations = [
   putWorkspaceBudget,
   deleteWorkspaceBudget,
 ]
+
+function describeBudget({ id, interval, workspace_id }: WorkspaceBudget) {
+  return { target: { type: 'budget', id, name: interval }, workspaceId: workspace_id }
+}
 
 function rankOf(budget: Pick<WorkspaceBudget, 'interval'>): number {
   return intervals.indexOf(budget.interval)

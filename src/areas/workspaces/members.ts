@@ -4,11 +4,14 @@ import { findMembers, joinWorkspace, type Member } from '../../account/members.t
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants, listGrantedUsers } from '../../account/scim-grants.ts'
 import { lockWorkspace, requireWorkspace, type Workspace } from '../../account/workspaces.ts'
+import type { RecordEvent } from '../../audit/transaction.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertWithinReach } from '../../permissions/grant.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import {
   listMemberships,
   listUsersInWorkspace,
@@ -50,8 +53,9 @@ const listMembers = defineOperation({
   query: pageQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, params, query }) => {
+  handle: async ({ gateway, caller, reach, params, query }) => {
     const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
+    assertWithinReach(reach, { workspaceId: workspace.id })
     const { rows, total } = await listWorkspaceMembers(gateway.db, workspace.id, query)
     return { data: rows.map(toMemberRecord), total_count: total }
   },
@@ -71,18 +75,21 @@ const addMembers = defineOperation({
     added_count: z.int().describe('The number of memberships created or updated.'),
     data: z.array(memberRecord),
   }),
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      await lockOrganization(tx, caller.organizationId)
-      const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
-      const members = await requireMembers(tx, caller.organizationId, body.user_ids)
-      await joinWorkspace(tx, gateway.clock, workspace.id, members)
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { gateway, caller, reach, params, body } = request
       const { organizationId } = caller
+      await lockOrganization(tx, organizationId)
+      const workspace = await lockWorkspace(tx, organizationId, params.id)
+      assertWithinReach(reach, { workspaceId: workspace.id })
+      const members = await requireMembers(tx, organizationId, body.user_ids)
       const [workspaceIds, userIds] = [[workspace.id], body.user_ids]
+      const before = byUserId(await listMemberships(tx, workspace.id, userIds))
+      await joinWorkspace(tx, gateway.clock, workspace.id, members)
       await applyGrants(tx, gateway.clock, { organizationId, workspaceIds, userIds })
-      const joined = await listMemberships(tx, workspace.id, userIds)
-      const byUser = new Map(joined.map((membership) => [membership.user_id, toMemberRecord(membership)]))
-      const data = body.user_ids.flatMap((id) => byUser.get(id) ?? [])
+      const joined = byUserId(await listMemberships(tx, workspace.id, userIds))
+      for (const after of joined.values()) recordJoin(record, before.get(after.user_id) ?? null, after)
+      const data = userIds.flatMap((id) => joined.get(id) ?? []).map(toMemberRecord)
       return { added_count: data.length, data }
     }),
 })
@@ -98,21 +105,39 @@ const removeMembers = defineOperation({
   body: usersBody,
   errors: [404],
   response: z.strictObject({ removed_count: z.int() }),
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { gateway, caller, reach, params, body } = request
       await lockOrganization(tx, caller.organizationId)
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
+      assertWithinReach(reach, { workspaceId: workspace.id })
       rejectDefaultWorkspace(workspace)
       const leaving = await listUsersInWorkspace(tx, workspace.id, body.user_ids)
       if (leaving.length === 0) return { removed_count: 0 }
       await rejectGrantedMembers(tx, workspace, leaving)
       await rejectKeyHolders(tx, gateway.clock, workspace.id, leaving)
-      await removeFromWorkspace(tx, workspace.id, leaving)
+      const removed = await removeFromWorkspace(tx, workspace.id, leaving)
+      for (const before of removed)
+        record({ action: 'workspace_member.delete', ...describeMembership(before), before })
       return { removed_count: leaving.length }
     }),
 })
 
 export const memberOperations = [listMembers, addMembers, removeMembers]
+
+function byUserId(memberships: WorkspaceMember[]): Map<string, WorkspaceMember> {
+  return new Map(memberships.map((membership) => [membership.user_id, membership]))
+}
+
+function describeMembership({ user_id, workspace_id }: WorkspaceMember) {
+  return { target: { type: 'workspace_member', id: user_id }, workspaceId: workspace_id }
+}
+
+function recordJoin(record: RecordEvent, before: WorkspaceMember | null, after: WorkspaceMember): void {
+  if (before && before.role === after.role && before.is_manual === after.is_manual) return
+  const action = before ? 'workspace_member.update' : 'workspace_member.create'
+  record({ action, ...describeMembership(after), before, after })
+}
 
 async function requireMembers(tx: Db, organizationId: string, ids: string[]): Promise<Member[]> {
   const members = await findMembers(tx, organizationId, ids)

@@ -11,10 +11,19 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
+import { assertWithinReach } from '../../permissions/grant.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { assertCallbackAllowed, videoSecretContext } from '../../pipeline/video/webhook.ts'
 import { budgetOperations } from './budgets.ts'
 import { memberOperations } from './members.ts'
-import { createBody, toSettingColumns, toWorkspaceRecord, updateBody, workspaceRecord } from './record.ts'
+import {
+  createBody,
+  describeWorkspace,
+  toSettingColumns,
+  toWorkspaceRecord,
+  updateBody,
+  workspaceRecord,
+} from './record.ts'
 import { deleteWorkspace, listWorkspaces } from './store.ts'
 import { findLogging, findWeakening } from './weakening.ts'
 
@@ -28,12 +37,13 @@ const listWorkspacesOperation = defineOperation({
   method: 'GET',
   path: '/workspaces',
   tag,
-  summary: 'Lists the workspaces of the organization, oldest first.',
+  summary: 'Lists the workspaces of the organization that the caller may read, oldest first.',
   permission: 'workspaces:read',
   query: pageQuery,
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, query }) => {
-    const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, query)
+  handle: async ({ gateway, caller, reach, query }) => {
+    const ids = reach.everywhere ? null : [...reach.workspaceIds]
+    const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, ids, query)
     return { data: rows.map(toWorkspaceRecord), total_count: total }
   },
 })
@@ -46,17 +56,20 @@ const createWorkspaceOperation = defineOperation({
   summary: 'Creates a workspace.',
   description: 'It becomes the default workspace if the organization has none.',
   permission: 'workspaces:write',
+  scope: 'organization',
   body: createBody,
   status: 201,
   errors: [409],
   response: workspaceResponse,
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (request) => {
+    const { gateway, caller, body } = request
     const owner = { organizationId: caller.organizationId, createdBy: caller.userId }
     const input = { ...toSettingColumns(body), name: body.name, slug: body.slug }
-    const workspace = await gateway.db.transaction().execute(async (tx) => {
+    const workspace = await transact(request, async (tx, record) => {
       await assertPrivacyUnlocked(tx, caller.organizationId, findLogging(input))
       const created = await addWorkspace(tx, gateway.clock, owner, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'workspaces', caller.organizationId)
+      record({ action: 'workspace.create', ...describeWorkspace(created), after: created })
       return created
     })
     return { data: toWorkspaceRecord(workspace) }
@@ -73,9 +86,11 @@ const getWorkspaceOperation = defineOperation({
   params: idParam,
   errors: [404],
   response: workspaceResponse,
-  handle: async ({ gateway, caller, params }) => ({
-    data: toWorkspaceRecord(await requireWorkspace(gateway.db, caller.organizationId, params.id)),
-  }),
+  handle: async ({ gateway, caller, reach, params }) => {
+    const workspace = await requireWorkspace(gateway.db, caller.organizationId, params.id)
+    assertWithinReach(reach, { workspaceId: workspace.id })
+    return { data: toWorkspaceRecord(workspace) }
+  },
 })
 
 const updateWorkspaceOperation = defineOperation({
@@ -89,16 +104,20 @@ const updateWorkspaceOperation = defineOperation({
   body: updateBody,
   errors: [404, 409],
   response: workspaceResponse,
-  handle: ({ gateway, caller, params, body }) => {
+  handle: (request) => {
+    const { gateway, caller, reach, params, body } = request
     assertCallbackAllowed(gateway, body.video_callback_url, 'video_callback_url')
-    return gateway.db.transaction().execute(async (tx) => {
+    return transact(request, async (tx, record) => {
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
+      assertWithinReach(reach, { workspaceId: workspace.id })
       const changes = { ...toSettingColumns(body), ...sealVideoSecret(gateway, workspace, body) }
       if (Object.keys(changes).length === 0) return { data: toWorkspaceRecord(workspace) }
       const sharesContent = await hasContentDestination(tx, workspace.id)
       const weakening = findWeakening(workspace, { ...workspace, ...changes }, sharesContent)
       await assertPrivacyUnlocked(tx, caller.organizationId, weakening)
-      return { data: toWorkspaceRecord(await updateWorkspace(tx, gateway.clock, workspace.id, changes)) }
+      const after = await updateWorkspace(tx, gateway.clock, workspace.id, changes)
+      record({ action: 'workspace.update', ...describeWorkspace(after), before: workspace, after })
+      return { data: toWorkspaceRecord(after) }
     })
   },
 })
@@ -112,19 +131,23 @@ const deleteWorkspaceOperation = defineOperation({
   description:
     'A workspace with active keys cannot be deleted. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
   permission: 'workspaces:write',
+  scope: 'organization',
   params: idParam,
   query: z.object({ confirm_default_workspace_deletion: queryBoolean().optional() }),
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: ({ gateway, caller, params, query }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (request) =>
+    transact(request, async (tx, record) => {
+      const { gateway, caller, params, query } = request
       await lockOrganization(tx, caller.organizationId)
       const workspace = await lockWorkspace(tx, caller.organizationId, params.id)
       if (!workspace.is_default) await rejectActiveKeys(tx, gateway.clock, workspace)
-      else if (query.confirm_default_workspace_deletion)
-        await disableKeys(tx, gateway.clock, { workspaceId: workspace.id })
-      else throw unconfirmedDeletionError()
+      else if (!query.confirm_default_workspace_deletion) throw unconfirmedDeletionError()
+      const scope = { workspaceId: workspace.id }
+      const disabled_keys = workspace.is_default ? await disableKeys(tx, gateway.clock, scope) : 0
       await deleteWorkspace(tx, gateway.clock, workspace.id)
+      const change = { before: workspace, details: { disabled_keys } }
+      record({ action: 'workspace.delete', ...describeWorkspace(workspace), ...change })
       return { deleted: true as const }
     }),
 })

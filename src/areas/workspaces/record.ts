@@ -159,3 +159,8 @@ export function toWorkspaceRecord(workspace: Workspace): z.input<typeof workspac
     updated_at: workspace.updated_at,
   }
 }
+
+/** For the audit log. */
+export function describeWorkspace({ id, name }: Workspace) {
+  return { target: { type: 'workspace', id, name }, workspaceId: id }
+}

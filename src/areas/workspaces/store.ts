@@ -10,15 +10,18 @@ import type { Pagination } from '../../lib/query-params.ts'
 export type WorkspaceMember = Selectable<WorkspaceMemberTable>
 export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
 
+/** Only the given ones, unless `ids` is null. */
 export async function listWorkspaces(
   db: Db,
   organizationId: string,
+  ids: readonly string[] | null,
   page: Pagination,
 ): Promise<RowPage<Workspace>> {
-  const all = db
+  let all = db
     .selectFrom('workspaces')
     .where('organization_id', '=', organizationId)
     .where('deleted_at', 'is', null)
+  if (ids) all = all.where('id', 'in', ids)
   return fetchPage(all.selectAll(), page)
 }
 
@@ -26,6 +29,7 @@ export async function listWorkspaces(
 export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
   await tx.deleteFrom('scim_group_mappings').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_members').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('role_assignments').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_budgets').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('guardrails').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
@@ -81,11 +85,22 @@ export async function listUsersInWorkspace(
   return rows.map((row) => row.user_id)
 }
 
-export async function removeFromWorkspace(db: Db, workspaceId: string, userIds: string[]): Promise<void> {
-  await db
+/** Also ends the roles that the members have there. */
+export async function removeFromWorkspace(
+  tx: Db,
+  workspaceId: string,
+  userIds: string[],
+): Promise<WorkspaceMember[]> {
+  await tx
+    .deleteFrom('role_assignments')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
+    .execute()
+  return tx
     .deleteFrom('workspace_members')
     .where('workspace_id', '=', workspaceId)
     .where('user_id', 'in', userIds)
+    .returningAll()
     .execute()
 }
 
@@ -118,10 +133,15 @@ export async function putBudget(
     .executeTakeFirstOrThrow()
 }
 
-export async function deleteBudget(db: Db, workspaceId: string, interval: BudgetInterval): Promise<void> {
-  await db
+export async function deleteBudget(
+  db: Db,
+  workspaceId: string,
+  interval: BudgetInterval,
+): Promise<WorkspaceBudget | undefined> {
+  return db
     .deleteFrom('workspace_budgets')
     .where('workspace_id', '=', workspaceId)
     .where('interval', '=', interval)
-    .execute()
+    .returningAll()
+    .executeTakeFirst()
 }

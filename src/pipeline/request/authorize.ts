@@ -15,10 +15,15 @@ import {
 import type { Caller } from './caller.ts'
 
 /** Throws unless the caller has the permission somewhere; the handler enforces where. */
-export async function authorize(gateway: Gateway, caller: Caller, permission: Permission): Promise<Reach> {
+export async function authorize(
+  gateway: Gateway,
+  caller: Caller,
+  permission: Permission,
+  requiredScope?: Scope,
+): Promise<Reach> {
   const reach = reachOf(caller, permission)
   const { scope, operatorOnly } = infoOf(permission)
-  if (!isSufficient(reach, scope) || !coversWorkspace(caller, reach, permission))
+  if (!isSufficient(reach, requiredScope ?? scope) || !coversWorkspace(caller, reach, permission))
     throw permissionMissingError(caller, permission)
   if (operatorOnly && (await findOperatorOrganization(gateway.db))?.id !== caller.organizationId) {
     const remedy = 'Only the organization that operates this installation has it.'

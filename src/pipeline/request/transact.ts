@@ -1,4 +1,4 @@
-import { displayNameOf, findMember } from '../../account/members.ts'
+import { displayNameOf, findMember, type Member } from '../../account/members.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Actor, AuditOrigin } from '../../audit/entry.ts'
 import { type RecordEvent, transactAs } from '../../audit/transaction.ts'
@@ -27,6 +27,16 @@ export async function resolveOrigin({ gateway, caller, httpRequest }: AuditedReq
   return {
     organizationId: caller?.organizationId ?? null,
     actor: caller ? await resolveActor(gateway, caller) : { type: 'anonymous', id: null, name: null },
+    ...resolveRequestSource(gateway, httpRequest),
+    requestId: resolveRequestId(httpRequest),
+  }
+}
+
+/** For a page of a member who is signed in. */
+export function originOfMember(gateway: Gateway, httpRequest: Request, member: Member): AuditOrigin {
+  return {
+    organizationId: member.organization_id,
+    actor: { type: 'member', id: member.id, name: displayNameOf(member) },
     ...resolveRequestSource(gateway, httpRequest),
     requestId: resolveRequestId(httpRequest),
   }
