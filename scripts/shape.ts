@@ -23,6 +23,7 @@ const layers: Record<string, number> = {
   account: 3,
   audit: 3,
   benchmarks: 3,
+  mail: 3,
   mcp: 3,
   containers: 3,
   destinations: 3,

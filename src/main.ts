@@ -57,6 +57,7 @@ import { rootCauseMessage } from './lib/root-cause.ts'
 import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
+import { Mailer } from './mail/mailer.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
 import { HtmlReader } from './web/html-reader.ts'
@@ -123,6 +124,7 @@ export async function openGateway(
     videoTasks: new TaskPool(maxVideoTasks),
     deliveryTasks: new TaskPool(maxDeliveryTasks),
     deliverySignal: new WakeSignal(deliveryDelayMs),
+    mailer: new Mailer(),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
     settings,
@@ -288,11 +290,11 @@ async function waitForStopSignal(): Promise<void> {
   await promise
 }
 
-/** The batches in flight are finished; what is not sent by then is sent after the next start. */
-async function endDeliveries({ deliveryTasks, settings }: Gateway): Promise<void> {
+/** The batches and mails in flight are finished; a batch that is not sent by then is sent after the next start. */
+async function endDeliveries({ deliveryTasks, mailer, settings }: Gateway): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, settings.limits.drain)
-  await Promise.race([deliveryTasks.close(), timeout])
+  await Promise.race([Promise.all([deliveryTasks.close(), mailer.idle()]), timeout])
   clearTimeout(timer)
 }
 

@@ -20,7 +20,7 @@ async function writeSettings(name: string, text: string): Promise<string> {
   return path
 }
 
-const { public_url: _, ...defaults } = settingsFields.parse({})
+const { public_url: _, smtp: _smtp, ...defaults } = settingsFields.parse({})
 
 /** Without the sections that show an example, because their default is empty. */
 function withoutExamples({ regions, egress, billing, providers, models, ...rest }: typeof defaults) {

@@ -25,6 +25,7 @@ import type { MinuteRateLimiter } from '../lib/rate-limiter.ts'
 import type { TaskPool } from '../lib/task-pool.ts'
 import type { TimeSlicer } from '../lib/time-slicer.ts'
 import type { WakeSignal } from '../lib/wake-signal.ts'
+import type { Mailer } from '../mail/mailer.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { RequestSigner } from '../sign-in/request-signer.ts'
 import type { HtmlReader } from '../web/html-reader.ts'
@@ -82,6 +83,7 @@ export interface Gateway {
   /** Deliveries to destinations, and what starts them when there is a new event. */
   readonly deliveryTasks: TaskPool
   readonly deliverySignal: WakeSignal
+  readonly mailer: Mailer
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   /** Where models run shell commands; null while the operator has not enabled it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { smtpSettings } from '../mail/settings.ts'
 import { secondsField } from './settings-fields.ts'
 
 /** A single address is a range of one. */
@@ -21,4 +22,6 @@ export const identitySettings = {
       lifetime: secondsField(7 * 86_400, 90 * 86_400),
     })
     .prefault({}),
+  /** Without it, no mail is sent. */
+  smtp: smtpSettings.optional(),
 }
