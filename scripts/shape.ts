@@ -39,6 +39,7 @@ const layers: Record<string, number> = {
   tools: 7,
   delivery: 7,
   http: 8,
+  pages: 8,
   areas: 9,
   'app/jobs.ts': 10,
   'main.ts': 11,

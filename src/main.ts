@@ -19,6 +19,7 @@ import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
 import { readSettings } from './app/settings.ts'
+import { SignInLimiter } from './app/sign-in-limiter.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
 import { operations, pages } from './areas/all.ts'
@@ -44,6 +45,7 @@ import { RollupThread } from './ledger/rollups/rollup-thread.ts'
 import { Spool } from './ledger/spool.ts'
 import { SqliteEngine } from './ledger/sqlite-engine.ts'
 import { BackgroundRuns } from './lib/background-runs.ts'
+import { BoundedQueue } from './lib/bounded-queue.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { CoarseTimer } from './lib/coarse-timer.ts'
@@ -68,6 +70,9 @@ const maxDrains = 100
 const maxVideoTasks = 16
 /** Destinations that are sent to at the same time. */
 const maxDeliveryTasks = 64
+/** Passwords that are verified at the same time, each with 19 MiB, and those that wait. */
+const maxPasswordTasks = 4
+const maxPasswordsWaiting = 200
 /** From the end of a request to its delivery: it takes a moment until SQLite has flushed the journal. */
 const deliveryDelayMs = 300
 
@@ -125,6 +130,8 @@ export async function openGateway(
     deliveryTasks: new TaskPool(maxDeliveryTasks),
     deliverySignal: new WakeSignal(deliveryDelayMs),
     mailer: new Mailer(),
+    signInLimiter: new SignInLimiter(),
+    passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
     settings,

@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { type RecordKind, recordCeilings } from '../src/account/ceilings.ts'
-import { createSession, createSigninToken, findSession } from '../src/account/sessions.ts'
+import { createSigninToken, findSession } from '../src/account/sessions.ts'
 import { newId } from '../src/lib/ids.ts'
 import { insertGeneration } from './support/generations.ts'
 import { describeOnEachDatabase, type TestResponse } from './support/harness.ts'
 import { buildUserBody, connectIdentityProvider, type IdentityProvider } from './support/scim.ts'
+import { useSigninLink } from './support/sessions.ts'
 
 const most = 6
 const settings = `ceilings: { ${Object.keys(recordCeilings)
@@ -108,7 +109,7 @@ describeOnEachDatabase(
       const sessions: string[] = []
       for (let index = 0; index <= most; index++) {
         const link = await createSigninToken(gateway.db, clock, own.owner.id)
-        sessions.push((await createSession(gateway, link)) ?? '')
+        sessions.push((await useSigninLink(server(), link)) ?? '')
         clock.advance(1000)
       }
       const open = await Promise.all(sessions.map((token) => findSession(gateway, token)))

@@ -4,8 +4,9 @@ import { buildOpenApiDocument } from '../src/http/openapi.ts'
 import { isSchema, type Operation } from '../src/http/operation.ts'
 import { infoOf } from '../src/permissions/permissions.ts'
 import { bwrapPath, formatContainerSettings } from './support/containers.ts'
-import { describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
+import { type CallOptions, describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
 import { createRefusedKeys, makeSample, type Sample, samples } from './support/samples.ts'
+import { createSessionHeaders } from './support/sessions.ts'
 
 describe('the declarations', () => {
   test('ids and routes are unique', () => {
@@ -60,10 +61,11 @@ describeOnEachDatabase(
     for (const operation of callable) {
       describe(`${operation.method} ${operation.path}`, () => {
         const sample = () => made.get(operation.id) ?? { path: '' }
-        const send = (key: string | null, change: Partial<Sample> = {}) => {
+        const send = (access: string | null | CallOptions, change: Partial<Sample> = {}) => {
           const { path, body } = { ...sample(), ...change }
           const isRaw = operation.rawBody && !operation.body
-          return server().call(operation.method, path, { key, body: isRaw ? undefined : body })
+          const credential = access !== null && typeof access === 'object' ? access : { key: access }
+          return server().call(operation.method, path, { ...credential, body: isRaw ? undefined : body })
         }
 
         if (operation.permission !== 'public') {
@@ -81,9 +83,9 @@ describeOnEachDatabase(
         foreignTests(operation, server)
 
         test('the response matches its schema', async () => {
-          const key = keyFor(operation, server().own)
+          const access = await accessFor(operation, server())
           const { path, body } = await makeSample(server(), operation.id, server().own)
-          const response = await server().call(operation.method, path, { key, body })
+          const response = await server().call(operation.method, path, { ...access, body })
           expect(response.status).toBe(operation.status)
           if (isSchema(operation.response))
             expect(response.headers.get('content-type')).toStartWith('application/json')
@@ -99,8 +101,15 @@ function keysFor({ permission }: Operation): string {
   return permission === 'public' ? 'public' : infoOf(permission).keys
 }
 
-function keyFor(operation: Operation, tenant: Tenant): string {
-  return keysFor(operation) === 'inference' ? tenant.inferenceKey : tenant.managementKey
+/** A key of the tenant that may call the operation, or a session of its owner where no key may. */
+async function accessFor(
+  operation: Operation,
+  server: TestServer,
+  tenant: Tenant = server.own,
+): Promise<CallOptions> {
+  if (keysFor(operation) === 'none' || operation.id === 'getSession')
+    return { key: null, headers: await createSessionHeaders(server, tenant.owner) }
+  return { key: keysFor(operation) === 'inference' ? tenant.inferenceKey : tenant.managementKey }
 }
 
 /** Made from a request to a model: the spec has its other fields ignored, and an absent slug made. */
@@ -110,7 +119,10 @@ const madeFromRequests = new Set([
   'createPresetFromResponses',
 ])
 
-type Send = (key: string | null, change?: Partial<Sample>) => Promise<{ status: number; body: ErrorBody }>
+type Send = (
+  access: string | null | CallOptions,
+  change?: Partial<Sample>,
+) => Promise<{ status: number; body: ErrorBody }>
 interface ErrorDetails {
   message: string
   metadata: { error_type: string }
@@ -126,14 +138,14 @@ function detailsOf({ error, metadata }: ErrorBody): ErrorDetails {
 }
 
 function wrongKindTests(operation: Operation, server: () => TestServer, send: Send): void {
-  if (keysFor(operation) === 'management') {
+  if (keysFor(operation) === 'management' || keysFor(operation) === 'none') {
     test('403 with an inference key', async () => {
       const response = await send(server().own.inferenceKey)
       expect(response.status).toBe(403)
       expect(detailsOf(response.body).metadata.error_type).toBe('permission_denied')
     })
   }
-  if (keysFor(operation) === 'inference') {
+  if (keysFor(operation) === 'inference' || keysFor(operation) === 'none') {
     test('403 with a management key', async () => {
       expect((await send(server().own.managementKey)).status).toBe(403)
     })
@@ -149,13 +161,13 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
   if (operation.body) {
     const malformed = ['{', '[]', '"text"', '{"no_such_field":1}', ...(operation.optionalBody ? [] : [''])]
     test.each(malformed)('R12 400 for the body %j', async (body) => {
-      const response = await send(keyFor(operation, server().own), { body })
+      const response = await send(await accessFor(operation, server()), { body })
       expect(response.status).toBe(400)
     })
     if (operation.inference) {
       test('R31 an unknown field is not rejected', async () => {
         const { body } = await makeSample(server(), operation.id, server().own)
-        const response = await send(keyFor(operation, server().own), {
+        const response = await send(await accessFor(operation, server()), {
           body: { ...(body as object), no_such_field: 1 },
         })
         expect(response.status).toBe(operation.status)
@@ -163,7 +175,7 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
     } else if (!madeFromRequests.has(operation.id)) {
       test('R12 an unknown field is named', async () => {
         const { body } = await makeSample(server(), operation.id, server().own)
-        const response = await send(keyFor(operation, server().own), {
+        const response = await send(await accessFor(operation, server()), {
           body: { ...(body as object), no_such_field: 1 },
         })
         expect(response.status).toBe(400)
@@ -176,13 +188,13 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
     if (!query?.shape || !((bad.split('=')[0] ?? '') in query.shape)) continue
     test(`400 for the query ${bad}`, async () => {
       const { path } = await makeSample(server(), operation.id, server().own)
-      expect((await send(keyFor(operation, server().own), { path: `${path}?${bad}` })).status).toBe(400)
+      expect((await send(await accessFor(operation, server()), { path: `${path}?${bad}` })).status).toBe(400)
     })
   }
   if (operation.params) {
     test('400 for a path that is not percent-encoded UTF-8', async () => {
       const path = operation.path.replace(/\{\w+\}/, '%FF').replace(/\{\w+\}/g, 'x')
-      expect((await send(keyFor(operation, server().own), { path })).status).toBe(400)
+      expect((await send(await accessFor(operation, server()), { path })).status).toBe(400)
     })
   }
 }
@@ -200,13 +212,13 @@ function foreignTests(operation: Operation, server: () => TestServer): void {
     const sample = await makeSample(server(), operation.id, server().foreign)
     expect(sample.owned).toBe(true)
     const response = await server().call(operation.method, sample.path, {
+      ...(await accessFor(operation, server())),
       body: sample.body,
-      key: keyFor(operation, server().own),
     })
     expect(response.status).toBe(404)
     const own = await server().call(operation.method, sample.path, {
+      ...(await accessFor(operation, server(), server().foreign)),
       body: sample.body,
-      key: keyFor(operation, server().foreign),
     })
     expect(own.status).toBe(operation.status)
   })

@@ -1,17 +1,18 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, isPostgres } from '../db/db.ts'
-import type { SessionTable, SignInMethod } from '../db/schema.ts'
+import type { SessionTable, SignInMethod, SigninLinkTable } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { newToken, newUuid } from '../lib/ids.ts'
 import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
 import type { Member } from './members.ts'
 
-const signinLinkTtlMs = 60 * 60_000
+const signinLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
 /** How precisely the last use of a session is known. */
 const seenIntervalMs = 60_000
 
 export type Session = Selectable<SessionTable>
+type SigninLink = Selectable<SigninLinkTable>
 
 /** In milliseconds. */
 export interface SessionSettings {
@@ -39,8 +40,13 @@ function isoAfter(clock: Clock, ms: number): string {
   return new Date(clock.now() + ms).toISOString()
 }
 
-/** A token for a sign-in link: valid once, for an hour. */
-export async function createSigninToken(db: Db, clock: Clock, userId: string): Promise<string> {
+/** A token for a sign-in link, valid once: an hour from the command line, 15 minutes from a mail. */
+export async function createSigninToken(
+  db: Db,
+  clock: Clock,
+  userId: string,
+  method: SigninLink['method'] = 'link',
+): Promise<string> {
   await deleteExpiredRows(db, clock, 'signin_links')
   const token = newToken()
   await db
@@ -48,74 +54,71 @@ export async function createSigninToken(db: Db, clock: Clock, userId: string): P
     .values({
       token_hash: sha256(token),
       user_id: userId,
-      expires_at: isoAfter(clock, signinLinkTtlMs),
+      expires_at: isoAfter(clock, signinLinkTtlMs[method]),
       used_at: null,
+      method,
     })
     .execute()
   return token
 }
 
 /** The member a sign-in token belongs to, without using the token up. */
-export async function findSigninMember(db: Db, clock: Clock, token: string): Promise<Member | undefined> {
-  return db
+export async function findSigninMember(
+  db: Db,
+  clock: Clock,
+  token: string,
+): Promise<{ member: Member; method: SigninLink['method'] } | undefined> {
+  const link = await db
     .selectFrom('signin_links')
-    .innerJoin('members', 'members.id', 'signin_links.user_id')
-    .selectAll('members')
-    .where('signin_links.token_hash', '=', sha256(token))
-    .where('signin_links.used_at', 'is', null)
-    .where('members.active', '=', 1)
-    .where('signin_links.expires_at', '>', isoAfter(clock, 0))
+    .select(['user_id', 'method'])
+    .where('token_hash', '=', sha256(token))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', isoAfter(clock, 0))
     .executeTakeFirst()
+  const member = link && (await findActiveMember(db, link.user_id))
+  return member && { member, method: link.method }
 }
 
-/** Returns the token of the new session, which is stored as a hash. Call it in a transaction. */
+async function findActiveMember(db: Db, id: string): Promise<Member | undefined> {
+  return db.selectFrom('members').selectAll().where('id', '=', id).where('active', '=', 1).executeTakeFirst()
+}
+
+/** Uses up a sign-in token; false if it is unknown, used or expired. */
+export async function claimSigninToken(tx: Db, clock: Clock, token: string): Promise<boolean> {
+  const now = isoAfter(clock, 0)
+  const result = await tx
+    .updateTable('signin_links')
+    .set({ used_at: now })
+    .where('token_hash', '=', sha256(token))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
+/** The new session, and its token, which is stored as a hash. Call it in a transaction. */
 export async function startSession(
   tx: Db,
   { clock, settings }: SessionStore,
   { userId, method, ip, userAgent }: NewSession,
-): Promise<string> {
+): Promise<{ session: Session; token: string }> {
   await deleteExpiredRows(tx, clock, 'sessions')
   const token = newToken()
   const now = isoAfter(clock, 0)
-  await tx
-    .insertInto('sessions')
-    .values({
-      token_hash: sha256(token),
-      id: newUuid(),
-      user_id: userId,
-      method,
-      ip,
-      user_agent: userAgent,
-      created_at: now,
-      last_seen_at: now,
-      expires_at: isoAfter(clock, settings.sessions.lifetime),
-    })
-    .execute()
+  const session = {
+    token_hash: sha256(token),
+    id: newUuid(),
+    user_id: userId,
+    method,
+    ip,
+    user_agent: userAgent,
+    created_at: now,
+    last_seen_at: now,
+    expires_at: isoAfter(clock, settings.sessions.lifetime),
+  }
+  await tx.insertInto('sessions').values(session).execute()
   await deleteBeyondCeiling(tx, settings.ceilings, 'sessions', userId)
-  return token
-}
-
-/** Exchanges a sign-in token for a session token; undefined if it is unknown, used or expired. */
-export async function createSession(
-  store: SessionStore & { db: Db },
-  signinToken: string,
-  source: RequestSource = { ip: null, userAgent: null },
-): Promise<string | undefined> {
-  const { db, clock } = store
-  const now = isoAfter(clock, 0)
-  return db.transaction().execute(async (tx) => {
-    const link = await tx
-      .updateTable('signin_links')
-      .set({ used_at: now })
-      .where('token_hash', '=', sha256(signinToken))
-      .where('used_at', 'is', null)
-      .where('expires_at', '>', now)
-      .where('user_id', 'in', tx.selectFrom('members').select('id').where('active', '=', 1))
-      .returning('user_id')
-      .executeTakeFirst()
-    if (!link) return undefined
-    return startSession(tx, store, { userId: link.user_id, method: 'link', ...source })
-  })
+  return { session, token }
 }
 
 /** The session and its member; undefined if either is not active. */
@@ -131,12 +134,7 @@ export async function findSession(
     .where('last_seen_at', '>', isoAfter(clock, -settings.sessions.idle_timeout))
     .executeTakeFirst()
   if (!session) return undefined
-  const member = await db
-    .selectFrom('members')
-    .selectAll()
-    .where('id', '=', session.user_id)
-    .where('active', '=', 1)
-    .executeTakeFirst()
+  const member = await findActiveMember(db, session.user_id)
   if (!member) return undefined
   if (session.last_seen_at < isoAfter(clock, -seenIntervalMs)) await recordSeen(db, clock, session)
   return { session, member }
@@ -157,8 +155,48 @@ export async function deleteSigninCredentials(tx: Db, userId: string): Promise<v
   }
 }
 
-export async function deleteSession(db: Db, token: string): Promise<void> {
-  await db.deleteFrom('sessions').where('token_hash', '=', sha256(token)).execute()
+/** Returns the session that the token had. */
+export async function deleteSession(db: Db, token: string): Promise<Session | undefined> {
+  return db.deleteFrom('sessions').where('token_hash', '=', sha256(token)).returningAll().executeTakeFirst()
+}
+
+/** Newest first, without those that have ended. */
+export async function listSessions(
+  { db, clock, settings }: SessionStore & { db: Db },
+  userId: string,
+): Promise<Session[]> {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', isoAfter(clock, 0))
+    .where('last_seen_at', '>', isoAfter(clock, -settings.sessions.idle_timeout))
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(settings.ceilings.sessions)
+    .execute()
+}
+
+/** Those of a member: one, or all but one. */
+export async function deleteSessions(
+  tx: Db,
+  userId: string,
+  which: { id?: string; exceptId?: string | undefined } = {},
+): Promise<Session[]> {
+  const { id, exceptId } = which
+  return tx
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
+    .$if(exceptId !== undefined, (query) => query.where('id', '!=', exceptId ?? ''))
+    .returningAll()
+    .execute()
+}
+
+/** When a session ends if it is not used again. */
+export function endOfSession({ settings }: SessionStore, session: Session): string {
+  const idleEnd = new Date(Date.parse(session.last_seen_at) + settings.sessions.idle_timeout).toISOString()
+  return idleEnd < session.expires_at ? idleEnd : session.expires_at
 }
 
 const expiringTables = {

@@ -13,6 +13,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ClusterNode } from '../ledger/recovery.ts'
 import type { RollupThread } from '../ledger/rollups/rollup-thread.ts'
 import type { BackgroundRuns } from '../lib/background-runs.ts'
+import type { BoundedQueue } from '../lib/bounded-queue.ts'
 import type { ByteCache } from '../lib/byte-cache.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimer } from '../lib/coarse-timer.ts'
@@ -32,6 +33,7 @@ import type { HtmlReader } from '../web/html-reader.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
+import type { SignInLimiter } from './sign-in-limiter.ts'
 import type { Tracer } from './tracing/tracer.ts'
 
 /**
@@ -84,6 +86,9 @@ export interface Gateway {
   readonly deliveryTasks: TaskPool
   readonly deliverySignal: WakeSignal
   readonly mailer: Mailer
+  readonly signInLimiter: SignInLimiter
+  /** Bounds the memory that passwords take to verify. */
+  readonly passwordQueue: BoundedQueue
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   /** Where models run shell commands; null while the operator has not enabled it. */

@@ -23,7 +23,6 @@ import { modelOperations } from './models/operations.ts'
 import { moderationOperations } from './moderations/operations.ts'
 import { consentPages } from './oauth/consent.ts'
 import { oauthOperations } from './oauth/operations.ts'
-import { signinPages } from './oauth/signin.ts'
 import { observabilityOperations } from './observability/operations.ts'
 import { ollamaOperations } from './ollama/operations.ts'
 import { organizationOperations } from './organization/operations.ts'
@@ -34,6 +33,8 @@ import { rerankOperations } from './rerank/operations.ts'
 import { responseOperations } from './responses/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
+import { sessionOperations } from './sessions/operations.ts'
+import { linkPages } from './sign-in/link.ts'
 import { speechOperations } from './speech/operations.ts'
 import { transcriptionOperations } from './transcriptions/operations.ts'
 import { videoOperations } from './video/operations.ts'
@@ -57,6 +58,7 @@ export const operations: Operation[] = [
   ...analyticsOperations,
   ...datasetOperations,
   ...organizationOperations,
+  ...sessionOperations,
   ...workspaceOperations,
   ...guardrailOperations,
   ...observabilityOperations,
@@ -79,4 +81,4 @@ export const operations: Operation[] = [
   ...videoOperations,
 ]
 
-export const pages: RawRoute[] = [...signinPages, ...consentPages, ...scimServerPages]
+export const pages: RawRoute[] = [...linkPages, ...consentPages, ...scimServerPages]

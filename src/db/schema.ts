@@ -22,6 +22,12 @@ export interface Schema {
   auth_codes: AuthCodeTable
   signin_links: SigninLinkTable
   sessions: SessionTable
+  member_passwords: MemberPasswordTable
+  member_totp: MemberTotpTable
+  recovery_codes: RecoveryCodeTable
+  passkeys: PasskeyTable
+  used_challenges: UsedChallengeTable
+  invitations: InvitationTable
   files: FileTable
   containers: ContainerTable
   allowed_phrases: AllowedPhraseTable
@@ -369,6 +375,8 @@ export interface SigninLinkTable {
   user_id: string
   expires_at: string
   used_at: string | null
+  /** `link` from the command line, `email` from a mail. */
+  method: Generated<'link' | 'email'>
 }
 
 /** A browser in which a member signed in. */
@@ -387,7 +395,73 @@ export interface SessionTable {
   expires_at: string
 }
 
-export type SignInMethod = 'link' | 'email' | 'password' | 'passkey' | 'oidc'
+export type SignInMethod = 'link' | 'email' | 'password' | 'passkey' | 'invitation' | 'oidc'
+
+export interface MemberPasswordTable {
+  user_id: string
+  /** Argon2id. */
+  password_hash: string
+  updated_at: string
+}
+
+/** One-time codes of an authenticator app. */
+export interface MemberTotpTable {
+  user_id: string
+  sealed_secret: string
+  /** Null until the member has entered a first code; without effect until then. */
+  confirmed_at: string | null
+  /** The period of the last code that was accepted: no code is accepted twice. */
+  last_step: Generated<number>
+  /** Wrong codes since the last right one. */
+  failures: Generated<number>
+  failed_at: string | null
+  created_at: string
+}
+
+/** Each replaces a one-time code, once. */
+export interface RecoveryCodeTable {
+  code_hash: string
+  user_id: string
+  used_at: string | null
+  created_at: string
+}
+
+export interface PasskeyTable {
+  /** As the authenticator names it, in base64url. */
+  credential_id: string
+  id: string
+  user_id: string
+  name: string
+  /** COSE, in base64url. */
+  public_key: string
+  counter: Generated<number>
+  /** JSON array. */
+  transports: string
+  created_at: string
+  last_used_at: string | null
+}
+
+/** Challenges of passkeys that were answered, until they expire. */
+export interface UsedChallengeTable {
+  challenge_hash: string
+  expires_at: string
+}
+
+export interface InvitationTable {
+  id: string
+  organization_id: string
+  email: string
+  role: OrganizationRole
+  /** JSON array; the default workspace needs no entry. */
+  workspace_ids: string
+  token_hash: string
+  /** The member who sent it; null for a key without a creator. */
+  invited_by: string | null
+  created_at: string
+  expires_at: string
+  accepted_at: string | null
+  revoked_at: string | null
+}
 
 export interface FileTable {
   /** Order of upload, used for pagination. */

@@ -25,9 +25,10 @@ const statusTexts: Record<number, string> = {
 }
 
 const keyTexts = {
-  any: 'an inference key, a management key',
-  inference: 'an inference key',
-  management: 'a management key',
+  any: 'an inference key, a management key or ',
+  inference: 'an inference key or ',
+  management: 'a management key or ',
+  none: '',
 }
 
 function describeAccess({ permission, scope }: Operation): string {
@@ -35,7 +36,7 @@ function describeAccess({ permission, scope }: Operation): string {
   const { keys, operatorOnly } = infoOf(permission)
   const owner = operatorOnly ? ' of the organization that operates this installation' : ''
   const place = scope === 'organization' ? ' in the whole organization' : ''
-  return `Requires the permission \`${permission}\`${place}: ${keyTexts[keys]} or the session of a member${owner}.`
+  return `Requires the permission \`${permission}\`${place}: ${keyTexts[keys]}the session of a member${owner}.`
 }
 
 export type OpenApiDocument = ReturnType<typeof createDocument>

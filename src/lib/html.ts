@@ -11,6 +11,8 @@ interface PageParts {
   headers?: Record<string, string>
   /** Origins a form on this page may submit or redirect to. */
   formTargets?: string[]
+  /** The path of the only script the page may run. */
+  script?: string
 }
 
 const style = `
@@ -21,16 +23,18 @@ button,input,select{font:inherit;padding:.45rem .9rem;border-radius:6px;border:1
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8883}
 details{margin:.35rem 0;border:1px solid #8884;border-radius:6px;padding:.4rem .75rem}summary{cursor:pointer}.method{display:inline-block;min-width:4.5rem;font-weight:600}.quiet{opacity:.7}`
 
-/** The CSP allows no scripts, frames or external resources. */
+/** The CSP allows no frames, no external resources, and no scripts but those of this server on a page that has one. */
 export function renderHtmlPage(parts: PageParts): Response {
   const formAction = ["'self'", ...(parts.formTargets ?? [])].join(' ')
+  const scriptPolicy = parts.script ? " script-src 'self'; connect-src 'self';" : ''
+  const script = parts.script ? `<script src="${escapeHtml(parts.script)}" defer></script>` : ''
   return new Response(
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(parts.title)}</title><style>${style}</style></head><body>${parts.body}</body></html>`,
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(parts.title)}</title><style>${style}</style>${script}</head><body>${parts.body}</body></html>`,
     {
       status: parts.status ?? 200,
       headers: {
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': `default-src 'none'; style-src 'unsafe-inline'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+        'content-security-policy': `default-src 'none';${scriptPolicy} style-src 'unsafe-inline'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',

@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer'
+import { BoundedQueue, QueueFullError } from '../lib/bounded-queue.ts'
 import type { SmtpSettings } from './settings.ts'
 
 export interface Mail {
@@ -31,40 +32,25 @@ const address = /^[^\s<>@,;:"()[\]\\]{1,64}@[^\s<>@,;:"()[\]\\]{1,190}$/u
 
 /** Sends mail through the operator's server: a few at a time, and others wait in a bounded queue. */
 export class Mailer {
-  readonly #waiting: (() => void)[] = []
-  readonly #pending = new Set<Promise<void>>()
-  readonly #maxWaiting: number
-  #running = 0
+  readonly #queue: BoundedQueue
 
   constructor(maxWaiting = 500) {
-    this.#maxWaiting = maxWaiting
+    this.#queue = new BoundedQueue(maxRunning, maxWaiting)
   }
 
   /** Resolves when the server has accepted the mail. */
-  send(settings: SmtpSettings, mail: Mail): Promise<void> {
-    if (!address.test(mail.to)) return Promise.reject(new MailError('invalid address'))
-    if (this.#waiting.length >= this.#maxWaiting) return Promise.reject(new MailError('queue is full'))
-    const sent = this.#run(() => deliver(settings, mail)).finally(() => this.#pending.delete(sent))
-    this.#pending.add(sent)
-    return sent
+  async send(settings: SmtpSettings, mail: Mail): Promise<void> {
+    if (!address.test(mail.to)) throw new MailError('invalid address')
+    try {
+      await this.#queue.run(() => deliver(settings, mail))
+    } catch (error) {
+      throw error instanceof QueueFullError ? new MailError(error.message) : error
+    }
   }
 
   /** Resolves when nothing waits or is being sent. */
-  async idle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
-  }
-
-  async #run(work: () => Promise<void>): Promise<void> {
-    if (this.#running >= maxRunning) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    else this.#running++
-    try {
-      await work()
-    } finally {
-      // The slot passes to the next one.
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#running--
-    }
+  idle(): Promise<void> {
+    return this.#queue.idle()
   }
 }
 

@@ -3,8 +3,8 @@ export type Scope = 'organization' | 'workspace' | 'own'
 
 interface PermissionInfo {
   summary: string
-  /** The kinds of API keys that can have it. */
-  keys: 'inference' | 'management' | 'any'
+  /** The kinds of API keys that can have it; `none`: only members who are signed in. */
+  keys: 'inference' | 'management' | 'any' | 'none'
   scope: Scope
   /** Only in the organization that operates this installation. */
   operatorOnly?: true
@@ -26,6 +26,12 @@ export const permissions = {
   'identity:read': {
     summary: 'Read who is signed in, and the limits of the calling key',
     keys: 'any',
+    scope: 'own',
+  },
+  'account:read': { summary: 'Read the own account and its sessions', keys: 'none', scope: 'own' },
+  'account:write': {
+    summary: 'Change how the own account signs in, and end its sessions',
+    keys: 'none',
     scope: 'own',
   },
   'models:read': { summary: 'Read models, endpoints and providers', keys: 'any', scope: 'own' },
@@ -62,6 +68,16 @@ export const permissions = {
   },
   'budgets:read': { summary: 'Read budgets', keys: 'management', scope: 'workspace' },
   'budgets:write': { summary: 'Change budgets', keys: 'management', scope: 'workspace' },
+  'sessions:read': {
+    summary: 'Read the sessions of members',
+    keys: 'management',
+    scope: 'organization',
+  },
+  'sessions:write': {
+    summary: 'End the sessions of members',
+    keys: 'management',
+    scope: 'organization',
+  },
   'credits:read': { summary: 'Read the credits', keys: 'management', scope: 'organization' },
   'credits:write': {
     summary: 'Grant credits',

@@ -25,7 +25,7 @@ export const organizationRoles = {
     id: 'org:member',
     name: 'Member',
     description: 'May sign in and see models. Other permissions come from workspaces and further roles.',
-    permissions: ['identity:read', 'models:read', 'datasets:read'],
+    permissions: ['identity:read', 'account:read', 'account:write', 'models:read', 'datasets:read'],
     ownPermissions: [],
   },
 } as const satisfies Record<string, Role>

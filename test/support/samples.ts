@@ -6,6 +6,7 @@ import { createContainerFilePath } from './containers.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
 import { inputAudio, silentWav } from './recordings.ts'
+import { createSessionHeaders } from './sessions.ts'
 
 /** One call of an operation that succeeds. The objects it needs are made in `tenant`. */
 export interface Sample {
@@ -35,6 +36,12 @@ async function createWorkspaceId(call: TenantCall): Promise<string> {
 async function createMemberId(call: TenantCall): Promise<string> {
   const body = { email: `${uniqueName('member')}@example.com` }
   return (await call('POST', '/organization/members', { body })).body.data.id
+}
+
+async function createSessionId({ owner }: Tenant, server: TestServer): Promise<string> {
+  const headers = await createSessionHeaders(server, owner)
+  const response = await fetch(`${server.url}/api/v1/session`, { headers })
+  return ((await response.json()) as { data: { session_id: string } }).data.session_id
 }
 
 async function createGuardrailId(call: TenantCall): Promise<string> {
@@ -318,6 +325,15 @@ export const samples: Record<string, SampleFactory> = {
   updateKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`, { name: 'renamed' }),
   deleteKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`),
 
+  getSession: fixedSample('/session'),
+  listSessions: fixedSample('/sessions'),
+  deleteSession: async (tenant, _, server) =>
+    ownedSample(`/sessions/${await createSessionId(tenant, server)}`),
+  deleteOtherSessions: fixedSample('/sessions'),
+  listMemberSessions: async (_, call) =>
+    ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
+  deleteMemberSessions: async (_, call) =>
+    ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
   createAuthCode: fixedSample('/auth/keys/code', { callback_url: 'https://app.example.com/callback' }),
   exchangeAuthCode: async (_, call) => {
     const created = await call('POST', '/auth/keys/code', {

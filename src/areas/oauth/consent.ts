@@ -20,10 +20,10 @@ import {
   setSessionCookie,
   type Visitor,
   verifyCsrfToken,
-} from './browser.ts'
+} from '../../pages/browser.ts'
+import { promptSignin } from '../../pages/sign-in.ts'
 import { buildReturnUrl, type CodeRequest, consentRequest, validateCodeRequest } from './codes.ts'
 import { issueCode } from './issue.ts'
-import { promptSignin } from './signin.ts'
 import { renderCodePage, renderConsentPage, renderDeniedPage } from './views.ts'
 
 const csrfPurpose = 'oauth/consent'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { createSession, createSigninToken, findSession } from '../../account/sessions.ts'
+import { useSigninLink } from '../../../test/support/sessions.ts'
+import { createSigninToken, findSession } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 const path = '/organization/members'
@@ -185,15 +186,14 @@ describeOnEachDatabase('Organization members', (server) => {
         key,
         body: { name: 'theirs', creator_user_id: member.id },
       })
-      const session =
-        (await createSession(server().gateway, await createSigninToken(db, clock, member.id))) ?? ''
+      const session = (await useSigninLink(server(), await createSigninToken(db, clock, member.id))) ?? ''
       const unusedLink = await createSigninToken(db, clock, member.id)
       expect((await remove(key, member.id)).body).toEqual({ deleted: true })
       const rejected = await server().call('GET', '/key', { key: made.body.key })
       expect(rejected.body.error.metadata.reason).toBe('key_disabled')
       expect((await server().call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
       expect(await findSession(server().gateway, session)).toBeUndefined()
-      expect(await createSession(server().gateway, unusedLink)).toBeUndefined()
+      expect(await useSigninLink(server(), unusedLink)).toBeUndefined()
       const { body } = await server().call('GET', '/workspaces/default/members', { key })
       expect(body.total_count).toBe(1)
       expect((await remove(key, member.id)).status).toBe(404)
@@ -267,7 +267,7 @@ describeOnEachDatabase('Organization members', (server) => {
       const links = await Promise.all(Array.from({ length: 4 }, () => createSigninToken(db, clock, id)))
       const [removal, ...sessions] = await Promise.all([
         remove(key, id),
-        ...links.map((link) => createSession(server().gateway, link)),
+        ...links.map((link) => useSigninLink(server(), link)),
       ])
       expect(removal.status).toBe(200)
       for (const session of sessions)

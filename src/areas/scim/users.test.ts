@@ -6,7 +6,8 @@ import {
   connectIdentityProvider,
   type IdentityProvider,
 } from '../../../test/support/scim.ts'
-import { createSession, createSigninToken, findSession } from '../../account/sessions.ts'
+import { useSigninLink } from '../../../test/support/sessions.ts'
+import { createSigninToken, findSession } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM users', (server) => {
@@ -268,16 +269,16 @@ describeOnEachDatabase('SCIM users', (server) => {
       const [used, disabled] = [await keyFor(member), await keyFor(member)]
       await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
       const link = await createSigninToken(gateway.db, gateway.clock, member)
-      const session = await createSession(gateway, link)
+      const session = await useSigninLink(server(), link)
       const unused = await createSigninToken(gateway.db, gateway.clock, member)
       expect(await works(used.key)).toBe(200)
 
       expect((await activate(id, false)).body.active).toBe(false)
       expect(await works(used.key)).toBe(401)
       expect(await findSession(gateway, session ?? '')).toBeUndefined()
-      expect(await createSession(gateway, unused)).toBeUndefined()
+      expect(await useSigninLink(server(), unused)).toBeUndefined()
       const late = await createSigninToken(gateway.db, gateway.clock, member)
-      expect(await createSession(gateway, late)).toBeUndefined()
+      expect(await useSigninLink(server(), late)).toBeUndefined()
       const enable = { body: { disabled: false } }
       expect((await server().call('PATCH', `/keys/${used.data.hash}`, enable)).status).toBe(409)
       const made = { body: { name: 'k', creator_user_id: member } }
@@ -287,7 +288,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(await works(used.key)).toBe(200)
       expect(await works(disabled.key)).toBe(401)
       expect(await findSession(gateway, session ?? '')).toBeUndefined()
-      expect(await createSession(gateway, late)).toBeUndefined()
+      expect(await useSigninLink(server(), late)).toBeUndefined()
     })
 
     test('R38 a user may be created inactive', async () => {

@@ -31,6 +31,7 @@ import { taskSpending } from './029-task-spending.ts'
 import { permissions } from './031-permissions.ts'
 import { sessions } from './032-sessions.ts'
 import { audit } from './033-audit.ts'
+import { signInMethods } from './034-sign-in-methods.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -65,4 +66,5 @@ export const migrations: Record<string, Migration> = {
   '031-permissions': permissions,
   '032-sessions': sessions,
   '033-audit': audit,
+  '034-sign-in-methods': signInMethods,
 }

@@ -75,6 +75,7 @@ const keyRemedies = {
   inference: 'Use an inference key.',
   management: 'Use a management key.',
   any: 'Use an inference key or a management key.',
+  none: 'Only a member who is signed in has it, not an API key.',
 }
 
 function createError(

@@ -5,10 +5,11 @@ import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { isSameText, sha256 } from '../../lib/crypto.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
 import type { Caller } from './caller.ts'
 import { isSameOrigin } from './origin.ts'
 
-export const sessionCookie = 'headgate_session'
+const sessionCookie = 'headgate_session'
 
 /** Proves that a script of this server sent the request; `GET /session` returns it. */
 export const csrfHeader = 'x-csrf-token'
@@ -20,13 +21,25 @@ export function cookieOf(request: Request, name: string): string | null {
   return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(name)
 }
 
-export function sessionTokenOf(request: Request): string | null {
-  return cookieOf(request, sessionCookie)
+/** Whether the client uses https, which a proxy may terminate. */
+export function isSecure({ settings }: Gateway, request: Request): boolean {
+  const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
+  const schemes = [parseRequestUrl(request).protocol, `${forwarded}:`, settings.public_url ?? '']
+  return schemes.some((scheme) => scheme.startsWith('https:'))
+}
+
+/** With the prefix, browsers accept the cookie only from this host over https: no other host can replace it. */
+export function sessionCookieOf(gateway: Gateway, request: Request): string {
+  return isSecure(gateway, request) ? `__Host-${sessionCookie}` : sessionCookie
+}
+
+export function sessionTokenOf(gateway: Gateway, request: Request): string | null {
+  return cookieOf(request, sessionCookieOf(gateway, request))
 }
 
 /** The caller of a request that has a session cookie and no API key. */
 export async function authenticateSession(gateway: Gateway, request: Request): Promise<Caller | undefined> {
-  const token = sessionTokenOf(request)
+  const token = sessionTokenOf(gateway, request)
   if (!token) return undefined
   const found = await findSession(gateway, token)
   if (!found) return undefined

@@ -1,15 +1,14 @@
-import type { Member } from '../../account/members.ts'
-import { findSession } from '../../account/sessions.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import type { RawRoute } from '../../http/operation.ts'
-import { readBodyText } from '../../lib/body-reader.ts'
-import { isSameText, sha256 } from '../../lib/crypto.ts'
-import { parseRequestUrl } from '../../lib/request-url.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
-import { isSameOrigin } from '../../pipeline/request/origin.ts'
-import { sessionCookie, sessionTokenOf } from '../../pipeline/request/session.ts'
-import { renderProblemPage } from './views.ts'
+import type { Member } from '../account/members.ts'
+import { findSession, type Session } from '../account/sessions.ts'
+import type { Gateway } from '../app/gateway.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import type { RawRoute } from '../http/operation.ts'
+import { readBodyText } from '../lib/body-reader.ts'
+import { isSameText, sha256 } from '../lib/crypto.ts'
+import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
+import { isSameOrigin } from '../pipeline/request/origin.ts'
+import { isSecure, sessionCookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
+import { renderProblemPage } from './markup.ts'
 
 /** Renders errors as HTML pages too. */
 export function createPage(method: RawRoute['method'], path: string, handle: RawRoute['handle']): RawRoute {
@@ -64,13 +63,14 @@ export function redirectSeeOther(location: string): Response {
 
 export interface Visitor {
   member: Member
+  session: Session
   sessionToken: string
 }
 
 export async function findVisitor(gateway: Gateway, request: Request): Promise<Visitor | undefined> {
-  const sessionToken = sessionTokenOf(request)
+  const sessionToken = sessionTokenOf(gateway, request)
   const found = sessionToken && (await findSession(gateway, sessionToken))
-  return sessionToken && found ? { member: found.member, sessionToken } : undefined
+  return sessionToken && found ? { ...found, sessionToken } : undefined
 }
 
 interface CookieOptions {
@@ -105,13 +105,8 @@ export function setSessionCookie(
   token: string,
 ): Response {
   const maxAge = gateway.settings.sessions.lifetime / 1000
-  return setCookie(gateway, request, response, { name: sessionCookie, value: token, path: '/', maxAge })
-}
-
-function isSecure(gateway: Gateway, request: Request): boolean {
-  const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim()
-  const schemes = [parseRequestUrl(request).protocol, `${forwarded}:`, gateway.settings.public_url ?? '']
-  return schemes.some((scheme) => scheme.startsWith('https:'))
+  const name = sessionCookieOf(gateway, request)
+  return setCookie(gateway, request, response, { name, value: token, path: '/', maxAge })
 }
 
 /** Proves that the form comes from a page served to this visitor. */

@@ -1,0 +1,57 @@
+import { isIPv6 } from 'node:net'
+import { GatewayError } from '../errors/gateway-error.ts'
+import { AttemptLimiter } from '../lib/attempt-limiter.ts'
+
+/** Who tries to sign in, and as whom. */
+export interface SignInAttempt {
+  ip: string | null
+  /** What the client entered, whether or not it exists. */
+  name: string
+}
+
+const freePerName = 5
+const freePerClient = 20
+
+/**
+ * Slows down guessing: for each client and name together, and for each client. There is no limit for a name alone, with
+ * which a stranger could keep a member from signing in.
+ */
+export class SignInLimiter {
+  readonly #names = new AttemptLimiter(freePerName)
+  readonly #clients = new AttemptLimiter(freePerClient)
+
+  /** Counts an attempt, before its result is known, so that concurrent ones count too. Throws if it is too early. */
+  begin(attempt: SignInAttempt, now: number): void {
+    const { client, clientAndName } = namesOf(attempt)
+    const waitMs = Math.max(this.#clients.waitMs(client, now), this.#names.waitMs(clientAndName, now))
+    if (waitMs > 0) {
+      const seconds = Math.ceil(waitMs / 1000)
+      const message = `Too many attempts. Try again in ${seconds} seconds.`
+      throw new GatewayError('rate_limited', { message, headers: { 'retry-after': String(seconds) } })
+    }
+    this.#clients.count(client, now)
+    this.#names.count(clientAndName, now)
+  }
+
+  /** The attempt that began was successful. */
+  succeed(attempt: SignInAttempt): void {
+    const { client, clientAndName } = namesOf(attempt)
+    this.#clients.uncount(client)
+    this.#names.forget(clientAndName)
+  }
+}
+
+function namesOf({ ip, name }: SignInAttempt) {
+  const client = networkOf(ip ?? '')
+  return { client, clientAndName: `${client} ${name.slice(0, 300)}` }
+}
+
+/** A client has a whole /64 of IPv6. */
+function networkOf(ip: string): string {
+  if (!isIPv6(ip)) return ip
+  const [head = '', tail = ''] = ip.split('::')
+  const left = head.split(':').filter(Boolean)
+  const right = tail.split(':').filter(Boolean)
+  const zeros = ip.includes('::') ? Array.from({ length: 8 - left.length - right.length }, () => '0') : []
+  return [...left, ...zeros, ...right].slice(0, 4).join(':')
+}

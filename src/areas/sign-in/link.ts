@@ -1,0 +1,45 @@
+import { claimSigninToken, findSigninMember } from '../../account/sessions.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { RawRoute } from '../../http/operation.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { createPage, findVisitor, readForm, setSessionCookie } from '../../pages/browser.ts'
+import { finishSignIn, promptSignin, signOut } from '../../pages/sign-in.ts'
+import {
+  renderDeadLinkPage,
+  renderLinkPage,
+  renderSignedInPage,
+  renderSignedOutPage,
+} from '../../pages/sign-in-views.ts'
+
+/** Shows only a button for a link, so that link previews do not use up the token. */
+async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
+  const token = parseRequestUrl(request).searchParams.get('token')
+  if (token === null) {
+    const visitor = await findVisitor(gateway, request)
+    return visitor ? renderSignedInPage(visitor.member) : promptSignin(gateway, request)
+  }
+  const found = await findSigninMember(gateway.db, gateway.clock, token)
+  return found ? renderLinkPage(found.member, token) : renderDeadLinkPage()
+}
+
+async function useLink(gateway: Gateway, request: Request): Promise<Response> {
+  const form = await readForm(gateway, request)
+  const token = form.get('token') ?? ''
+  const found = await findSigninMember(gateway.db, gateway.clock, token)
+  if (!found) return renderDeadLinkPage()
+  const claim = (tx: typeof gateway.db) => claimSigninToken(tx, gateway.clock, token)
+  return (await finishSignIn(gateway, request, { ...found, claim })) ?? renderDeadLinkPage()
+}
+
+async function endSession(gateway: Gateway, request: Request): Promise<Response> {
+  await readForm(gateway, request)
+  const visitor = await findVisitor(gateway, request)
+  if (visitor) await signOut(gateway, request, visitor.member)
+  return setSessionCookie(gateway, request, renderSignedOutPage(), '')
+}
+
+export const linkPages: RawRoute[] = [
+  createPage('GET', '/signin', showSignin),
+  createPage('POST', '/signin', useLink),
+  createPage('POST', '/signout', endSession),
+]

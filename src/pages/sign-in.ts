@@ -1,0 +1,130 @@
+import { displayNameOf, type Member, tryLockMember } from '../account/members.ts'
+import { deleteSession, startSession } from '../account/sessions.ts'
+import type { Gateway } from '../app/gateway.ts'
+import type { AuditEvent, AuditOrigin } from '../audit/entry.ts'
+import { transactAs } from '../audit/transaction.ts'
+import type { Db } from '../db/db.ts'
+import type { SignInMethod } from '../db/schema.ts'
+import { resolveRequestId } from '../lib/request-id.ts'
+import { parseRequestUrl } from '../lib/request-url.ts'
+import { resolveRequestSource } from '../pipeline/request/client-address.ts'
+import { cookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
+import { redirectSeeOther, setCookie, setSessionCookie } from './browser.ts'
+import { renderSigninPage } from './sign-in-views.ts'
+
+/** Where to continue after sign-in. Sent to the sign-in pages only. */
+const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
+
+/** Browsers drop a cookie of 4096 bytes, its name and attributes included. */
+const maxReturnLength = 3800
+
+/** Asks the visitor to sign in, and remembers the requested consent page. */
+export function promptSignin(gateway: Gateway, request: Request): Response {
+  const { pathname, search } = parseRequestUrl(request)
+  const value = pathname + search
+  const response = renderSigninPage({ status: 401 })
+  if (!isConsentPath(value) || encodeURIComponent(value).length > maxReturnLength) return response
+  return setCookie(gateway, request, response, { ...returnCookie, value })
+}
+
+function isConsentPath(path: string): boolean {
+  return path.startsWith('/auth?')
+}
+
+function readReturnPath(request: Request): string | undefined {
+  const path = cookieOf(request, returnCookie.name)
+  if (!path || !isConsentPath(path)) return undefined
+  const { pathname, search } = new URL(path, 'http://headgate.invalid')
+  return pathname + search
+}
+
+export interface SignIn {
+  member: Member
+  method: SignInMethod
+  /** Uses up what the member signs in with, such as a link; false if it was used before. */
+  claim?: (tx: Db) => Promise<boolean>
+}
+
+/**
+ * Starts a session with a new token, ends the one that the browser had, and redirects to where the visitor came from.
+ * Undefined if the claim failed or the member is no longer active.
+ */
+export async function finishSignIn(
+  gateway: Gateway,
+  request: Request,
+  { member, method, claim }: SignIn,
+): Promise<Response | undefined> {
+  const source = resolveRequestSource(gateway, request)
+  const previous = sessionTokenOf(gateway, request)
+  const token = await transactAs(gateway, originOf(gateway, request, member), async (tx, record) => {
+    // In the order in which removing a member locks them.
+    if (claim && !(await claim(tx))) return undefined
+    if (previous) await deleteSession(tx, previous)
+    if (!(await tryLockMember(tx, member.organization_id, member.id))) return undefined
+    const started = await startSession(tx, gateway, { userId: member.id, method, ...source })
+    record({ action: 'session.create', target: sessionTarget(started.session.id), details: { method } })
+    return started.token
+  })
+  if (token === undefined) return undefined
+  const response = redirectSeeOther(readReturnPath(request) ?? '/docs')
+  setSessionCookie(gateway, request, response, token)
+  return setCookie(gateway, request, response, { ...returnCookie, value: '' })
+}
+
+/** Ends the session of the browser. */
+export async function signOut(gateway: Gateway, request: Request, member: Member): Promise<void> {
+  await transactAs(gateway, originOf(gateway, request, member), async (tx, record) => {
+    const ended = await deleteSession(tx, sessionTokenOf(gateway, request) ?? '')
+    if (ended) record({ action: 'session.delete', target: sessionTarget(ended.id) })
+  })
+}
+
+function sessionTarget(id: string): AuditEvent['target'] {
+  return { type: 'session', id }
+}
+
+/** The origin of what a visitor does; without a member, nobody is known yet. */
+export function originOf(gateway: Gateway, request: Request, member?: Member): AuditOrigin {
+  return {
+    organizationId: member?.organization_id ?? null,
+    actor: member
+      ? { type: 'member', id: member.id, name: displayNameOf(member) }
+      : { type: 'anonymous', id: null, name: null },
+    ...resolveRequestSource(gateway, request),
+    requestId: resolveRequestId(request),
+  }
+}
+
+/** Entries a minute in each chain: strangers cause these. */
+const maxRefusalsPerMinute = 60
+
+export interface Refusal {
+  method: SignInMethod
+  /** Such as `wrong password`. */
+  reason: string
+  /** Null if nobody has the address. */
+  member: Member | null
+}
+
+/** Records a sign-in that failed, in the log of the member's organization or of the installation. */
+export async function recordRefusal(
+  gateway: Gateway,
+  request: Request,
+  { method, reason, member }: Refusal,
+): Promise<void> {
+  const organizationId = member?.organization_id ?? null
+  try {
+    const name = `sign-in refusals ${organizationId}`
+    gateway.rateLimiter.consume(name, maxRefusalsPerMinute, gateway.clock.now(), name)
+  } catch {
+    return
+  }
+  await transactAs(gateway, { ...originOf(gateway, request), organizationId }, async (_tx, record) => {
+    record({
+      action: 'session.create',
+      outcome: 'refused',
+      target: { type: 'member', id: member?.id ?? 'unknown', name: member && displayNameOf(member) },
+      details: { method, reason },
+    })
+  })
+}
