@@ -16,9 +16,9 @@ import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { isoNow } from '../../src/lib/clock.ts'
 import { newId, newUuid } from '../../src/lib/ids.ts'
 import { openGateway, startServer } from '../../src/main.ts'
-import { createSessionCsrfToken, csrfHeader, sessionCookie } from '../../src/pipeline/request/session.ts'
 import { Routing } from '../../src/routing/routing.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
+import { headersOf } from './sessions.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 
@@ -202,12 +202,9 @@ export async function createSessionCaller(
   const { member, token } = await gateway.db.transaction().execute(async (tx) => {
     const member = await createTestMember(tx, gateway, { tenant: server.own, ...options })
     const session = { userId: member.id, method: 'link' as const, ip: null, userAgent: null }
-    return { member, token: await startSession(tx, gateway, session) }
+    return { member, token: (await startSession(tx, gateway, session)).token }
   })
-  const headers = {
-    cookie: `${sessionCookie}=${token}`,
-    [csrfHeader]: createSessionCsrfToken(gateway, token),
-  }
+  const headers = headersOf(server, token)
   const call: SessionCaller['call'] = (method, path, callOptions = {}) =>
     server.call(method, path, {
       key: null,

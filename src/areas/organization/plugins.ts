@@ -42,7 +42,7 @@ const replaceDefaultPlugins = defineOperation({
   body: defaultPlugins,
   response: z.strictObject({ data: defaultPlugins }),
   handle: async (request) => {
-    const { caller, body } = request
+    const { gateway, caller, body } = request
     const { plugins } = body
     const ids = plugins.map(({ id }) => id)
     const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index)
