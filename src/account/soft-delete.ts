@@ -21,12 +21,12 @@ interface SoftDeleteStore<Table extends SoftDeleteTable> {
   /** As `tryLockWorkspace`: a no-op update serializes changes to one record. */
   lock(tx: Db, organizationId: string, id: string): Promise<Row<Table> | undefined>
   update(tx: Db, clock: Clock, id: string, changes: Changes<Table>): Promise<Row<Table>>
-  /** Keeps the row, because past records refer to it. False if the record does not exist. */
-  remove(db: Db, clock: Clock, organizationId: string, id: string): Promise<boolean>
+  /** Keeps the row, because past records refer to it. */
+  remove(tx: Db, clock: Clock, id: string): Promise<Row<Table>>
 }
 
 interface ListScope<Table extends SoftDeleteTable> {
-  workspaceId: string
+  workspaceIds: readonly string[]
   /** Columns and their values; undefined matches every value. */
   filters?: { [Column in keyof Row<Table>]?: Row<Table>[Column] | undefined }
 }
@@ -59,11 +59,11 @@ class UnionStore implements SoftDeleteStore<SoftDeleteTable> {
     this.#options = options
   }
 
-  list(db: Db, { workspaceId, filters = {} }: ListScope<SoftDeleteTable>, page: Pagination) {
+  list(db: Db, { workspaceIds, filters = {} }: ListScope<SoftDeleteTable>, page: Pagination) {
     const live = db
       .selectFrom(this.#table)
       .selectAll()
-      .where('workspace_id', '=', workspaceId)
+      .where('workspace_id', 'in', workspaceIds)
       .where('deleted_at', 'is', null)
     const set = Object.entries(filters).filter(([, value]) => value !== undefined)
     const matching = set.reduce((query, [column, value]) => query.where(sql.ref(column), '=', value), live)
@@ -90,8 +90,12 @@ class UnionStore implements SoftDeleteStore<SoftDeleteTable> {
   }
 
   lock(tx: Db, organizationId: string, id: string) {
-    return this.#updateLive(tx, organizationId, id)
+    return tx
+      .updateTable(this.#table)
       .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .where('deleted_at', 'is', null)
       .returningAll()
       .executeTakeFirst()
   }
@@ -105,19 +109,13 @@ class UnionStore implements SoftDeleteStore<SoftDeleteTable> {
       .executeTakeFirstOrThrow()
   }
 
-  async remove(db: Db, clock: Clock, organizationId: string, id: string) {
+  remove(tx: Db, clock: Clock, id: string) {
     const now = isoNow(clock)
-    const result = await this.#updateLive(db, organizationId, id)
-      .set({ ...this.#options.wipe, deleted_at: now, updated_at: now })
-      .executeTakeFirst()
-    return result.numUpdatedRows > 0n
-  }
-
-  #updateLive(db: Db, organizationId: string, id: string) {
-    return db
+    return tx
       .updateTable(this.#table)
-      .where('organization_id', '=', organizationId)
+      .set({ ...this.#options.wipe, deleted_at: now, updated_at: now })
       .where('id', '=', id)
-      .where('deleted_at', 'is', null)
+      .returningAll()
+      .executeTakeFirstOrThrow()
   }
 }

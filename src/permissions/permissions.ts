@@ -93,17 +93,17 @@ export const permissions = {
   'plugins:write': { summary: 'Change the default plugins', keys: 'management', scope: 'organization' },
   'presets:read': { summary: 'Read presets', keys: 'management', scope: 'organization' },
   'presets:write': { summary: 'Change presets', keys: 'management', scope: 'organization' },
-  'byok:read': { summary: 'Read provider keys (BYOK)', keys: 'management', scope: 'organization' },
-  'byok:write': { summary: 'Change provider keys (BYOK)', keys: 'management', scope: 'organization' },
+  'byok:read': { summary: 'Read provider keys (BYOK)', keys: 'management', scope: 'workspace' },
+  'byok:write': { summary: 'Change provider keys (BYOK)', keys: 'management', scope: 'workspace' },
   'destinations:read': {
     summary: 'Read observability destinations and their deliveries',
     keys: 'management',
-    scope: 'organization',
+    scope: 'workspace',
   },
   'destinations:write': {
     summary: 'Change observability destinations and their deliveries',
     keys: 'management',
-    scope: 'organization',
+    scope: 'workspace',
   },
   'scim:read': {
     summary: 'Read SCIM groups, mappings, jobs and tokens',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { filterKnownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
-import { lockWorkspace, resolveWorkspace } from '../../account/workspaces.ts'
+import { lockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { credentialFormOf } from '../../catalogue/credential.ts'
 import { isKeyless } from '../../catalogue/model.ts'
@@ -13,11 +13,19 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
+import {
+  listedWorkspace,
+  resolveListedWorkspaces,
+  resolveReachableWorkspace,
+} from '../../pipeline/request/reachable-workspace.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { engineOrigin } from '../../web/access.ts'
 import { findSearchEngine } from '../../web/engines/all.ts'
 import { resolveLabel } from './credential.ts'
 import { neutralNames, uncataloguedForms, uncataloguedProviders } from './providers.ts'
 import {
+  type ByokRow,
   type ByokSettings,
   byokRecord,
   createBody,
@@ -39,14 +47,15 @@ const listByokKeys = defineOperation({
   summary: 'Lists the BYOK keys of a workspace in the order they are tried.',
   permission: 'byok:read',
   query: pageQuery.extend({
-    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
+    workspace_id: listedWorkspace,
     provider: z.string().min(1).max(100).optional(),
   }),
   response: z.strictObject({ data: z.array(byokRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, query }) => {
+  handle: async (context) => {
+    const { gateway, query } = context
     const provider = query.provider === undefined ? undefined : resolveProviderSlug(gateway, query.provider)
-    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
-    const scope = { workspaceId: workspace.id, filters: { provider } }
+    const workspaceIds = await resolveListedWorkspaces(gateway.db, context, query.workspace_id)
+    const scope = { workspaceIds, filters: { provider } }
     const { rows, total } = await byokKeys.list(gateway.db, scope, query)
     return { data: rows.map(toByokRecord), total_count: total }
   },
@@ -63,16 +72,17 @@ const createByokKey = defineOperation({
   status: 201,
   errors: [409],
   response: byokResponse,
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (context) => {
+    const { gateway, caller, body } = context
     const { organizationId } = caller
     const provider = resolveProviderSlug(gateway, body.provider)
     rejectKeylessProvider(gateway, provider)
     const label = resolveKeyLabel(gateway, provider, body.key)
     const settings = toSettingColumns(await validateSettings(gateway, gateway.db, organizationId, body))
     validateCombination({ ...defaultSettings, ...settings })
-    const { id: workspaceId } = await resolveWorkspace(gateway.db, organizationId, body.workspace_id)
+    const { id: workspaceId } = await resolveReachableWorkspace(gateway.db, context, body.workspace_id)
     const id = newUuid()
-    const row = await gateway.db.transaction().execute(async (tx) => {
+    const row = await transact(context, async (tx, record) => {
       await lockWorkspace(tx, organizationId, workspaceId)
       const { count, sortOrder } = await findNextSortOrder(tx, workspaceId, provider)
       if (count >= maxKeysPerProvider)
@@ -93,6 +103,7 @@ const createByokKey = defineOperation({
         sort_order: sortOrder,
       })
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'byok_keys', workspaceId)
+      record({ action: 'byok_key.create', ...describeKey(created), after: created })
       return created
     })
     return { data: toByokRecord(row) }
@@ -109,11 +120,11 @@ const getByokKey = defineOperation({
   params: idParam,
   errors: [404],
   response: byokResponse,
-  handle: async ({ gateway, caller, params }) => {
-    const row = await byokKeys.find(gateway.db, caller.organizationId, params.id)
-    if (!row) throw byokKeyNotFoundError()
-    return { data: toByokRecord(row) }
-  },
+  handle: async ({ gateway, caller, reach, params }) => ({
+    data: toByokRecord(
+      requireReachable(reach, await byokKeys.find(gateway.db, caller.organizationId, params.id)),
+    ),
+  }),
 })
 
 const updateByokKey = defineOperation({
@@ -127,10 +138,10 @@ const updateByokKey = defineOperation({
   body: updateBody,
   errors: [404],
   response: byokResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const row = await byokKeys.lock(tx, caller.organizationId, params.id)
-      if (!row) throw byokKeyNotFoundError()
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, caller, reach, params, body } = context
+      const row = requireReachable(reach, await byokKeys.lock(tx, caller.organizationId, params.id))
       const changes = {
         ...toSettingColumns(await validateSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
@@ -141,7 +152,9 @@ const updateByokKey = defineOperation({
       }
       validateCombination({ ...row, ...changes })
       if (Object.keys(changes).length === 0) return { data: toByokRecord(row) }
-      return { data: toByokRecord(await byokKeys.update(tx, gateway.clock, row.id, changes)) }
+      const changed = await byokKeys.update(tx, gateway.clock, row.id, changes)
+      record({ action: 'byok_key.update', ...describeKey(changed), before: row, after: changed })
+      return { data: toByokRecord(changed) }
     }),
 })
 
@@ -155,11 +168,14 @@ const deleteByokKey = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    if (!(await byokKeys.remove(gateway.db, gateway.clock, caller.organizationId, params.id)))
-      throw byokKeyNotFoundError()
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, caller, reach, params } = context
+      const row = requireReachable(reach, await byokKeys.lock(tx, caller.organizationId, params.id))
+      await byokKeys.remove(tx, gateway.clock, row.id)
+      record({ action: 'byok_key.delete', ...describeKey(row), before: row })
+      return { deleted: true as const }
+    }),
 })
 
 /** One request may try each of them. */
@@ -256,6 +272,13 @@ function validateCombination(settings: { is_fallback: number; is_byok_only: numb
     throw invalidFieldError('is_byok_only', 'cannot be combined with is_fallback')
 }
 
-function byokKeyNotFoundError() {
-  return gatewayError('not_found', 'The BYOK key does not exist.')
+/** The target of an event. */
+function describeKey({ id, name, provider, workspace_id: workspaceId }: ByokRow) {
+  return { target: { type: 'byok_key', id, name: name ?? provider }, workspaceId }
+}
+
+function requireReachable(reach: Reach, row: ByokRow | undefined): ByokRow {
+  if (!row) throw gatewayError('not_found', 'The BYOK key does not exist.')
+  assertWithinReach(reach, { workspaceId: row.workspace_id })
+  return row
 }

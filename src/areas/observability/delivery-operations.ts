@@ -1,13 +1,20 @@
 import { z } from 'zod'
 import { type DeliveryTarget, findTarget, updateState } from '../../account/destination-states.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import type { Db } from '../../db/db.ts'
 import { heldBackMessage, openChannel } from '../../delivery/channel.ts'
 import { openError } from '../../delivery/outcome.ts'
 import { listFailed, measureQueue, requeueFailed } from '../../delivery/store.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { destinationNotFoundError, requireDestination } from './store.ts'
+import { transact } from '../../pipeline/request/transact.ts'
+import {
+  describeDestination,
+  destinationNotFoundError,
+  lockDestination,
+  requireDestination,
+} from './store.ts'
 
 const tag = 'Observability'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
@@ -45,9 +52,9 @@ const getDeliveryStatus = defineOperation({
   params: idParam,
   errors: [404],
   response: statusResponse,
-  handle: async ({ gateway, caller, params }) => {
-    await requireDestination(gateway.db, caller.organizationId, params.id)
-    return { data: await readStatus(gateway, params.id) }
+  handle: async (context) => {
+    const { id } = await requireDestination(context.gateway.db, context)
+    return { data: await readStatus(context.gateway, id) }
   },
 })
 
@@ -62,10 +69,14 @@ const pauseDelivery = defineOperation({
   params: idParam,
   errors: [404],
   response: statusResponse,
-  handle: async ({ gateway, caller, params }) => {
-    await requireDestination(gateway.db, caller.organizationId, params.id)
-    await updateState(gateway.db, params.id, { paused: 1 })
-    return { data: await readStatus(gateway, params.id) }
+  handle: async (context) => {
+    const row = await transact(context, async (tx, record) => {
+      const locked = await lockDestination(tx, context)
+      await updateState(tx, locked.id, { paused: 1 })
+      record({ action: 'destination.pause', ...describeDestination(locked) })
+      return locked
+    })
+    return { data: await readStatus(context.gateway, row.id) }
   },
 })
 
@@ -80,11 +91,15 @@ const resumeDelivery = defineOperation({
   params: idParam,
   errors: [404],
   response: statusResponse,
-  handle: async ({ gateway, caller, params }) => {
-    await requireDestination(gateway.db, caller.organizationId, params.id)
-    await updateState(gateway.db, params.id, { paused: 0, retry_at: null })
-    gateway.deliverySignal.wake()
-    return { data: await readStatus(gateway, params.id) }
+  handle: async (context) => {
+    const row = await transact(context, async (tx, record) => {
+      const locked = await lockDestination(tx, context)
+      await updateState(tx, locked.id, { paused: 0, retry_at: null })
+      record({ action: 'destination.resume', ...describeDestination(locked) })
+      return locked
+    })
+    context.gateway.deliverySignal.wake()
+    return { data: await readStatus(context.gateway, row.id) }
   },
 })
 
@@ -105,11 +120,15 @@ const redeliverEvents = defineOperation({
   optionalBody: true,
   errors: [404, 409],
   response: z.strictObject({ data: z.strictObject({ requeued: z.int() }) }),
-  handle: async ({ gateway, caller, params, body }) => {
-    await requireDestination(gateway.db, caller.organizationId, params.id)
-    await assertEnabled(gateway, params.id)
-    const requeued = await requeueFailed(gateway.db, params.id, body.event_ids)
-    gateway.deliverySignal.wake()
+  handle: async (context) => {
+    const requeued = await transact(context, async (tx, record) => {
+      const row = await lockDestination(tx, context)
+      await assertEnabled(tx, row.id)
+      const count = await requeueFailed(tx, row.id, context.body.event_ids)
+      record({ action: 'destination.redeliver', ...describeDestination(row), details: { events: count } })
+      return count
+    })
+    context.gateway.deliverySignal.wake()
     return { data: { requeued } }
   },
 })
@@ -135,13 +154,13 @@ const listDeliveryFailures = defineOperation({
   query: pageQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(deliveryFailure), total_count: z.int() }),
-  handle: async ({ gateway, caller, params, query }) => {
-    const { db, vault } = gateway
-    await requireDestination(db, caller.organizationId, params.id)
-    const { rows, total } = await listFailed(db, params.id, query)
+  handle: async (context) => {
+    const { db, vault } = context.gateway
+    const { id } = await requireDestination(db, context)
+    const { rows, total } = await listFailed(db, id, context.query)
     const data = rows.map(({ event_id, attempts, created_at, sealed_error }) => ({
       event_id,
-      error: openError(vault, params.id, sealed_error),
+      error: openError(vault, id, sealed_error),
       attempts,
       created_at,
     }))
@@ -191,7 +210,7 @@ function resolveState(gateway: Gateway, target: DeliveryTarget): z.output<typeof
 }
 
 /** What is queued for a disabled destination is dropped. */
-async function assertEnabled({ db }: Gateway, id: string): Promise<void> {
+async function assertEnabled(db: Db, id: string): Promise<void> {
   const target = await findTarget(db, id)
   const reason = target ? findDisabledReason(target) : null
   if (reason !== null)

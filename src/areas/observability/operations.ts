@@ -3,7 +3,7 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { retryAtOnce } from '../../account/destination-states.ts'
 import { filterKnownHashes } from '../../account/keys.ts'
 import { assertPrivacyUnlocked } from '../../account/privacy-lock.ts'
-import { lockWorkspace, resolveWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
+import { lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { getDestination } from '../../destinations/all.ts'
@@ -21,6 +21,12 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import {
+  listedWorkspace,
+  resolveListedWorkspaces,
+  resolveReachableWorkspace,
+} from '../../pipeline/request/reachable-workspace.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { deliveryOperations } from './delivery-operations.ts'
 import {
   createBody,
@@ -30,7 +36,13 @@ import {
   toSettingColumns,
   updateBody,
 } from './record.ts'
-import { countDestinations, destinationNotFoundError, destinations, requireDestination } from './store.ts'
+import {
+  countDestinations,
+  describeDestination,
+  destinations,
+  lockDestination,
+  requireDestination,
+} from './store.ts'
 import { testDestination, testResult } from './test-destination.ts'
 import { findSharing, findWeakening } from './weakening.ts'
 
@@ -49,13 +61,12 @@ const listObservabilityDestinations = defineOperation({
   tag,
   summary: 'Lists the destinations of a workspace, oldest first.',
   permission: 'destinations:read',
-  query: pageQuery.extend({
-    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
-  }),
+  query: pageQuery.extend({ workspace_id: listedWorkspace }),
   response: z.strictObject({ data: z.array(destinationRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, query }) => {
-    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
-    const { rows, total } = await destinations.list(gateway.db, { workspaceId: workspace.id }, query)
+  handle: async (context) => {
+    const { gateway, query } = context
+    const workspaceIds = await resolveListedWorkspaces(gateway.db, context, query.workspace_id)
+    const { rows, total } = await destinations.list(gateway.db, { workspaceIds }, query)
     return { data: rows.map((row) => toDestinationRecord(gateway.vault, row)), total_count: total }
   },
 })
@@ -72,15 +83,16 @@ const createObservabilityDestination = defineOperation({
   status: 201,
   errors: [409],
   response: destinationResponse,
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (context) => {
+    const { gateway, caller, body } = context
     const kind = getDestination(body.type)
     const config: DestinationConfig = body.config
     rejectMaskedValues(kind, config)
     validateAddress(kind, config, gateway.settings.egress.allow_private)
     await rejectUnknownKeys(gateway.db, caller.organizationId, body.api_key_hashes)
-    const { id: workspaceId } = await resolveWorkspace(gateway.db, caller.organizationId, body.workspace_id)
+    const { id: workspaceId } = await resolveReachableWorkspace(gateway.db, context, body.workspace_id)
     const id = newUuid()
-    const row = await gateway.db.transaction().execute(async (tx) => {
+    const row = await transact(context, async (tx, record) => {
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       const settings = { ...defaultSettings, ...toSettingColumns(body) }
       await assertPrivacyUnlocked(tx, caller.organizationId, findSharing(settings))
@@ -96,6 +108,7 @@ const createObservabilityDestination = defineOperation({
         secrets_origin: originOf(kind, config),
       })
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'destinations', workspaceId)
+      record({ action: 'destination.create', ...describeDestination(created), after: created })
       return created
     })
     return { data: toDestinationRecord(gateway.vault, row) }
@@ -112,11 +125,8 @@ const getObservabilityDestination = defineOperation({
   params: idParam,
   errors: [404],
   response: destinationResponse,
-  handle: async ({ gateway, caller, params }) => ({
-    data: toDestinationRecord(
-      gateway.vault,
-      await requireDestination(gateway.db, caller.organizationId, params.id),
-    ),
+  handle: async (context) => ({
+    data: toDestinationRecord(context.gateway.vault, await requireDestination(context.gateway.db, context)),
   }),
 })
 
@@ -133,15 +143,15 @@ const updateObservabilityDestination = defineOperation({
   body: updateBody,
   errors: [404, 409],
   response: destinationResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const { organizationId } = caller
-      const existing = await requireDestination(tx, organizationId, params.id)
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, body } = context
+      const { organizationId } = context.caller
+      const existing = await requireDestination(tx, context)
       // Locks the workspace before the record, in the same order as deleting a workspace.
       if (body.enabled && !(await tryLockWorkspace(tx, organizationId, existing.workspace_id)))
         throw gatewayError('conflict', 'The workspace of this destination was deleted.')
-      const row = await destinations.lock(tx, organizationId, params.id)
-      if (!row) throw destinationNotFoundError()
+      const row = await lockDestination(tx, context)
       await rejectUnknownKeys(tx, organizationId, body.api_key_hashes)
       const config = body.config && mergeStoredConfig(gateway, row, body.config)
       const changes = { ...toSettingColumns(body), ...config?.columns }
@@ -149,12 +159,9 @@ const updateObservabilityDestination = defineOperation({
       await assertPrivacyUnlocked(tx, organizationId, weakening)
       if (Object.keys(changes).length === 0) return { data: toDestinationRecord(gateway.vault, row) }
       await retryAtOnce(tx, row.id, body.enabled === true)
-      return {
-        data: toDestinationRecord(
-          gateway.vault,
-          await destinations.update(tx, gateway.clock, row.id, changes),
-        ),
-      }
+      const changed = await destinations.update(tx, gateway.clock, row.id, changes)
+      record({ action: 'destination.update', ...describeDestination(changed), before: row, after: changed })
+      return { data: toDestinationRecord(gateway.vault, changed) }
     }),
 })
 
@@ -168,11 +175,13 @@ const deleteObservabilityDestination = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    if (!(await destinations.remove(gateway.db, gateway.clock, caller.organizationId, params.id)))
-      throw destinationNotFoundError()
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const row = await lockDestination(tx, context)
+      await destinations.remove(tx, context.gateway.clock, row.id)
+      record({ action: 'destination.delete', ...describeDestination(row), before: row })
+      return { deleted: true as const }
+    }),
 })
 
 const testObservabilityDestination = defineOperation({
@@ -186,12 +195,19 @@ const testObservabilityDestination = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ data: testResult }),
-  handle: async ({ gateway, caller, params }) => ({
-    data: await testDestination(
-      gateway,
-      await requireDestination(gateway.db, caller.organizationId, params.id),
-    ),
-  }),
+  handle: async (context) => {
+    const { gateway } = context
+    const row = await requireDestination(gateway.db, context)
+    const data = await testDestination(gateway, row)
+    await transact(context, async (_tx, record) =>
+      record({
+        action: 'destination.test',
+        ...describeDestination(row),
+        details: { delivered: data.delivered },
+      }),
+    )
+    return { data }
+  },
 })
 
 export const observabilityOperations = [

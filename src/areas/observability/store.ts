@@ -1,6 +1,8 @@
 import { createSoftDeleteStore } from '../../account/soft-delete.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import type { DestinationRow } from './record.ts'
 
 export const destinations = createSoftDeleteStore('destinations', {
@@ -18,14 +20,32 @@ export async function countDestinations(db: Db, workspaceId: string, type: strin
   return count
 }
 
-export async function requireDestination(
-  db: Db,
-  organizationId: string,
-  id: string,
-): Promise<DestinationRow> {
-  const row = await destinations.find(db, organizationId, id)
+/** A request that names a destination. */
+interface DestinationRequest {
+  caller: Caller
+  reach: Reach
+  params: { id: string }
+}
+
+export async function requireDestination(db: Db, request: DestinationRequest): Promise<DestinationRow> {
+  const { caller, params } = request
+  return requireReachable(request, await destinations.find(db, caller.organizationId, params.id))
+}
+
+export async function lockDestination(tx: Db, request: DestinationRequest): Promise<DestinationRow> {
+  const { caller, params } = request
+  return requireReachable(request, await destinations.lock(tx, caller.organizationId, params.id))
+}
+
+function requireReachable({ reach }: DestinationRequest, row: DestinationRow | undefined): DestinationRow {
   if (!row) throw destinationNotFoundError()
+  assertWithinReach(reach, { workspaceId: row.workspace_id })
   return row
+}
+
+/** The target of an event. */
+export function describeDestination({ id, name, type, workspace_id: workspaceId }: DestinationRow) {
+  return { target: { type: 'destination', id, name: name ?? type }, workspaceId }
 }
 
 export function destinationNotFoundError() {

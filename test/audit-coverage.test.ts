@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test'
+import { operations } from '../src/areas/all.ts'
+import type { Operation } from '../src/http/operation.ts'
+import { infoOf } from '../src/permissions/permissions.ts'
+import { bwrapPath, formatContainerSettings } from './support/containers.ts'
+import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
+import { makeSample } from './support/samples.ts'
+
+/** Operations that change no record, and why. */
+const unrecorded: Record<string, string> = {
+  quoteRequest: 'computes a price',
+  ollamaShow: 'reads a model',
+  queryAnalytics: 'reads usage',
+  previewGuardrail: 'evaluates a text that the caller sends',
+  createConversation: 'is what a client keeps of its own requests, like the responses',
+  updateConversation: 'as createConversation',
+  createConversationItems: 'as createConversation',
+  cancelResponse: 'ends a request',
+  createBatch: 'is not offered',
+  cancelBatch: 'is not offered',
+  createMessageBatch: 'is not offered',
+  cancelMessageBatch: 'is not offered',
+  deleteMessageBatch: 'is not offered',
+  deleteGeminiBatch: 'is not offered',
+  startGeminiUpload: 'stores nothing: the file is recorded when its last bytes arrive',
+  sendGeminiUpload: 'records the file with the last bytes, which src/areas/files/resumable.test.ts proves',
+}
+
+/** The permissions, without their verb, of operations whose changes are not recorded yet. */
+const pending = new Set([
+  'public',
+  'keys',
+  'workspaces',
+  'members',
+  'budgets',
+  'credits',
+  'guardrails',
+  'privacy',
+  'plugins',
+  'presets',
+  'scim',
+  'catalogue',
+  'files',
+  'videos',
+  'generations',
+  'conversations',
+])
+
+const changing = operations.filter(
+  ({ id, method, inference, tag, permission }) =>
+    method !== 'GET' &&
+    !inference &&
+    !(id in unrecorded) &&
+    !pending.has(permission.split(':')[0] ?? '') &&
+    (bwrapPath !== null || tag !== 'Containers'),
+)
+
+describe('the exceptions', () => {
+  test('exist, and have a method that can change records', () => {
+    const methods = new Map(operations.map(({ id, method }) => [id, method]))
+    for (const id of Object.keys(unrecorded)) expect(methods.get(id) ?? 'GET').not.toBe('GET')
+  })
+})
+
+describeOnEachDatabase(
+  'every operation that changes a record is in the audit log',
+  (server) => {
+    for (const operation of changing) {
+      test(`${operation.method} ${operation.path}`, async () => {
+        const { own } = server()
+        const { path, body } = await makeSample(server(), operation.id, own)
+        const before = await listEntries(server())
+        const response = await server().call(operation.method, path, {
+          key: keyFor(operation, server()),
+          body,
+        })
+        expect(response.status).toBe(operation.status)
+        const written = (await listEntries(server())).slice(before.length)
+        expect(written).not.toEqual([])
+        for (const entry of written) {
+          expect(entry).toMatchObject({ actor_type: 'key', outcome: 'success' })
+          expect(entry.actor_id).not.toBeNull()
+          expect(entry.request_id).toBe(response.headers.get('x-request-id'))
+          expect(entry.action).toMatch(/^[a-z_]+\.[a-z_]+$/)
+          expect(entry.target_type).not.toBe('')
+          expect(entry.target_id).not.toBe('')
+        }
+      })
+    }
+  },
+  { settings: `egress: { allow_private: ["127.0.0.1:9"] }\n${formatContainerSettings()}` },
+)
+
+function keyFor({ permission }: Operation, { own }: TestServer): string | null {
+  if (permission === 'public') return null
+  return infoOf(permission).keys === 'inference' ? own.inferenceKey : own.managementKey
+}
+
+/** Of the first organization, oldest first. */
+function listEntries({ gateway, own }: TestServer) {
+  return gateway.db
+    .selectFrom('audit_entries')
+    .selectAll()
+    .where('chain_id', '=', own.organization.id)
+    .orderBy('seq')
+    .execute()
+}
