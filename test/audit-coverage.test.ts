@@ -34,8 +34,7 @@ const pending = new Set([
   'members',
   'budgets',
   'credits',
-  'guardrails',
-  'privacy',
+
   'plugins',
   'presets',
   'scim',

@@ -52,11 +52,15 @@ export async function createAllowedPhrase(
 }
 
 /** False if it does not exist. */
-export async function deleteAllowedPhrase(db: Db, organizationId: string, id: string): Promise<boolean> {
-  const { numDeletedRows } = await db
+export async function deleteAllowedPhrase(
+  tx: Db,
+  organizationId: string,
+  id: string,
+): Promise<AllowedPhrase | undefined> {
+  return tx
     .deleteFrom('allowed_phrases')
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
+    .returningAll()
     .executeTakeFirst()
-  return numDeletedRows > 0n
 }

@@ -19,13 +19,20 @@ export interface StoredPrompt extends ContentPosition {
   input: JsonObject
 }
 
+interface PromptScope {
+  organizationId: string
+  /** Null: all. */
+  workspaceIds: ReadonlySet<string> | null
+  from: string
+}
+
 /** Few, because each can be a megabyte. */
 const batchSize = 10
 
 /** The prompts that workspaces have stored, newest first, beginning behind a position. */
 export async function* walkPrompts(
   { db, vault }: { db: Db; vault: Vault },
-  scope: { organizationId: string; workspaceId: string | null; from: string },
+  scope: PromptScope,
   start: ContentPosition | null,
 ): AsyncGenerator<StoredPrompt> {
   for (let position = start; ; ) {
@@ -40,12 +47,8 @@ export async function* walkPrompts(
   }
 }
 
-async function readBatch(
-  db: Db,
-  scope: { organizationId: string; workspaceId: string | null; from: string },
-  position: ContentPosition | null,
-) {
-  const { organizationId, workspaceId, from } = scope
+async function readBatch(db: Db, scope: PromptScope, position: ContentPosition | null) {
+  const { organizationId, workspaceIds, from } = scope
   return db
     .selectFrom('generation_contents as content')
     .leftJoin('generations', 'generations.id', 'content.generation_id')
@@ -58,7 +61,9 @@ async function readBatch(
     ])
     .where('content.organization_id', '=', organizationId)
     .where('content.created_at', '>=', from)
-    .$if(workspaceId !== null, (query) => query.where('content.workspace_id', '=', workspaceId ?? ''))
+    .$if(workspaceIds !== null, (query) =>
+      query.where('content.workspace_id', 'in', [...(workspaceIds ?? [])]),
+    )
     .$if(position !== null, (query) =>
       query.where(
         sql<boolean>`(content.created_at, content.generation_id) < (${position?.created_at}, ${position?.generation_id})`,

@@ -21,6 +21,12 @@ const kinds: Record<string, RecordKind> = {
     body: (name) => ({ provider: 'groq', key: 'canary-credential-0123456789', name }),
     change: { disabled: true },
   },
+  'a guardrail': {
+    path: '/guardrails',
+    permission: 'guardrails',
+    body: (name) => ({ name: `${name} ${newId('g')}` }),
+    change: { description: 'changed' },
+  },
   'a destination': {
     path: '/observability/destinations',
     permission: 'destinations',

@@ -52,6 +52,13 @@ async function createGuardrailPath(call: TenantCall, rest: string): Promise<stri
   return `/guardrails/${await createGuardrailId(call)}/assignments/${rest}`
 }
 
+/** One that can be removed. */
+async function createAssignment(call: TenantCall, plural: string, body: object): Promise<Sample> {
+  const path = await createGuardrailPath(call, plural)
+  await call('POST', path, { body })
+  return ownedSample(`${path}/remove`, body)
+}
+
 function buildUpload(): FormData {
   const form = new FormData()
   form.set('file', new File(['hello, file'], `${uniqueName('note')}.txt`, { type: 'text/plain' }))
@@ -397,12 +404,12 @@ export const samples: Record<string, SampleFactory> = {
   assignGuardrailKeys: async (_, call) =>
     ownedSample(await createGuardrailPath(call, 'keys'), { key_hashes: [await createKeyHash(call)] }),
   unassignGuardrailKeys: async (_, call) =>
-    ownedSample(await createGuardrailPath(call, 'keys/remove'), { key_hashes: ['unknown'] }),
+    createAssignment(call, 'keys', { key_hashes: [await createKeyHash(call)] }),
   listGuardrailMembers: async (_, call) => ownedSample(await createGuardrailPath(call, 'members')),
   assignGuardrailMembers: async (tenant, call) =>
     ownedSample(await createGuardrailPath(call, 'members'), { member_user_ids: [tenant.owner.id] }),
-  unassignGuardrailMembers: async (_, call) =>
-    ownedSample(await createGuardrailPath(call, 'members/remove'), { member_user_ids: ['user_unknown'] }),
+  unassignGuardrailMembers: async (tenant, call) =>
+    createAssignment(call, 'members', { member_user_ids: [tenant.owner.id] }),
   listGuardrailHits: fixedSample('/guardrails/hits'),
   summarizeGuardrailHits: fixedSample('/guardrails/hits/summary'),
   listAllowedPhrases: fixedSample('/guardrails/allowed-phrases'),

@@ -8,9 +8,13 @@ import {
 } from '../../account/allowed-phrases.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { assertWithinReach } from '../../permissions/grant.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { idParam } from './guardrail.ts'
 
 const maxPhraseBytes = 1000
+/** The phrases apply in every workspace. */
+const wholeOrganization = { workspaceId: null }
 
 const phraseRecord = z
   .strictObject({
@@ -39,7 +43,8 @@ const listAllowedPhrasesOperation = defineOperation({
   summary: 'Lists the phrases that are no prompt injection, oldest first.',
   permission: 'guardrails:read',
   response: z.strictObject({ data: z.array(phraseRecord) }),
-  handle: async ({ gateway, caller }) => {
+  handle: async ({ gateway, caller, reach }) => {
+    assertWithinReach(reach, wholeOrganization)
     const rows = await listAllowedPhrases(gateway.db, caller.organizationId)
     return { data: rows.map(toPhraseRecord) }
   },
@@ -57,11 +62,15 @@ const createAllowedPhraseOperation = defineOperation({
   status: 201,
   errors: [409],
   response: z.strictObject({ data: phraseRecord }),
-  handle: ({ gateway, caller, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, caller, reach, body } = context
+      assertWithinReach(reach, wholeOrganization)
       const { organizationId, userId: createdBy } = caller
       const input = { organizationId, phrase: body.phrase, createdBy }
-      return { data: toPhraseRecord(await createAllowedPhrase(tx, gateway.clock, input)) }
+      const created = await createAllowedPhrase(tx, gateway.clock, input)
+      record({ action: 'allowed_phrase.create', target: targetOf(created), after: created })
+      return { data: toPhraseRecord(created) }
     }),
 })
 
@@ -75,11 +84,15 @@ const deleteAllowedPhraseOperation = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    if (!(await deleteAllowedPhrase(gateway.db, caller.organizationId, params.id)))
-      throw gatewayError('not_found', 'The phrase does not exist.')
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { caller, reach, params } = context
+      const deleted = await deleteAllowedPhrase(tx, caller.organizationId, params.id)
+      if (!deleted) throw gatewayError('not_found', 'The phrase does not exist.')
+      assertWithinReach(reach, wholeOrganization)
+      record({ action: 'allowed_phrase.delete', target: targetOf(deleted), before: deleted })
+      return { deleted: true as const }
+    }),
 })
 
 export const allowedPhraseOperations = [
@@ -87,6 +100,10 @@ export const allowedPhraseOperations = [
   createAllowedPhraseOperation,
   deleteAllowedPhraseOperation,
 ]
+
+function targetOf({ id, phrase }: AllowedPhrase) {
+  return { type: 'allowed_phrase', id, name: phrase }
+}
 
 function toPhraseRecord({ id, phrase, created_by, created_at }: AllowedPhrase): z.input<typeof phraseRecord> {
   return { id, phrase, created_by, created_at }

@@ -1,12 +1,15 @@
 import { z } from 'zod'
+import { splitIntoChunks } from '../../account/scim-grants.ts'
 import type { Db } from '../../db/db.ts'
 import type { RowPage } from '../../db/page.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { type Pagination, pageQuery } from '../../lib/query-params.ts'
+import { resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { isDefaultGuardrail } from '../../policy/default-guardrail.ts'
 import type { GuardrailRow } from '../../policy/guardrail.ts'
-import { idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
+import { describeGuardrail, idParam, lockGuardrail, requireGuardrail, tag } from './guardrail.ts'
 import {
   type AssignmentScope,
   type AssignmentTable,
@@ -73,6 +76,9 @@ interface Assignees<Row, Assignment, Body> {
   requireIds(tx: Db, guardrail: GuardrailRow, names: string[]): Promise<(number | string)[]>
 }
 
+/** As many names as fit into a value of the audit log. */
+const namesPerEvent = 25
+
 const reading = { tag, permission: 'guardrails:read' } as const
 const writing = { tag, permission: 'guardrails:write' } as const
 
@@ -88,11 +94,14 @@ function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment
     id: ids.listAll,
     method: 'GET',
     path: `/guardrails/assignments/${plural}`,
-    summary: `Lists the guardrail assignments of all ${plural} of the organization.`,
+    summary: `Lists the guardrail assignments of all ${plural} in the workspaces of the caller.`,
     query: pageQuery,
     response,
-    handle: ({ gateway, caller, query }) =>
-      listPage(gateway.db, { organizationId: caller.organizationId }, query),
+    handle: async (context) => {
+      const { gateway, caller, query } = context
+      const workspaceIds = await resolveCoveredWorkspaces(gateway.db, context, undefined)
+      return listPage(gateway.db, { organizationId: caller.organizationId, workspaceIds }, query)
+    },
   })
   const listOne = defineOperation({
     ...reading,
@@ -104,9 +113,10 @@ function defineLists<Row, Assignment, Body>(assignees: Assignees<Row, Assignment
     query: pageQuery,
     errors: [404],
     response,
-    handle: async ({ gateway, caller: { organizationId }, params, query }) => {
-      const { id } = await requireGuardrail(gateway.db, organizationId, params.id)
-      return listPage(gateway.db, { organizationId, guardrailId: id }, query)
+    handle: async (context) => {
+      const { gateway, caller, query } = context
+      const { id: guardrailId } = await requireGuardrail(gateway.db, context)
+      return listPage(gateway.db, { organizationId: caller.organizationId, guardrailId }, query)
     },
   })
   return { listAll, listOne }
@@ -124,13 +134,20 @@ function defineChanges<Row, Assignment, Body>(assignees: Assignees<Row, Assignme
     body: assignees.body,
     errors: [404],
     response: assignedResponse,
-    handle: ({ gateway, caller, params, body }) =>
-      gateway.db.transaction().execute(async (tx) => {
-        const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
+    handle: (context) =>
+      transact(context, async (tx, record) => {
+        const { gateway, caller, body } = context
+        const guardrail = await lockGuardrail(tx, context)
         rejectDefaultGuardrail(guardrail)
         const assigneeIds = await requireIds(tx, guardrail, namesOf(body))
         const assignments = { guardrail, by: caller.userId, ids: assigneeIds }
         await assignGuardrail(tx, gateway.clock, table, assignments)
+        for (const named of splitIntoChunks(namesOf(body), namesPerEvent))
+          record({
+            action: 'guardrail.assign',
+            ...describeGuardrail(guardrail),
+            details: { [plural]: named },
+          })
         return { assigned_count: assigneeIds.length }
       }),
   })
@@ -144,10 +161,18 @@ function defineChanges<Row, Assignment, Body>(assignees: Assignees<Row, Assignme
     body: assignees.body,
     errors: [404],
     response: unassignedResponse,
-    handle: ({ gateway, caller, params, body }) =>
-      gateway.db.transaction().execute(async (tx) => {
-        const guardrail = await lockGuardrail(tx, caller.organizationId, params.id)
-        return { unassigned_count: await unassignGuardrail(tx, table, guardrail, namesOf(body)) }
+    handle: (context) =>
+      transact(context, async (tx, record) => {
+        const names = namesOf(context.body)
+        const guardrail = await lockGuardrail(tx, context)
+        const count = await unassignGuardrail(tx, table, guardrail, names)
+        for (const named of count === 0 ? [] : splitIntoChunks(names, namesPerEvent))
+          record({
+            action: 'guardrail.unassign',
+            ...describeGuardrail(guardrail),
+            details: { [plural]: named },
+          })
+        return { unassigned_count: count }
       }),
   })
   return [assign, unassign]

@@ -4,6 +4,8 @@ import { type KeyContext, loadAllowedPhrases } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { newUuid } from '../../lib/ids.ts'
+import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { buildContentRules } from '../../policy/content-rules.ts'
 import { computeEffectivePolicy, type Layer } from '../../policy/effective.ts'
 import { type Guardrail, parseGuardrail } from '../../policy/guardrail.ts'
@@ -49,8 +51,14 @@ export async function buildDraftContext(
   return { ...context, policy, contentRules: buildContentRules(policy, phrases) }
 }
 
-export async function requireKey({ db }: Gateway, organizationId: string, hash: string): Promise<ApiKey> {
-  const key = await findKey(db, organizationId, hash)
+/** A management key belongs to no single workspace. */
+export async function requireKey(
+  { db }: Gateway,
+  { caller, reach }: { caller: Caller; reach: Reach },
+  hash: string,
+): Promise<ApiKey> {
+  const key = await findKey(db, caller.organizationId, hash)
   if (!key) throw gatewayError('not_found', 'The key does not exist.')
+  assertWithinReach(reach, { workspaceId: key.kind === 'management' ? null : key.workspace_id })
   return key
 }

@@ -3,6 +3,8 @@ import { lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import {
   buildOrganizationGuardrail,
   buildWorkspaceGuardrail,
@@ -19,15 +21,32 @@ export function guardrailNotFoundError() {
   return gatewayError('not_found', 'The guardrail does not exist.')
 }
 
-export async function requireGuardrail(db: Db, organizationId: string, id: string): Promise<GuardrailRow> {
-  const row = await findGuardrail(db, organizationId, id)
+/** A request that names a guardrail. */
+export interface GuardrailRequest {
+  caller: Caller
+  reach: Reach
+  params: { id: string }
+}
+
+export async function requireGuardrail(
+  db: Db,
+  { caller, reach, params }: GuardrailRequest,
+): Promise<GuardrailRow> {
+  const row = await findGuardrail(db, caller.organizationId, params.id)
   if (!row) throw guardrailNotFoundError()
+  assertWithinReach(reach, { workspaceId: row.workspace_id })
   return row
 }
 
+/** The target of an event. */
+export function describeGuardrail({ id, name, workspace_id: workspaceId }: GuardrailRow) {
+  return { target: { type: 'guardrail', id, name }, workspaceId }
+}
+
 /** Locks the workspace before the guardrail, which serializes changes to the assignments of one workspace. */
-export async function lockGuardrail(tx: Db, organizationId: string, id: string): Promise<GuardrailRow> {
-  const { workspace_id } = await requireGuardrail(tx, organizationId, id)
+export async function lockGuardrail(tx: Db, request: GuardrailRequest): Promise<GuardrailRow> {
+  const { organizationId } = request.caller
+  const { id, workspace_id } = await requireGuardrail(tx, request)
   if (workspace_id !== null && !(await tryLockWorkspace(tx, organizationId, workspace_id))) {
     throw guardrailNotFoundError()
   }

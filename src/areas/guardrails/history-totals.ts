@@ -51,13 +51,17 @@ interface RuleTotal {
 /** What a draft would have done to the prompts that were examined. */
 export class HistoryTotals {
   examined = 0
+  newestId: string | null = null
+  oldestId: string | null = null
   readonly #all = noOutcomes()
   readonly #rules = new Map<string, RuleTotal>()
   readonly #keys = new Map<number | null, Outcomes>()
   readonly #members = new Map<string | null, Outcomes>()
 
-  add({ keyId, userId }: StoredPrompt, hits: readonly FilterHit[]): void {
+  add({ keyId, userId, generation_id }: StoredPrompt, hits: readonly FilterHit[]): void {
     this.examined++
+    this.newestId ??= generation_id
+    this.oldestId = generation_id
     const strictest = filterActions.findLast((action) => hits.some((hit) => hit.action === action))
     if (strictest === undefined) return
     const outcome = outcomeOf[strictest]

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { type ContentPosition, type StoredPrompt, walkPrompts } from '../../account/stored-contents.ts'
-import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { FilterHit } from '../../filters/filter-set.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
+import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import type { ContentRules } from '../../policy/content-rules.ts'
 import { buildDraftContext, draftBody } from './draft.ts'
 import { HistoryTotals, historyTotals } from './history-totals.ts'
@@ -19,7 +20,7 @@ const maxBytes = 32 * 1024 * 1024
 
 const historyBody = z.strictObject({
   guardrail: draftBody,
-  workspace_id: z.uuid().optional().describe('Defaults to all workspaces.'),
+  workspace_id: z.uuid().optional().describe('Defaults to all workspaces of the caller.'),
   days: z.int().min(1).max(30).default(7),
   limit: z.int().min(1).max(1000).default(200).describe('The number of prompts that one call examines.'),
   cursor: z.string().min(1).max(1024).optional().describe('The cursor from the previous call.'),
@@ -32,7 +33,7 @@ export const historyOperation = defineOperation({
   tag: 'Admin',
   summary: 'Evaluates the filters of a draft against stored prompts, and returns totals without any text.',
   description:
-    'Only workspaces with `is_observability_io_logging_enabled` store prompts. They are examined newest first, as they were stored: without media, and after the guardrails of that time had redacted them. A call examines at most `limit` prompts and takes a few seconds at most; its totals are of these prompts. Continue with `cursor` until it is null.',
+    'Only workspaces with `is_observability_io_logging_enabled` store prompts. They are examined newest first, as they were stored: without media, and after the guardrails of that time had redacted them. A call examines at most `limit` prompts and takes a few seconds at most; its totals are of these prompts. Continue with `cursor` until it is null. Every call is in the audit log.',
   permission: 'guardrails:write',
   body: historyBody,
   errors: [404],
@@ -40,18 +41,17 @@ export const historyOperation = defineOperation({
     data: historyTotals,
     cursor: z.string().nullable().describe('null if there are no more prompts.'),
   }),
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (request) => {
+    const { gateway, caller, body } = request
     const { organizationId } = caller
-    const workspace =
-      body.workspace_id === undefined
-        ? null
-        : await resolveWorkspace(gateway.db, organizationId, body.workspace_id)
+    const workspaceIds = await resolveCoveredWorkspaces(gateway.db, request, body.workspace_id)
     const context = await buildDraftContext(gateway, body.guardrail, { key: caller.key, layer: null })
     const from = new Date(gateway.clock.now() - body.days * dayMs).toISOString()
-    const scope = { organizationId, workspaceId: workspace?.id ?? null, from }
+    const scope = { organizationId, workspaceIds, from }
     const start = openCursor(gateway, organizationId, body.cursor)
     const prompts = walkPrompts(gateway, scope, start)
     const { totals, last } = await examine(gateway, context.contentRules, prompts, body.limit)
+    await recordReading(request, totals, workspaceIds)
     const keys = await loadKeyNames(gateway.db, organizationId, totals.keyIds)
     return {
       data: totals.toRecord(keys),
@@ -59,6 +59,24 @@ export const historyOperation = defineOperation({
     }
   },
 })
+
+/** Which stored prompts a caller has had examined: filters and totals tell something about them. */
+async function recordReading(
+  request: AuditedRequest,
+  { examined, newestId, oldestId }: HistoryTotals,
+  workspaceIds: ReadonlySet<string> | null,
+): Promise<void> {
+  if (newestId === null) return
+  const [workspaceId = null, ...others] = workspaceIds ?? []
+  await transact(request, async (_tx, record) =>
+    record({
+      action: 'content.read',
+      target: { type: 'generation', id: newestId },
+      workspaceId: others.length === 0 ? workspaceId : null,
+      details: { examined, newest: newestId, oldest: oldestId },
+    }),
+  )
+}
 
 /** Until a bound is reached; `last` is null if all were examined. */
 async function examine(

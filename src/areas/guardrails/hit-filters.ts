@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { HitRow, HitScope } from '../../account/guardrail-hits.ts'
-import { findKey } from '../../account/keys.ts'
-import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { queryBoolean } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time.ts'
+import { type ReachingRequest, resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
 import { layerNames } from '../../policy/effective.ts'
 import { filterActions } from '../../policy/guardrail.ts'
+import { requireKey } from './draft.ts'
 
 /** Which hits are meant. */
 export const hitFilters = z.strictObject({
@@ -16,7 +16,7 @@ export const hitFilters = z.strictObject({
   action: z.enum(filterActions).optional(),
   enforced: queryBoolean().optional().describe('false for hits of a dry run.'),
   direction: z.enum(['input', 'output']).optional(),
-  workspace_id: z.uuid().optional().describe('Defaults to all workspaces.'),
+  workspace_id: z.uuid().optional().describe('Defaults to all workspaces of the caller.'),
   api_key_hash: z.string().min(1).max(128).optional(),
   from: utcTimestamp.optional(),
   to: utcTimestamp.optional().describe('Exclusive.'),
@@ -27,23 +27,22 @@ type HitFilters = z.output<typeof hitFilters>
 export interface ResolvedFilters
   extends Pick<HitFilters, 'layer' | 'rule' | 'action' | 'enforced' | 'direction'> {
   scope: HitScope
-  workspaceId: string | null
+  /** Null: all. */
+  workspaceIds: ReadonlySet<string> | null
 }
 
 export async function resolveFilters(
-  { db }: Gateway,
-  organizationId: string,
+  request: ReachingRequest & { gateway: Gateway },
   filters: HitFilters,
 ): Promise<ResolvedFilters> {
+  const { gateway, caller } = request
   const { layer, rule, action, enforced, direction, workspace_id, api_key_hash } = filters
   const [from, to] = [toStoredTime(filters.from), toStoredTime(filters.to)]
   if (from !== null && to !== null && from >= to) throw invalidFieldError('to', 'must be later than from')
-  const workspace =
-    workspace_id === undefined ? null : await resolveWorkspace(db, organizationId, workspace_id)
-  const key = api_key_hash === undefined ? null : await findKey(db, organizationId, api_key_hash)
-  if (key === undefined) throw gatewayError('not_found', 'The key does not exist.')
-  const scope = { organizationId, keyId: key?.id ?? null, from, to }
-  return { layer, rule, action, enforced, direction, workspaceId: workspace?.id ?? null, scope }
+  const workspaceIds = await resolveCoveredWorkspaces(gateway.db, request, workspace_id)
+  const key = api_key_hash === undefined ? null : await requireKey(gateway, request, api_key_hash)
+  const scope = { organizationId: caller.organizationId, keyId: key?.id ?? null, from, to }
+  return { layer, rule, action, enforced, direction, workspaceIds, scope }
 }
 
 /** In the precision of the records, so that texts compare as times do. */
@@ -60,13 +59,13 @@ export function isInScope({ keyId, from, to }: HitScope, row: HitRow): boolean {
 }
 
 export function matchesFilters(filters: ResolvedFilters, row: HitRow): boolean {
-  const { layer, rule, action, enforced, direction, workspaceId } = filters
+  const { layer, rule, action, enforced, direction, workspaceIds } = filters
   return (
     (rule === undefined || row.rule === rule) &&
     (action === undefined || row.action === action) &&
     (enforced === undefined || (row.enforced === 1) === enforced) &&
     (direction === undefined || row.direction === direction) &&
-    (workspaceId === null || row.workspace_id === workspaceId) &&
+    (workspaceIds === null || workspaceIds.has(row.workspace_id)) &&
     (layer === undefined || (JSON.parse(row.layers) as string[]).includes(layer))
   )
 }

@@ -63,9 +63,10 @@ export const summaryOperation = defineOperation({
       ),
     truncated: z.boolean().describe(`Whether there are more than ${maxGroups} groups.`),
   }),
-  handle: async ({ gateway, caller, query }) => {
+  handle: async (context) => {
+    const { gateway, caller, query } = context
     const range = resolveRange(gateway, query)
-    const filters = await resolveFilters(gateway, caller.organizationId, { ...query, ...range })
+    const filters = await resolveFilters(context, { ...query, ...range })
     const { groups, countedFrom } = await countHits(gateway, filters, query.group_by)
     const sorted = groups.toSorted((a, b) => b.requests.size - a.requests.size)
     const shown = sorted.slice(0, maxGroups)

@@ -51,9 +51,10 @@ const listGuardrailHits = defineOperation({
     data: z.array(listedHit),
     cursor: z.string().nullable().describe('The cursor of the next page; null on the last page.'),
   }),
-  handle: async ({ gateway, caller, query }) => {
-    const { organizationId } = caller
-    const filters = await resolveFilters(gateway, organizationId, query)
+  handle: async (context) => {
+    const { gateway, query } = context
+    const { organizationId } = context.caller
+    const filters = await resolveFilters(context, query)
     const { rows, last } = await readHits(gateway, filters, query)
     const keys = await loadKeyNames(
       gateway.db,

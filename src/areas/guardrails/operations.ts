@@ -1,17 +1,31 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
-import { lockWorkspace, requireDefaultWorkspace, resolveWorkspace } from '../../account/workspaces.ts'
+import { lockWorkspace, requireDefaultWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertWithinReach } from '../../permissions/grant.ts'
+import {
+  listedWorkspace,
+  resolveListedWorkspaces,
+  resolveReachableWorkspace,
+} from '../../pipeline/request/reachable-workspace.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { buildWorkspaceGuardrail, isDefaultGuardrail } from '../../policy/default-guardrail.ts'
 import { type GuardrailRow, parseGuardrail } from '../../policy/guardrail.ts'
 import { allowedPhraseOperations } from './allowed-phrases.ts'
 import { assignmentOperations } from './assignments.ts'
 import { createBody, toChanges, updateBody, validateBudget } from './body.ts'
-import { idParam, lockGuardrail, lockOrCreateGuardrail, requireGuardrail, tag } from './guardrail.ts'
+import {
+  describeGuardrail,
+  idParam,
+  lockGuardrail,
+  lockOrCreateGuardrail,
+  requireGuardrail,
+  tag,
+} from './guardrail.ts'
 import { hitOperations } from './hits.ts'
 import { policyOperations } from './policy.ts'
 import { previewOperations } from './preview.ts'
@@ -34,15 +48,14 @@ const listGuardrailsOperation = defineOperation({
   tag,
   summary: 'Lists the guardrails of a workspace, oldest first.',
   permission: 'guardrails:read',
-  query: pageQuery.extend({
-    workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
-  }),
+  query: pageQuery.extend({ workspace_id: listedWorkspace }),
   response: z.strictObject({ data: z.array(guardrailRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, query }) => {
-    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
-    const { rows, total } = await listGuardrails(gateway.db, workspace.id, query)
+  handle: async (context) => {
+    const { gateway, query } = context
+    const workspaceIds = await resolveListedWorkspaces(gateway.db, context, query.workspace_id)
+    const { rows, total } = await listGuardrails(gateway.db, workspaceIds, query)
     return {
-      data: rows.map((row) => toGuardrailRecord(parseGuardrail(row), workspace.id)),
+      data: rows.map((row) => toGuardrailRecord(parseGuardrail(row), row.workspace_id ?? '')),
       total_count: total,
     }
   },
@@ -59,16 +72,18 @@ const createGuardrailOperation = defineOperation({
   status: 201,
   errors: [409],
   response: guardrailResponse,
-  handle: ({ gateway, caller, body }) => {
+  handle: (context) => {
+    const { gateway, caller, body } = context
     const settings = { ...toChanges(body, gateway), name: body.name }
     validateBudget({ limit_nanos: null, reset_interval: null, ...settings })
-    return gateway.db.transaction().execute(async (tx) => {
-      const { id: workspaceId } = await resolveWorkspace(tx, caller.organizationId, body.workspace_id)
+    return transact(context, async (tx, record) => {
+      const { id: workspaceId } = await resolveReachableWorkspace(tx, context, body.workspace_id)
       await lockWorkspace(tx, caller.organizationId, workspaceId)
       rejectDefaultName(workspaceId, body.name)
       const input = { id: newUuid(), organizationId: caller.organizationId, workspaceId, settings }
       const created = await createGuardrail(tx, gateway.clock, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'guardrails', workspaceId)
+      record({ action: 'guardrail.create', ...describeGuardrail(created), after: created })
       return toGuardrailResponse(tx, created)
     })
   },
@@ -84,8 +99,8 @@ const getGuardrailOperation = defineOperation({
   params: idParam,
   errors: [404],
   response: guardrailResponse,
-  handle: async ({ gateway, caller, params }) =>
-    toGuardrailResponse(gateway.db, await requireGuardrail(gateway.db, caller.organizationId, params.id)),
+  handle: async (context) =>
+    toGuardrailResponse(context.gateway.db, await requireGuardrail(context.gateway.db, context)),
 })
 
 const updateGuardrailOperation = defineOperation({
@@ -101,14 +116,18 @@ const updateGuardrailOperation = defineOperation({
   body: updateBody,
   errors: [404, 409],
   response: guardrailResponse,
-  handle: ({ gateway, caller, params, body }) => {
-    const changes = toChanges(body, gateway)
-    return gateway.db.transaction().execute(async (tx) => {
+  handle: (context) => {
+    const { gateway, caller, reach, params } = context
+    const changes = toChanges(context.body, gateway)
+    return transact(context, async (tx, record) => {
       const row = await lockOrCreateGuardrail(tx, gateway.clock, caller.organizationId, params.id)
+      assertWithinReach(reach, { workspaceId: row.workspace_id })
       validateRename(row, changes.name)
       await assertPrivacyChangeAllowed(tx, row, changes)
       if (Object.keys(changes).length === 0) return toGuardrailResponse(tx, row)
-      return toGuardrailResponse(tx, await updateGuardrail(tx, gateway.clock, row.id, changes))
+      const changed = await updateGuardrail(tx, gateway.clock, row.id, changes)
+      record({ action: 'guardrail.update', ...describeGuardrail(changed), before: row, after: changed })
+      return toGuardrailResponse(tx, changed)
     })
   },
 })
@@ -123,11 +142,12 @@ const deleteGuardrailOperation = defineOperation({
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: ({ gateway, caller, params }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const row = await lockGuardrail(tx, caller.organizationId, params.id)
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const row = await lockGuardrail(tx, context)
       await assertPrivacyResetAllowed(tx, row)
       await deleteGuardrail(tx, row.id)
+      record({ action: 'guardrail.delete', ...describeGuardrail(row), before: row })
       return { deleted: true as const }
     }),
 })

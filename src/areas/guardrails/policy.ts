@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { type ApiKey, findKey } from '../../account/keys.ts'
+import type { ApiKey } from '../../account/keys.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
-import { gatewayError } from '../../errors/gateway-error.ts'
 import { detectorLabels } from '../../filters/detectors.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
@@ -17,6 +16,7 @@ import {
 } from '../../policy/effective.ts'
 import { zdrGroups } from '../../policy/guardrail.ts'
 import { loadLayers } from '../../policy/store.ts'
+import { requireKey } from './draft.ts'
 import { effectiveModeration } from './moderation.ts'
 import { builtinSlug, filterAction, resetInterval, scanScope, unscannableAction } from './record.ts'
 
@@ -118,9 +118,8 @@ const getKeyPolicy = defineOperation({
   params: z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") }),
   errors: [404],
   response: z.strictObject({ data: policyRecord }),
-  handle: async ({ gateway, caller, params }) => {
-    const key = await findKey(gateway.db, caller.organizationId, params.hash)
-    if (!key) throw gatewayError('not_found', 'The key does not exist.')
+  handle: async ({ gateway, caller, reach, params }) => {
+    const key = await requireKey(gateway, { caller, reach }, params.hash)
     const keyLayers = await loadLayers(gateway.db, key)
     return { data: toPolicyRecord(key, keyLayers, computeEffectivePolicy(keyLayers)) }
   },

@@ -4,6 +4,7 @@ import { isPrivacyLocked } from '../../account/privacy-lock.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { buildOrganizationGuardrail } from '../../policy/default-guardrail.ts'
 import { parseGuardrail } from '../../policy/guardrail.ts'
 import { type GuardrailSettings, toChanges, updateBody } from './body.ts'
@@ -59,16 +60,25 @@ const updatePrivacy = defineOperation({
   permission: 'privacy:write',
   body: privacyBody,
   response: z.strictObject({ data: privacyRecord }),
-  handle: ({ gateway, caller, body }) => {
-    const { locked, ...settings } = body
+  handle: (context) => {
+    const { gateway } = context
+    const { locked, ...settings } = context.body
     const changes = toChanges(settings, gateway)
-    return gateway.db.transaction().execute(async (tx) => {
-      const { organizationId } = caller
+    return transact(context, async (tx, record) => {
+      const { organizationId } = context.caller
       await lockOrganization(tx, organizationId)
+      const before = await loadPrivacy(tx, organizationId)
       if (locked === false) await setPrivacyLocked(tx, organizationId, 0)
       await changePrivacy(tx, gateway, organizationId, changes)
       if (locked === true) await setPrivacyLocked(tx, organizationId, 1)
-      return { data: await loadPrivacy(tx, organizationId) }
+      const after = await loadPrivacy(tx, organizationId)
+      record({
+        action: 'privacy.update',
+        target: { type: 'organization', id: organizationId },
+        before,
+        after,
+      })
+      return { data: after }
     })
   },
 })

@@ -16,10 +16,10 @@ export type MemberAssignment = Selectable<GuardrailMemberTable>
 
 export async function listGuardrails(
   db: Db,
-  workspaceId: string,
+  workspaceIds: readonly string[],
   page: Pagination,
 ): Promise<RowPage<GuardrailRow>> {
-  return fetchPage(db.selectFrom('guardrails').selectAll().where('workspace_id', '=', workspaceId), page)
+  return fetchPage(db.selectFrom('guardrails').selectAll().where('workspace_id', 'in', workspaceIds), page)
 }
 
 export async function findGuardrail(
@@ -154,15 +154,17 @@ export async function listWorkspaceIds(db: Db, organizationId: string): Promise<
   return rows.map((row) => row.id)
 }
 
-/** All assignments of the organization, or those of one guardrail. */
+/** The assignments of an organization, of some of its workspaces, or of one guardrail. */
 export interface AssignmentScope {
   organizationId: string
+  /** Null: all. */
+  workspaceIds?: ReadonlySet<string> | null
   guardrailId?: string
 }
 
 export async function listKeyAssignments(
   db: Db,
-  { organizationId, guardrailId }: AssignmentScope,
+  { organizationId, workspaceIds, guardrailId }: AssignmentScope,
   page: Pagination,
 ): Promise<RowPage<KeyAssignment>> {
   let all = db
@@ -172,16 +174,18 @@ export async function listKeyAssignments(
     .select(['api_keys.hash as key_hash', 'api_keys.label as key_label', 'api_keys.name as key_name'])
     .where('guardrail_keys.organization_id', '=', organizationId)
   if (guardrailId !== undefined) all = all.where('guardrail_keys.guardrail_id', '=', guardrailId)
+  if (workspaceIds) all = all.where('api_keys.workspace_id', 'in', [...workspaceIds])
   return fetchPage(all, page, ['guardrail_keys.created_at', 'guardrail_keys.id'])
 }
 
 export async function listMemberAssignments(
   db: Db,
-  { organizationId, guardrailId }: AssignmentScope,
+  { organizationId, workspaceIds, guardrailId }: AssignmentScope,
   page: Pagination,
 ): Promise<RowPage<MemberAssignment>> {
   let all = db.selectFrom('guardrail_members').selectAll().where('organization_id', '=', organizationId)
   if (guardrailId !== undefined) all = all.where('guardrail_id', '=', guardrailId)
+  if (workspaceIds) all = all.where('workspace_id', 'in', [...workspaceIds])
   return fetchPage(all, page)
 }
 
