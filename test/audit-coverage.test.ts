@@ -35,10 +35,7 @@ const pending = new Set([
   'budgets',
   'credits',
 
-  'plugins',
-  'presets',
   'scim',
-  'catalogue',
   'files',
   'videos',
   'generations',

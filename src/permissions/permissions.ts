@@ -91,8 +91,8 @@ export const permissions = {
   'privacy:write': { summary: 'Change the privacy settings', keys: 'management', scope: 'organization' },
   'plugins:read': { summary: 'Read the default plugins', keys: 'management', scope: 'organization' },
   'plugins:write': { summary: 'Change the default plugins', keys: 'management', scope: 'organization' },
-  'presets:read': { summary: 'Read presets', keys: 'management', scope: 'organization' },
-  'presets:write': { summary: 'Change presets', keys: 'management', scope: 'organization' },
+  'presets:read': { summary: 'Read presets', keys: 'management', scope: 'workspace' },
+  'presets:write': { summary: 'Change presets', keys: 'management', scope: 'workspace' },
   'byok:read': { summary: 'Read provider keys (BYOK)', keys: 'management', scope: 'workspace' },
   'byok:write': { summary: 'Change provider keys (BYOK)', keys: 'management', scope: 'workspace' },
   'destinations:read': {

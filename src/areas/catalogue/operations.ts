@@ -80,8 +80,10 @@ const putProvider = defineOperation({
   body: providerOverride,
   errors: [409],
   response: z.strictObject({ data: catalogueProvider }),
-  handle: async ({ gateway, params: { slug }, body }) => {
-    await putOverride(gateway, { kind: 'provider', name: slug, tag: '' }, (existing) => {
+  handle: async (context) => {
+    const { gateway, body } = context
+    const { slug } = context.params
+    await putOverride(context, { kind: 'provider', name: slug, tag: '' }, (existing) => {
       const known = buildProviders(buildCatalogueSources(gateway)).find((provider) => provider.slug === slug)
       const origin = resolveOrigin(known, body.base_url)
       const fields = restoreMasked(
@@ -105,8 +107,8 @@ const deleteProvider = defineOperation({
   params: slugPath,
   errors: [404, 409],
   response: deletedResponse,
-  handle: async ({ gateway, params }) => {
-    await deleteOverride(gateway, { kind: 'provider', name: params.slug, tag: '' })
+  handle: async (context) => {
+    await deleteOverride(context, { kind: 'provider', name: context.params.slug, tag: '' })
     return { deleted: true as const }
   },
 })
@@ -149,9 +151,10 @@ const putModel = defineOperation({
   body: modelOverride,
   errors: [409],
   response: z.strictObject({ data: catalogueModel }),
-  handle: async ({ gateway, params, body }) => {
-    const id = parseModelId(params)
-    await putOverride(gateway, { kind: 'model', name: id, tag: '' }, () => toPlainColumns(body))
+  handle: async (context) => {
+    const { gateway, body } = context
+    const id = parseModelId(context.params)
+    await putOverride(context, { kind: 'model', name: id, tag: '' }, () => toPlainColumns(body))
     return { data: requireModelRecord(gateway, id) }
   },
 })
@@ -166,8 +169,8 @@ const deleteModel = defineOperation({
   params: modelPath,
   errors: [404, 409],
   response: deletedResponse,
-  handle: async ({ gateway, params }) => {
-    await deleteOverride(gateway, { kind: 'model', name: parseModelId(params), tag: '' })
+  handle: async (context) => {
+    await deleteOverride(context, { kind: 'model', name: parseModelId(context.params), tag: '' })
     return { deleted: true as const }
   },
 })
@@ -185,10 +188,11 @@ const putEndpoint = defineOperation({
   body: endpointOverride,
   errors: [404, 409],
   response: z.strictObject({ data: catalogueModel }),
-  handle: async ({ gateway, params, body }) => {
+  handle: async (context) => {
+    const { gateway, params, body } = context
     const id = parseModelId(params)
     requireModelRecord(gateway, id)
-    await putOverride(gateway, { kind: 'endpoint', name: id, tag: params.tag }, () => toPlainColumns(body))
+    await putOverride(context, { kind: 'endpoint', name: id, tag: params.tag }, () => toPlainColumns(body))
     return { data: requireModelRecord(gateway, id) }
   },
 })
@@ -203,8 +207,9 @@ const deleteEndpoint = defineOperation({
   params: endpointPath,
   errors: [404],
   response: deletedResponse,
-  handle: async ({ gateway, params }) => {
-    await deleteOverride(gateway, { kind: 'endpoint', name: parseModelId(params), tag: params.tag })
+  handle: async (context) => {
+    const { params } = context
+    await deleteOverride(context, { kind: 'endpoint', name: parseModelId(params), tag: params.tag })
     return { deleted: true as const }
   },
 })

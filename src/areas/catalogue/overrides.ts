@@ -1,6 +1,7 @@
 import { ceilingReachedError } from '../../account/ceilings.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { buildCatalogueSources, installOverrides } from '../../app/reload.ts'
+import type { RecordEvent } from '../../audit/transaction.ts'
 import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../../catalogue/overrides.ts'
 import {
   compareOverrideKeys,
@@ -14,16 +15,18 @@ import {
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { isoNow } from '../../lib/clock.ts'
+import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 
 type OverrideColumns = Pick<OverrideRow, 'fields' | 'sealed_secrets'>
 
 /** Creates or replaces an override; `build` gets the existing one. */
 export function putOverride(
-  gateway: Gateway,
+  request: AuditedRequest,
   name: OverrideKey,
   build: (existing: OverrideRow | undefined) => OverrideColumns,
 ): Promise<void> {
-  return changeCatalogue(gateway, async (tx, rows) => {
+  const { gateway } = request
+  return changeCatalogue(request, async (tx, rows, record) => {
     const existing = rows.find((row) => isSameOverride(row, name))
     const max = gateway.settings.ceilings.catalogue_edits
     if (!existing && rows.length >= max) throw ceilingReachedError('catalogue_edits', max)
@@ -34,34 +37,48 @@ export function putOverride(
     if (problem) throw problem
     rejectBrokenDependents(rows, previewOverrides(gateway, rows).problems, problems)
     await saveOverride(tx, row)
+    record({
+      ...describeOverride(name, existing ? 'update' : 'create'),
+      before: existing ?? null,
+      after: row,
+    })
     return after
   })
 }
 
-export function deleteOverride(gateway: Gateway, name: OverrideKey): Promise<void> {
-  return changeCatalogue(gateway, async (tx, rows) => {
-    const after = rows.filter((row) => !isSameOverride(row, name))
-    if (after.length === rows.length) throw gatewayError('not_found', 'There is no override to delete.')
+export function deleteOverride(request: AuditedRequest, name: OverrideKey): Promise<void> {
+  const { gateway } = request
+  return changeCatalogue(request, async (tx, rows, record) => {
+    const existing = rows.find((row) => isSameOverride(row, name))
+    const after = rows.filter((row) => row !== existing)
+    if (!existing) throw gatewayError('not_found', 'There is no override to delete.')
     rejectBrokenDependents(
       after,
       previewOverrides(gateway, rows).problems,
       previewOverrides(gateway, after).problems,
     )
     await removeOverride(tx, name)
+    record({ ...describeOverride(name, 'delete'), before: existing })
     return after
   })
 }
 
 /** In force on this node before the response is sent; other nodes pick it up when they poll. */
 async function changeCatalogue(
-  gateway: Gateway,
-  work: (tx: Db, rows: OverrideRow[]) => Promise<OverrideRow[]>,
+  request: AuditedRequest,
+  work: (tx: Db, rows: OverrideRow[], record: RecordEvent) => Promise<OverrideRow[]>,
 ): Promise<void> {
-  const change = await gateway.db.transaction().execute(async (tx) => {
+  const change = await transact(request, async (tx, record) => {
     const version = await incrementCatalogueVersion(tx)
-    return { version, rows: await work(tx, await listOverrides(tx)) }
+    return { version, rows: await work(tx, await listOverrides(tx), record) }
   })
-  installOverrides(gateway, change)
+  installOverrides(request.gateway, change)
+}
+
+/** The action and the target of an event. */
+function describeOverride({ kind, name, tag }: OverrideKey, verb: 'create' | 'update' | 'delete') {
+  const type = `catalogue_${kind}`
+  return { action: `${type}.${verb}`, target: { type, id: tag === '' ? name : `${name} ${tag}` } }
 }
 
 function isSameOverride(row: OverrideKey, name: OverrideKey): boolean {

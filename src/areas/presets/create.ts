@@ -1,18 +1,25 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
-import type { Gateway } from '../../app/gateway.ts'
+import { findDefaultWorkspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
 import type { PresetFormat } from '../../db/schema.ts'
 import { chatBody } from '../../dialects/chat/schema.ts'
 import { messagesBody } from '../../dialects/messages/schema.ts'
 import { responsesBody } from '../../dialects/responses/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { assertWithinReach } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
+import {
+  type ReachingRequest,
+  resolveReachableWorkspace,
+} from '../../pipeline/request/reachable-workspace.ts'
+import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import { validateServerTools } from '../../tools/validate.ts'
 import { extractConfig, type PresetConfig, type RequestFields } from './config.ts'
 import { fullRecord, toFullRecord } from './record.ts'
 import { slugParam } from './slug.ts'
-import { addVersion, lockOrCreatePreset, updatePreset } from './store.ts'
+import { addVersion, describePreset, lockOrCreatePreset, updatePreset } from './store.ts'
 import { extractChatPrompt, extractMessagesPrompt, extractResponsesPrompt } from './system-prompt.ts'
 
 const presetResponse = z.strictObject({ data: fullRecord })
@@ -42,10 +49,11 @@ function defineCreateOperation<Body extends RequestFields>(source: PresetSource<
     body: source.body,
     errors: [404, 409],
     response: presetResponse,
-    handle: ({ gateway, caller, params, body }) => {
+    handle: (context) => {
+      const { params, body } = context
       validateServerTools(body.tools)
       const version = { format, config: extractConfig(body), prompt: extractPrompt(body) }
-      return saveVersion(gateway, caller, params.slug, version)
+      return saveVersion(context, params.slug, version)
     },
   })
 }
@@ -84,15 +92,17 @@ interface PresetContent {
 }
 
 async function saveVersion(
-  gateway: Gateway,
-  caller: Caller,
+  request: AuditedRequest & ReachingRequest,
   slug: string,
   content: PresetContent,
 ): Promise<z.input<typeof presetResponse>> {
-  const { clock, settings } = gateway
-  const newPreset = { organizationId: caller.organizationId, slug, creatorUserId: caller.userId }
-  return gateway.db.transaction().execute(async (tx) => {
+  const { caller, reach } = request
+  const { clock, settings } = request.gateway
+  return transact(request, async (tx, record) => {
+    const { organizationId, userId: creatorUserId } = caller
+    const newPreset = { organizationId, workspaceId: await resolveHome(tx, request), slug, creatorUserId }
     const preset = await lockOrCreatePreset(tx, clock, newPreset)
+    assertWithinReach(reach, { workspaceId: preset.workspace_id })
     await assertWithinCeiling(tx, settings.ceilings, 'presets', caller.organizationId)
     if (preset.status === 'archived') {
       throw gatewayError('conflict', 'The preset is archived: set its status to active or disabled first.')
@@ -105,8 +115,23 @@ async function saveVersion(
     })
     await assertWithinCeiling(tx, settings.ceilings, 'preset_versions', preset.id)
     const designated = await updatePreset(tx, clock, preset.id, { designated_version_id: version.id })
+    const isNew = preset.designated_version_id === null
+    record({
+      action: isNew ? 'preset.create' : 'preset.update',
+      ...describePreset(designated),
+      before: isNew ? null : preset,
+      after: designated,
+      details: { version: version.version, format: version.format },
+    })
     return { data: toFullRecord(designated, version) }
   })
+}
+
+/** The workspace in which a new preset can be changed; null if only the whole organization may. */
+async function resolveHome(tx: Db, request: ReachingRequest): Promise<string | null> {
+  const { caller, reach } = request
+  if (!reach.everywhere) return (await resolveReachableWorkspace(tx, request, undefined)).id
+  return (await findDefaultWorkspace(tx, caller.organizationId))?.id ?? null
 }
 
 /** A key without a member, such as the one from the environment, is its own creator. */

@@ -4,6 +4,9 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { createOperations } from './create.ts'
 import {
   fullRecord,
@@ -17,6 +20,7 @@ import {
 import { slugParam } from './slug.ts'
 import {
   deletePreset,
+  describePreset,
   findDesignatedVersion,
   findVersion,
   listPresets,
@@ -131,12 +135,14 @@ const updatePresetOperation = defineOperation({
   body: updateBody,
   errors: [404],
   response: presetResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
-      const before = await lockPreset(tx, caller.organizationId, params.slug)
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, body } = context
+      const before = await lockReachablePreset(tx, context)
       const changes = await toChanges(tx, before, body, isoNow(gateway.clock))
       const changed = Object.keys(changes).length > 0
       const preset = changed ? await updatePreset(tx, gateway.clock, before.id, changes) : before
+      if (changed) record({ action: 'preset.update', ...describePreset(preset), before, after: preset })
       return { data: toFullRecord(preset, await findDesignatedVersion(tx, preset)) }
     }),
 })
@@ -151,10 +157,13 @@ const deletePresetOperation = defineOperation({
   params: slugParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    await deletePreset(gateway.db, caller.organizationId, params.slug)
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const preset = await lockReachablePreset(tx, context)
+      await deletePreset(tx, preset.id)
+      record({ action: 'preset.delete', ...describePreset(preset), before: preset })
+      return { deleted: true as const }
+    }),
 })
 
 export const presetOperations = [
@@ -166,6 +175,16 @@ export const presetOperations = [
   updatePresetOperation,
   deletePresetOperation,
 ]
+
+/** The presets of a workspace are read everywhere, and changed there. */
+async function lockReachablePreset(
+  tx: Db,
+  { caller, reach, params }: { caller: Caller; reach: Reach; params: { slug: string } },
+): Promise<Preset> {
+  const preset = await lockPreset(tx, caller.organizationId, params.slug)
+  assertWithinReach(reach, { workspaceId: preset.workspace_id })
+  return preset
+}
 
 /** Converts only the fields that were sent. */
 async function toChanges(

@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely'
-import { findDefaultWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { PresetTable, PresetVersionTable } from '../../db/schema.ts'
@@ -51,6 +50,8 @@ export async function lockPreset(tx: Db, organizationId: string, slug: string): 
 
 export interface NewPreset {
   organizationId: string
+  /** Null for a preset of the organization. */
+  workspaceId: string | null
   slug: string
   creatorUserId: string | null
 }
@@ -63,8 +64,7 @@ export async function lockOrCreatePreset(tx: Db, clock: Clock, input: NewPreset)
     .values({
       id: newUuid(),
       organization_id: input.organizationId,
-      // A preset belongs to the organization: it has no workspace once the default workspace is deleted.
-      workspace_id: (await findDefaultWorkspace(tx, input.organizationId))?.id ?? null,
+      workspace_id: input.workspaceId,
       slug: input.slug,
       name: input.slug,
       description: null,
@@ -133,13 +133,13 @@ export async function updatePreset(
 }
 
 /** Its versions are deleted with it. */
-export async function deletePreset(db: Db, organizationId: string, slug: string): Promise<void> {
-  const result = await db
-    .deleteFrom('presets')
-    .where('organization_id', '=', organizationId)
-    .where('slug', '=', slug)
-    .executeTakeFirst()
-  if (result.numDeletedRows === 0n) throw presetNotFoundError()
+export async function deletePreset(tx: Db, id: string): Promise<void> {
+  await tx.deleteFrom('presets').where('id', '=', id).execute()
+}
+
+/** The target of an event. */
+export function describePreset({ id, slug, workspace_id: workspaceId }: Preset) {
+  return { target: { type: 'preset', id, name: slug }, workspaceId }
 }
 
 /** The designated version. Missing only if the preset was deleted since it was read. */
