@@ -8,6 +8,7 @@ import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { findGroup } from './groups/store.ts'
 import {
   deleteMapping,
@@ -73,8 +74,9 @@ const createScimGroupMapping = defineOperation({
   status: 201,
   errors: [404, 409],
   response: mappingResponse,
-  handle: ({ gateway, caller, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, caller, body } = context
       await lockOrganization(tx, caller.organizationId)
       const targets = await requireTargets(tx, caller.organizationId, body)
       const { scim_group_id, workspace_id } = targets
@@ -88,6 +90,7 @@ const createScimGroupMapping = defineOperation({
       const mapping = existing ?? (await insertMapping(tx, gateway.clock, { ...targets, role: body.role }))
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'scim_mappings', caller.organizationId)
       await applyMapping(tx, gateway, mapping)
+      if (!existing) record({ action: 'scim_mapping.create', ...describeMapping(mapping), after: mapping })
       return { data: toMappingRecord(mapping) }
     }),
 })
@@ -118,12 +121,14 @@ const updateScimGroupMapping = defineOperation({
   body: z.strictObject({ role }),
   errors: [404],
   response: mappingResponse,
-  handle: ({ gateway, caller, params, body }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, caller, params, body } = context
       await lockOrganization(tx, caller.organizationId)
-      const { id } = await requireMapping(tx, caller.organizationId, params.id)
-      const mapping = await setMappingRole(tx, gateway.clock, id, body.role)
+      const before = await requireMapping(tx, caller.organizationId, params.id)
+      const mapping = await setMappingRole(tx, gateway.clock, before.id, body.role)
       await applyMapping(tx, gateway, mapping)
+      record({ action: 'scim_mapping.update', ...describeMapping(mapping), before, after: mapping })
       return { data: toMappingRecord(mapping) }
     }),
 })
@@ -141,13 +146,21 @@ const deleteScimGroupMapping = defineOperation({
   query: z.object({ keep_members: queryBoolean() }),
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: ({ gateway, caller, params, query }) =>
-    gateway.db.transaction().execute(async (tx) => {
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { gateway, caller, params, query } = context
       await lockOrganization(tx, caller.organizationId)
       const mapping = await requireMapping(tx, caller.organizationId, params.id)
       if (query.keep_members) await makeMembershipsManual(tx, mapping)
       await deleteMapping(tx, mapping.id)
       await applyMapping(tx, gateway, mapping)
+      const { keep_members } = query
+      record({
+        action: 'scim_mapping.delete',
+        ...describeMapping(mapping),
+        before: mapping,
+        details: { keep_members },
+      })
       return { deleted: true as const }
     }),
 })
@@ -177,6 +190,11 @@ async function requireTargets(tx: Db, organizationId: string, body: z.output<typ
 async function applyMapping(tx: Db, gateway: Gateway, mapping: Mapping): Promise<void> {
   const { organization_id: organizationId, workspace_id } = mapping
   await applyGrants(tx, gateway.clock, { organizationId, workspaceIds: [workspace_id] })
+}
+
+/** The target of an event. */
+function describeMapping({ id, workspace_id: workspaceId }: Mapping) {
+  return { target: { type: 'scim_mapping', id }, workspaceId }
 }
 
 function toMappingRecord(mapping: Mapping): z.input<typeof mappingRecord> {

@@ -1,13 +1,16 @@
 import type { Gateway } from '../../app/gateway.ts'
+import type { AuditOrigin } from '../../audit/entry.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { Method, PathRequest, RawRoute } from '../../http/operation.ts'
 import { type BodyLimits, readBodyText } from '../../lib/body-reader.ts'
 import { parseJson } from '../../lib/json.ts'
 import { JsonCounter } from '../../lib/json-counter.ts'
 import { JsonError } from '../../lib/json-error.ts'
+import { resolveRequestId } from '../../lib/request-id.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import { authenticateScim } from '../../pipeline/request/authenticate.ts'
+import { authenticateScim, type ScimCaller } from '../../pipeline/request/authenticate.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
+import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 
 /** RFC 7644, 3.12. */
 export type ScimType =
@@ -50,6 +53,8 @@ export function isObject(value: unknown): value is Json {
 export interface ScimContext {
   gateway: Gateway
   organizationId: string
+  /** The identity provider, for the audit log. */
+  origin: AuditOrigin
   request: PathRequest
   query: URLSearchParams
   /** The last path segment, if the route has one. */
@@ -86,13 +91,24 @@ export function createScimRoutes(path: string, handlers: Partial<Record<Method, 
 
 async function handleScim(gateway: Gateway, request: PathRequest, handle: ScimHandler): Promise<Response> {
   try {
-    const { organizationId } = await authenticateScim(gateway, request)
+    const caller = await authenticateScim(gateway, request)
+    const { organizationId } = caller
+    const origin = resolveOrigin(gateway, request, caller)
     const url = parseRequestUrl(request)
     const base = (gateway.settings.public_url ?? url.origin).replace(/\/+$/, '') + scimRoot
     const id = request.params?.id ?? ''
-    return await handle({ gateway, organizationId, request, query: url.searchParams, id, base })
+    return await handle({ gateway, organizationId, origin, request, query: url.searchParams, id, base })
   } catch (error) {
     return toErrorResponse(gateway, error)
+  }
+}
+
+function resolveOrigin(gateway: Gateway, request: Request, caller: ScimCaller): AuditOrigin {
+  return {
+    organizationId: caller.organizationId,
+    actor: { type: 'scim', id: caller.tokenId, name: caller.tokenName },
+    ...resolveRequestSource(gateway, request),
+    requestId: resolveRequestId(request),
   }
 }
 

@@ -3,9 +3,12 @@ import { deleteBeyondCeiling } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import type { AuditOrigin } from '../../audit/entry.ts'
+import { transactAs } from '../../audit/transaction.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { countGroups, failJobsBefore, findJob, insertJob, type SyncJob, updateJob } from './store.ts'
 
 const tag = 'SCIM'
@@ -40,10 +43,15 @@ const createScimSyncJob = defineOperation({
   status: 202,
   errors: [404],
   response: jobResponse,
-  handle: async ({ gateway, caller }) => {
+  handle: async (context) => {
+    const { gateway, caller } = context
     await failLostJobs(gateway, caller.organizationId)
-    const job = await insertJob(gateway.db, gateway.clock, caller.organizationId)
-    await deleteBeyondCeiling(gateway.db, gateway.settings.ceilings, 'scim_sync_jobs', caller.organizationId)
+    const job = await transact(context, async (tx, record) => {
+      const created = await insertJob(tx, gateway.clock, caller.organizationId)
+      await deleteBeyondCeiling(tx, gateway.settings.ceilings, 'scim_sync_jobs', caller.organizationId)
+      record({ action: 'scim_sync_job.create', ...describeJob(created) })
+      return created
+    })
     setTimeout(() => enqueueJob(gateway, job), 0)
     return { data: toJobRecord(job) }
   },
@@ -91,15 +99,13 @@ async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
   const organizationId = job.organization_id
   try {
     await updateJob(db, job.id, { status: 'running', started_at: isoNow(clock) })
-    await db.transaction().execute(async (tx) => {
+    await transactAs(gateway, originOf(job), async (tx, record) => {
       await lockOrganization(tx, organizationId)
       await applyGrants(tx, clock, { organizationId })
-      await updateJob(tx, job.id, {
-        status: 'succeeded',
-        finished_at: isoNow(clock),
-        synced_groups: await countGroups(tx, organizationId),
-        deleted_groups: 0,
-      })
+      const synced_groups = await countGroups(tx, organizationId)
+      const finished_at = isoNow(clock)
+      await updateJob(tx, job.id, { status: 'succeeded', finished_at, synced_groups, deleted_groups: 0 })
+      record({ action: 'scim_sync_job.finish', ...describeJob(job), details: { synced_groups } })
     })
   } catch (error) {
     log.error({ err: error, job: job.id }, 'SCIM sync job failed')
@@ -109,6 +115,16 @@ async function runJob(gateway: Gateway, job: SyncJob): Promise<void> {
         log.error({ err: second, job: job.id }, 'SCIM sync job could not be marked failed'),
     )
   }
+}
+
+/** The target of an event. */
+function describeJob({ id }: SyncJob) {
+  return { target: { type: 'scim_sync_job', id } }
+}
+
+function originOf({ id, organization_id: organizationId }: SyncJob): AuditOrigin {
+  const actor = { type: 'job' as const, id, name: 'SCIM sync' }
+  return { organizationId, actor, ip: null, userAgent: null, requestId: null }
 }
 
 function toJobRecord(job: SyncJob): z.input<typeof jobRecord> {

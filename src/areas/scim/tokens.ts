@@ -9,6 +9,7 @@ import {
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Admin'
 
@@ -27,11 +28,13 @@ const createScimTokenOperation = defineOperation({
   status: 201,
   errors: [409],
   response: z.strictObject({ data: tokenRecord, token: z.string() }),
-  handle: async ({ gateway, caller, body }) => {
+  handle: async (context) => {
+    const { gateway, caller, body } = context
     const input = { organizationId: caller.organizationId, name: body.name }
-    const { token, secret } = await gateway.db.transaction().execute(async (tx) => {
+    const { token, secret } = await transact(context, async (tx, record) => {
       const created = await createScimToken(tx, gateway.clock, input)
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'scim_tokens', caller.organizationId)
+      record({ action: 'scim_token.create', target: targetOf(created.token), after: created.token })
       return created
     })
     return { data: toTokenRecord(token), token: secret }
@@ -63,14 +66,21 @@ const deleteScimTokenOperation = defineOperation({
   params: z.object({ id: z.uuid() }),
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
-    const token = await deleteScimToken(gateway.db, caller.organizationId, params.id.toLowerCase())
-    if (!token) throw gatewayError('not_found', 'The SCIM token does not exist.')
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    transact(context, async (tx, record) => {
+      const { caller, params } = context
+      const token = await deleteScimToken(tx, caller.organizationId, params.id.toLowerCase())
+      if (!token) throw gatewayError('not_found', 'The SCIM token does not exist.')
+      record({ action: 'scim_token.delete', target: targetOf(token), before: token })
+      return { deleted: true as const }
+    }),
 })
 
 export const tokenOperations = [createScimTokenOperation, listScimTokensOperation, deleteScimTokenOperation]
+
+function targetOf({ id, name }: ScimToken) {
+  return { type: 'scim_token', id, name }
+}
 
 function toTokenRecord(token: ScimToken): z.input<typeof tokenRecord> {
   return { id: token.id, name: token.name, label: token.label, created_at: token.created_at }

@@ -40,6 +40,7 @@ export async function authenticateByHash(gateway: Gateway, hash: string): Promis
 export interface ScimCaller {
   organizationId: string
   tokenId: string
+  tokenName: string
 }
 
 export async function authenticateScim(gateway: Gateway, request: Request): Promise<ScimCaller> {
@@ -52,7 +53,7 @@ export async function authenticateScim(gateway: Gateway, request: Request): Prom
   }
   const token = isPlausible(secret) ? await findScimToken(gateway.db, secret) : undefined
   if (!token) throw gatewayError('credential_invalid', 'The SCIM token is not valid.')
-  return { organizationId: token.organization_id, tokenId: token.id }
+  return { organizationId: token.organization_id, tokenId: token.id, tokenName: token.name }
 }
 
 /** The key headers of the Messages format, of Azure and of Gemini. */

@@ -1,5 +1,6 @@
 import { assertWithinCeiling } from '../../../account/ceilings.ts'
 import { lockOrganization } from '../../../account/organizations.ts'
+import { transactAs } from '../../../audit/transaction.ts'
 import type { Db } from '../../../db/db.ts'
 import { planFilter } from '../filter.ts'
 import { AttributeSelection, createListHandler, type FindResources } from '../listing.ts'
@@ -15,6 +16,7 @@ import {
   type ScimHandler,
   scimResponse,
 } from '../protocol.ts'
+import { describeGroup, recordMembership } from './audit.ts'
 import { changeMembers, removeGroup } from './membership.ts'
 import {
   type GroupChange,
@@ -68,8 +70,8 @@ const getGroup: ScimHandler = async (context) => {
 
 const createGroup: ScimHandler = async (context) => {
   const input = parseGroup(await readObject(context))
-  const { gateway, organizationId } = context
-  const row = await gateway.db.transaction().execute(async (tx) => {
+  const { gateway, organizationId, origin } = context
+  const row = await transactAs(gateway, origin, async (tx, record) => {
     await lockOrganization(tx, organizationId)
     await rejectTakenName(tx, organizationId, input.displayName)
     const group = await insertGroup(tx, gateway.clock, {
@@ -78,7 +80,8 @@ const createGroup: ScimHandler = async (context) => {
       external_id: input.externalId,
     })
     await assertWithinCeiling(tx, gateway.settings.ceilings, 'scim_groups', organizationId)
-    await changeMembers(tx, gateway.clock, group, input.members)
+    record({ action: 'scim_group.create', ...describeGroup(group), after: group })
+    recordMembership(record, group, await changeMembers(tx, gateway.clock, group, input.members))
     return group
   })
   return scimResponse(await buildResource(context, row), 201, {
@@ -99,10 +102,12 @@ const patchGroup: ScimHandler = async (context) => {
     : noContentResponse()
 }
 
-const deleteGroup: ScimHandler = async ({ gateway, organizationId, id }) => {
-  await gateway.db.transaction().execute(async (tx) => {
+const deleteGroup: ScimHandler = async ({ gateway, organizationId, origin, id }) => {
+  await transactAs(gateway, origin, async (tx, record) => {
     await lockOrganization(tx, organizationId)
-    await removeGroup(tx, gateway.clock, await requireGroup(tx, organizationId, id))
+    const group = await requireGroup(tx, organizationId, id)
+    await removeGroup(tx, gateway.clock, group)
+    record({ action: 'scim_group.delete', ...describeGroup(group), before: group })
   })
   return noContentResponse()
 }
@@ -126,18 +131,21 @@ function parseGroup(body: Json): Required<GroupChange> {
 }
 
 async function changeGroup(context: ScimContext, input: GroupChange): Promise<GroupRow> {
-  const { gateway, organizationId, id } = context
-  return gateway.db.transaction().execute(async (tx) => {
+  const { gateway, organizationId, origin, id } = context
+  return transactAs(gateway, origin, async (tx, record) => {
     await lockOrganization(tx, organizationId)
     const group = await requireGroup(tx, organizationId, id)
     if (input.displayName !== undefined) {
       await rejectTakenName(tx, organizationId, input.displayName, group.id)
     }
-    await changeMembers(tx, gateway.clock, group, input.members)
-    return updateGroup(tx, gateway.clock, group.id, {
+    recordMembership(record, group, await changeMembers(tx, gateway.clock, group, input.members))
+    const changed = await updateGroup(tx, gateway.clock, group.id, {
       ...(input.displayName !== undefined && { display_name: input.displayName }),
       ...(input.externalId !== undefined && { external_id: input.externalId }),
     })
+    if (changed.display_name !== group.display_name || changed.external_id !== group.external_id)
+      record({ action: 'scim_group.update', ...describeGroup(changed), before: group, after: changed })
+    return changed
   })
 }
 

@@ -6,6 +6,7 @@ import type { MemberChange } from './patch.ts'
 import {
   addToGroup,
   deleteGroup,
+  filterGroupMembers,
   findMemberIds,
   type GroupRow,
   listMappedWorkspaces,
@@ -13,13 +14,19 @@ import {
   removeFromGroup,
 } from './store.ts'
 
+/** The ids of the members who joined and left a group. */
+export interface MembershipChange {
+  joined: string[]
+  left: string[]
+}
+
 /** Changes the members of a group, and with them the members of its mapped workspaces. */
 export async function changeMembers(
   tx: Db,
   clock: Clock,
   group: GroupRow,
   change: MemberChange,
-): Promise<void> {
+): Promise<MembershipChange> {
   const added = [...change.add]
   const joining = await findMemberIds(tx, group.organization_id, added)
   rejectUnknownUsers(added.filter((id) => !joining.has(id)))
@@ -27,6 +34,7 @@ export async function changeMembers(
     ? (await listScimUserIds(tx, group.id)).filter((id) => !change.add.has(id))
     : [...change.remove]
   const leaving = await findMemberIds(tx, group.organization_id, leavers)
+  const before = await filterGroupMembers(tx, group.id, [...joining.keys(), ...leaving.keys()])
   await removeFromGroup(tx, group.id, leavers)
   await addToGroup(tx, group.id, added)
   await applyGrants(tx, clock, {
@@ -34,6 +42,10 @@ export async function changeMembers(
     workspaceIds: await listMappedWorkspaces(tx, group.id),
     userIds: [...joining.values(), ...leaving.values()],
   })
+  return {
+    joined: [...joining].filter(([id]) => !before.has(id)).map(([, memberId]) => memberId),
+    left: [...leaving].filter(([id]) => before.has(id)).map(([, memberId]) => memberId),
+  }
 }
 
 /** Deletes the group with its mappings and the memberships that only they granted. */

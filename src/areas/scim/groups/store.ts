@@ -192,6 +192,25 @@ export async function listScimUserIds(db: Db, groupId: string): Promise<string[]
   return rows.map((row) => row.scim_user_id)
 }
 
+/** The given SCIM users who are in the group. */
+export async function filterGroupMembers(
+  db: Db,
+  groupId: string,
+  scimUserIds: string[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set<string>()
+  for (const ids of splitIntoChunks(scimUserIds, rowsPerStatement)) {
+    const rows = await db
+      .selectFrom('scim_group_members')
+      .select('scim_user_id')
+      .where('group_id', '=', groupId)
+      .where('scim_user_id', 'in', ids)
+      .execute()
+    for (const row of rows) known.add(row.scim_user_id)
+  }
+  return known
+}
+
 export async function addToGroup(tx: Db, groupId: string, scimUserIds: string[]): Promise<void> {
   for (const ids of splitIntoChunks(scimUserIds, rowsPerStatement)) {
     await tx

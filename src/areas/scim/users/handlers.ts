@@ -3,6 +3,7 @@ import { assertWithinCeiling } from '../../../account/ceilings.ts'
 import { createMember, findMemberByEmail, type Member } from '../../../account/members.ts'
 import { lockOrganization, removeMember, setMemberActive } from '../../../account/organizations.ts'
 import type { Gateway } from '../../../app/gateway.ts'
+import { type RecordEvent, transactAs } from '../../../audit/transaction.ts'
 import type { Db } from '../../../db/db.ts'
 import { planFilter } from '../filter.ts'
 import { AttributeSelection, createListHandler, type FindResources } from '../listing.ts'
@@ -17,6 +18,7 @@ import {
   type ScimHandler,
   scimResponse,
 } from '../protocol.ts'
+import { describeUserChange } from './audit.ts'
 import { computePatchedUser } from './patch.ts'
 import { parseUserInput, toUserResource } from './record.ts'
 import {
@@ -62,11 +64,11 @@ const getUser: ScimHandler = async (context) => {
 
 const createUser: ScimHandler = async (context) => {
   const input = parseUserInput(await readObject(context))
-  const { organizationId, gateway } = context
-  const row = await gateway.db.transaction().execute(async (tx) => {
+  const { organizationId, gateway, origin } = context
+  const row = await transactAs(gateway, origin, async (tx, record) => {
     await lockOrganization(tx, organizationId)
     await rejectTakenName(tx, organizationId, input.userName)
-    const member = await findOrCreateMember(tx, gateway, organizationId, input)
+    const { member, isNew } = await findOrCreateMember(tx, gateway, organizationId, input)
     await setMemberActive(tx, gateway.clock, organizationId, member.id, input.active ?? true)
     await updateMemberProfile(tx, member.id, {
       email: member.email,
@@ -74,7 +76,9 @@ const createUser: ScimHandler = async (context) => {
       last_name: input.lastName ?? member.last_name,
     })
     const id = await insertUser(tx, gateway.clock, organizationId, member.id, input)
-    return requireUser(tx, organizationId, id)
+    const created = await requireUser(tx, organizationId, id)
+    recordChange(record, null, created, isNew ? undefined : 'link')
+    return created
   })
   return scimResponse(await buildResource(context, row), 201, { location: `${context.base}/Users/${row.id}` })
 }
@@ -96,11 +100,12 @@ const patchUser: ScimHandler = async (context) => {
   return scimResponse(await buildResource(context, row))
 }
 
-const deleteUser: ScimHandler = async ({ gateway, organizationId, id }) => {
-  await gateway.db.transaction().execute(async (tx) => {
+const deleteUser: ScimHandler = async ({ gateway, organizationId, origin, id }) => {
+  await transactAs(gateway, origin, async (tx, record) => {
     await lockOrganization(tx, organizationId)
     const row = await requireUser(tx, organizationId, id)
     await removeMember(tx, gateway.clock, organizationId, row.user_id)
+    recordChange(record, row, null)
   })
   return noContentResponse()
 }
@@ -120,14 +125,26 @@ async function changeUser(
   context: ScimContext,
   resolveInput: (current: UserRow) => Promise<UserInput>,
 ): Promise<UserRow> {
-  const { gateway, organizationId, id } = context
-  return gateway.db.transaction().execute(async (tx) => {
+  const { gateway, organizationId, origin, id } = context
+  return transactAs(gateway, origin, async (tx, record) => {
     await lockOrganization(tx, organizationId)
     const row = await requireUser(tx, organizationId, id)
     const input = await resolveInput(row)
     await saveUser(tx, gateway, organizationId, row, input)
-    return requireUser(tx, organizationId, id)
+    const changed = await requireUser(tx, organizationId, id)
+    recordChange(record, row, changed)
+    return changed
   })
+}
+
+function recordChange(
+  record: RecordEvent,
+  before: UserRow | null,
+  after: UserRow | null,
+  verb?: 'link',
+): void {
+  const event = describeUserChange(before, after, verb)
+  if (event) record(event)
 }
 
 async function saveUser(
@@ -168,17 +185,17 @@ async function findOrCreateMember(
   gateway: Gateway,
   organizationId: string,
   input: UserInput,
-): Promise<Member> {
+): Promise<{ member: Member; isNew: boolean }> {
   const { email = null, firstName, lastName } = input
   const known = email === null ? undefined : await findMemberByEmail(tx, organizationId, email)
   if (!known) {
     const person = { organizationId, email, firstName, lastName, role: 'org:member' as const }
-    const created = await createMember(tx, gateway.clock, person)
+    const member = await createMember(tx, gateway.clock, person)
     await assertWithinCeiling(tx, gateway.settings.ceilings, 'members', organizationId)
-    return created
+    return { member, isNew: true }
   }
   if (await isLinked(tx, known.id)) throw emailTakenError()
-  return known
+  return { member: known, isNew: false }
 }
 
 async function buildResource(context: ScimContext, row: UserRow): Promise<Json> {
