@@ -6,6 +6,7 @@ import { sha256 } from '../lib/crypto.ts'
 import { newToken, newUuid } from '../lib/ids.ts'
 import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
 import type { Member } from './members.ts'
+import { assertMethodAllowed } from './sign-in-rules.ts'
 
 const signinLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
 /** How precisely the last use of a session is known. */
@@ -96,12 +97,16 @@ export async function claimSigninToken(tx: Db, clock: Clock, token: string): Pro
   return result.numUpdatedRows === 1n
 }
 
-/** The new session, and its token, which is stored as a hash. Call it in a transaction. */
+/**
+ * The new session, and its token, which is stored as a hash. Throws if the organization of the member does not accept
+ * the method. Call it in a transaction.
+ */
 export async function startSession(
   tx: Db,
   { clock, settings }: SessionStore,
   { userId, method, ip, userAgent }: NewSession,
 ): Promise<{ session: Session; token: string }> {
+  await assertMethodAllowed(tx, userId, method)
   await deleteExpiredRows(tx, clock, 'sessions')
   const token = newToken()
   const now = isoAfter(clock, 0)

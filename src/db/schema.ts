@@ -52,6 +52,15 @@ export interface Schema {
   scim_group_members: ScimGroupMemberTable
   scim_group_mappings: ScimGroupMappingTable
   scim_sync_jobs: ScimSyncJobTable
+  sso_connections: SsoConnectionTable
+  sso_domains: SsoDomainTable
+  sso_mappings: SsoMappingTable
+  sso_mapping_members: SsoMappingMemberTable
+  sso_policies: SsoPolicyTable
+  sso_break_glass: SsoBreakGlassTable
+  sso_identities: SsoIdentityTable
+  sso_sessions: SsoSessionTable
+  sso_used_tokens: SsoUsedTokenTable
   generations: GenerationTable
   corrections: CorrectionTable
   generation_contents: GenerationContentTable
@@ -805,6 +814,102 @@ export interface ScimSyncJobTable {
   synced_groups: number | null
   deleted_groups: number | null
   error_message: string | null
+}
+
+/** An OpenID Connect provider of an organization. */
+export interface SsoConnectionTable {
+  id: string
+  organization_id: string
+  name: string
+  issuer: string
+  client_id: string
+  sealed_client_secret: string
+  client_auth: SsoClientAuth
+  /** JSON array. */
+  scopes: string
+  /** JSON: the names of the claims that are read. */
+  claims: string
+  /** `org:member`, or a role that every member who signs in has in addition. */
+  default_role: string
+  /** 1: people who are not members yet become members. */
+  jit: Flag
+  created_at: string
+  updated_at: string
+}
+
+export type SsoClientAuth = 'client_secret_basic' | 'client_secret_post'
+
+/** A domain of e-mail addresses. Without `verified_at` it has no effect. */
+export interface SsoDomainTable {
+  id: string
+  organization_id: string
+  /** Lower case, in ASCII. */
+  domain: string
+  /** Null: the oldest connection of the organization. */
+  connection_id: string | null
+  verification_token: string
+  verified_by: 'dns' | 'operator' | null
+  verified_at: string | null
+  created_at: string
+}
+
+/** What members get whose claim has the value. */
+export interface SsoMappingTable {
+  id: string
+  organization_id: string
+  connection_id: string
+  claim: string
+  value: string
+  /** Null: the whole organization. */
+  workspace_id: string | null
+  /** `admin` or `member` of the workspace, or the id of another role. */
+  role: string
+}
+
+/** A member matched the mapping at the last sign-in. */
+export interface SsoMappingMemberTable {
+  mapping_id: string
+  user_id: string
+}
+
+export interface SsoPolicyTable {
+  organization_id: string
+  /** 1: members sign in with a connection only. */
+  enforced: Flag
+  updated_at: string
+}
+
+/** Admins who may sign in with other methods too. */
+export interface SsoBreakGlassTable {
+  user_id: string
+  organization_id: string
+}
+
+export interface SsoIdentityTable {
+  organization_id: string
+  issuer: string
+  subject: string
+  /** The one that was used last. */
+  connection_id: string
+  user_id: string
+  created_at: string
+  last_signed_in_at: string
+}
+
+/** What ends a session when the member signs out at the provider. */
+export interface SsoSessionTable {
+  token_hash: string
+  connection_id: string
+  issuer: string
+  subject: string
+  sid: string | null
+  sealed_id_token: string
+}
+
+/** The states of sign-ins and the ids of logout tokens that were used. */
+export interface SsoUsedTokenTable {
+  token_hash: string
+  expires_at: string
 }
 
 /**

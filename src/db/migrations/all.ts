@@ -32,6 +32,7 @@ import { permissions } from './031-permissions.ts'
 import { sessions } from './032-sessions.ts'
 import { audit } from './033-audit.ts'
 import { signInMethods } from './034-sign-in-methods.ts'
+import { oidc } from './035-oidc.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -67,4 +68,5 @@ export const migrations: Record<string, Migration> = {
   '032-sessions': sessions,
   '033-audit': audit,
   '034-sign-in-methods': signInMethods,
+  '035-oidc': oidc,
 }
