@@ -25,6 +25,7 @@ const layers: Record<string, number> = {
   benchmarks: 3,
   mail: 3,
   mcp: 3,
+  oidc: 3,
   containers: 3,
   destinations: 3,
   policy: 3,

@@ -51,6 +51,7 @@ import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { CoarseTimer } from './lib/coarse-timer.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Vault } from './lib/crypto.ts'
+import { resolveTxt } from './lib/dns-txt.ts'
 import { JsonRepairer } from './lib/json-repairer.ts'
 import { OfficeReader } from './lib/office-reader.ts'
 import { OriginReachability } from './lib/origin-reachability.ts'
@@ -60,6 +61,7 @@ import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
 import { Mailer } from './mail/mailer.ts'
+import { OidcProviders } from './oidc/providers.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
 import { HtmlReader } from './web/html-reader.ts'
@@ -122,6 +124,8 @@ export async function openGateway(
     benchmarks: await Benchmarks.open(db),
     origins: new OriginReachability(),
     requestSigner: new RequestSigner(clock),
+    oidcProviders: new OidcProviders(clock, () => ({ allowPrivate: gateway.settings.egress.allow_private })),
+    resolveTxt,
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     exchanges: new Set(),
     responseCache,

@@ -56,6 +56,8 @@ export const recordCeilings = {
   scim_groups: perOrganization(5000, 'SCIM groups', 'scim_groups'),
   scim_mappings: perOrganization(10_000, 'group mappings', 'scim_group_mappings'),
   scim_sync_jobs: perOrganization(1000, 'sync jobs', 'scim_sync_jobs'),
+  sso_connections: perOrganization(20, 'connections', 'sso_connections'),
+  sso_domains: perOrganization(1000, 'domains', 'sso_domains'),
   feedback: {
     defaultMax: 100,
     noun: 'comments',

@@ -8,6 +8,7 @@ import { disableKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
 import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
 import { deleteSigninCredentials } from './sessions.ts'
+import { assertAnotherBreakGlass } from './sso-policy.ts'
 import { createWorkspace, findDefaultWorkspace, type NewWorkspace, type Workspace } from './workspaces.ts'
 
 /** Well below the number of parameters that either database accepts in one statement. */
@@ -190,6 +191,7 @@ export async function setMemberActive(
 
 async function assertAnotherAdmin(tx: Db, leaving: Member): Promise<void> {
   if (leaving.role !== 'org:admin' || !leaving.active) return
+  await assertAnotherBreakGlass(tx, leaving)
   const other = await tx
     .selectFrom('members')
     .select('id')

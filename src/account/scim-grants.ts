@@ -36,8 +36,9 @@ const rowsPerStatement = 500
 
 /**
  * Decides who is in a workspace because of an identity provider. A membership exists if it is manual, if the
- * workspace is the default one, or if a mapping grants it to an active member of its group; its role is the highest
- * of the organization role and the mappings. Call it, with the organization locked, after changing any of these.
+ * workspace is the default one, or if a mapping of SCIM or single sign-on grants it to an active member; its role is
+ * the highest of the organization role and the mappings. SCIM decides alone about the members it provisions in the
+ * workspaces it has mappings for. Call it, with the organization locked, after changing any of these.
  */
 export async function applyGrants(tx: Db, clock: Clock, scope: GrantScope): Promise<void> {
   for (const part of splitScope(scope)) {
@@ -98,7 +99,17 @@ function resolveRole(organizationRole: OrganizationRole, granted: WorkspaceRole 
   return organizationRole === 'org:admin' || granted === 'admin' ? 'admin' : 'member'
 }
 
+/** One for each member and workspace, with the highest role. */
 async function loadGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
+  const grants = new Map<string, Grant>()
+  for (const grant of [...(await loadScimGrants(tx, scope)), ...(await loadSsoGrants(tx, scope))]) {
+    const known = grants.get(keyOf(grant))
+    if (known?.role !== 'admin') grants.set(keyOf(grant), grant)
+  }
+  return [...grants.values()]
+}
+
+async function loadScimGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
   let query = tx
     .selectFrom('scim_group_mappings as mapping')
     .innerJoin('scim_group_members as entry', 'entry.group_id', 'mapping.scim_group_id')
@@ -109,6 +120,32 @@ async function loadGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
     .select(['mapping.workspace_id', 'members.id as user_id', 'members.role as organization_role'])
     .where('mapping.organization_id', '=', scope.organizationId)
     .where('members.active', '=', 1)
+    .groupBy(['mapping.workspace_id', 'members.id', 'members.role'])
+  if (scope.workspaceIds) query = query.where('mapping.workspace_id', 'in', scope.workspaceIds)
+  if (scope.userIds) query = query.where('members.id', 'in', scope.userIds)
+  return query.execute()
+}
+
+/** From the mappings that members matched when they signed in last. */
+async function loadSsoGrants(tx: Db, scope: GrantScope): Promise<Grant[]> {
+  let query = tx
+    .selectFrom('sso_mappings as mapping')
+    .innerJoin('sso_mapping_members as entry', 'entry.mapping_id', 'mapping.id')
+    .innerJoin('members', 'members.id', 'entry.user_id')
+    .select(sql<WorkspaceRole>`min(mapping.role)`.as('role'))
+    .select(['members.id as user_id', 'members.role as organization_role'])
+    .select((eb) => eb.ref('mapping.workspace_id').$notNull().as('workspace_id'))
+    .where('mapping.organization_id', '=', scope.organizationId)
+    .where('mapping.role', 'in', ['admin', 'member'])
+    .where('mapping.workspace_id', 'is not', null)
+    .where('members.active', '=', 1)
+    .where(({ not, and, exists, selectFrom }) => {
+      const user = selectFrom('scim_users').select('id').whereRef('user_id', '=', 'members.id')
+      const scimMapping = selectFrom('scim_group_mappings')
+        .select('id')
+        .whereRef('scim_group_mappings.workspace_id', '=', 'mapping.workspace_id')
+      return not(and([exists(user), exists(scimMapping)]))
+    })
     .groupBy(['mapping.workspace_id', 'members.id', 'members.role'])
   if (scope.workspaceIds) query = query.where('mapping.workspace_id', 'in', scope.workspaceIds)
   if (scope.userIds) query = query.where('members.id', 'in', scope.userIds)

@@ -208,6 +208,7 @@ const expiringTables = {
   auth_codes: 'code_hash',
   signin_links: 'token_hash',
   sessions: 'token_hash',
+  sso_used_tokens: 'token_hash',
 } as const
 
 /** More than one, so that expired rows cannot accumulate; few enough to be cheap. */

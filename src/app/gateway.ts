@@ -19,6 +19,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimer } from '../lib/coarse-timer.ts'
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { Vault } from '../lib/crypto.ts'
+import type { TxtResolver } from '../lib/dns-txt.ts'
 import type { JsonRepairer } from '../lib/json-repairer.ts'
 import type { OfficeReader } from '../lib/office-reader.ts'
 import type { OriginReachability } from '../lib/origin-reachability.ts'
@@ -27,6 +28,7 @@ import type { TaskPool } from '../lib/task-pool.ts'
 import type { TimeSlicer } from '../lib/time-slicer.ts'
 import type { WakeSignal } from '../lib/wake-signal.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { OidcProviders } from '../oidc/providers.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { RequestSigner } from '../sign-in/request-signer.ts'
 import type { HtmlReader } from '../web/html-reader.ts'
@@ -72,6 +74,10 @@ export interface Gateway {
   readonly benchmarks: Benchmarks
   readonly origins: OriginReachability
   readonly requestSigner: RequestSigner
+  /** Single sign-on of members. */
+  readonly oidcProviders: OidcProviders
+  /** For the verification of domains. */
+  readonly resolveTxt: TxtResolver
   /** Bounds the replies that are drained after their client disconnected. */
   readonly drainLimiter: ConcurrencyLimiter
   /** Upstream exchanges in flight, aborted at shutdown. */

@@ -36,6 +36,9 @@ import { scimServerPages } from './scim/pages.ts'
 import { sessionOperations } from './sessions/operations.ts'
 import { linkPages } from './sign-in/link.ts'
 import { speechOperations } from './speech/operations.ts'
+import { backchannelPages } from './sso/backchannel-logout.ts'
+import { ssoOperations } from './sso/operations.ts'
+import { ssoSignInPages } from './sso/sign-in.ts'
 import { transcriptionOperations } from './transcriptions/operations.ts'
 import { videoOperations } from './video/operations.ts'
 import { workspaceOperations } from './workspaces/operations.ts'
@@ -64,6 +67,7 @@ export const operations: Operation[] = [
   ...observabilityOperations,
   ...byokOperations,
   ...scimOperations,
+  ...ssoOperations,
   ...fileOperations,
   ...containerOperations,
   ...presetOperations,
@@ -81,4 +85,10 @@ export const operations: Operation[] = [
   ...videoOperations,
 ]
 
-export const pages: RawRoute[] = [...linkPages, ...consentPages, ...scimServerPages]
+export const pages: RawRoute[] = [
+  ...linkPages,
+  ...ssoSignInPages,
+  ...backchannelPages,
+  ...consentPages,
+  ...scimServerPages,
+]

@@ -886,6 +886,7 @@ export interface SsoBreakGlassTable {
 }
 
 export interface SsoIdentityTable {
+  id: string
   organization_id: string
   issuer: string
   subject: string

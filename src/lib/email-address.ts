@@ -18,7 +18,7 @@ export interface EmailAddress {
  */
 export function parseEmailAddress(text: string): EmailAddress | null {
   const composed = text.normalize('NFC')
-  if (composed.length > maxLength || composed !== text.normalize('NFKC')) return null
+  if (composed.length > maxLength || hasLookalikes(text)) return null
   const [, local, host] = /^([^\s@"(),:;<>[\]\\\p{Cc}\p{Cf}]+)@([^\s@]+)$/u.exec(composed) ?? []
   if (local === undefined || host === undefined) return null
   const domain = parseEmailDomain(host)
@@ -29,9 +29,15 @@ export function parseEmailAddress(text: string): EmailAddress | null {
 
 /** The domain of e-mail addresses, in lower case and ASCII; null if it is none. */
 export function parseEmailDomain(text: string): string | null {
-  if (text.normalize('NFC') !== text.normalize('NFKC')) return null
+  if (hasLookalikes(text)) return null
   const domain = domainToASCII(text).toLowerCase()
   const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
   const isName = new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`).test(domain)
   return isName && domain.length <= 253 ? domain : null
+}
+
+/** Composed and decomposed letters are the same; other characters that normalization replaces are not. */
+function hasLookalikes(text: string): boolean {
+  const composed = text.normalize('NFC')
+  return composed !== text.normalize('NFKC') || (composed !== text && text.normalize('NFD') !== text)
 }

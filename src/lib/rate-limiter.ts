@@ -9,13 +9,19 @@ export class MinuteRateLimiter {
 
   /** Counts one request; throws beyond the limit. */
   consume(key: string, limit: number, now: number, message: string): void {
+    if (!this.tryConsume(key, limit, now)) throw rateLimitError(message, limit, minuteMs, now)
+  }
+
+  /** Counts one request; false beyond the limit. */
+  tryConsume(key: string, limit: number, now: number): boolean {
     const start = now - (now % minuteMs)
     if (start !== this.#start) {
       this.#start = start
       this.#counts = new Map()
     }
     const count = (this.#counts.get(key) ?? 0) + 1
-    if (count > limit) throw rateLimitError(message, limit, minuteMs, now)
+    if (count > limit) return false
     this.#counts.set(key, count)
+    return true
   }
 }

@@ -94,8 +94,15 @@ export function renderSignedInPage(member: Member): Response {
   return renderPage({ title: 'You are signed in', body: renderSignedInAs(member) })
 }
 
-export function renderSignedOutPage(): Response {
-  return renderPage({ title: 'You are signed out', body: html`<p>You can close this page.</p>` })
+/** The browser continues to the identity provider, if there is one, to sign out there too. */
+export function renderSignedOutPage(providerUrl: string | null): Response {
+  const title = 'You are signed out'
+  if (providerUrl === null) return renderPage({ title, body: html`<p>You can close this page.</p>` })
+  const link = html`<p><a href="${providerUrl}">Sign out at your identity provider too</a></p>`
+  const response = renderPage({ title, body: link })
+  // Not a redirect: the policy of the page that has the form allows none to another site.
+  response.headers.set('refresh', `0; url=${providerUrl}`)
+  return response
 }
 
 export function renderSignedInAs(member: Member): Markup {

@@ -10,10 +10,8 @@ import { parseRequestUrl } from '../lib/request-url.ts'
 import { resolveRequestSource } from '../pipeline/request/client-address.ts'
 import { cookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { redirectSeeOther, setCookie, setSessionCookie } from './browser.ts'
+import { returnCookie } from './return-path.ts'
 import { renderSigninPage } from './sign-in-views.ts'
-
-/** Where to continue after sign-in. Sent to the sign-in pages only. */
-const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
 
 /** Browsers drop a cookie of 4096 bytes, its name and attributes included. */
 const maxReturnLength = 3800

@@ -115,6 +115,16 @@ export const permissions = {
     keys: 'management',
     scope: 'organization',
   },
+  'sso:read': {
+    summary: 'Read the single sign-on of the organization',
+    keys: 'management',
+    scope: 'organization',
+  },
+  'sso:write': {
+    summary: 'Change the single sign-on of the organization, which decides who can sign in as whom',
+    keys: 'management',
+    scope: 'organization',
+  },
   'catalogue:read': {
     summary: 'Read the catalogue overrides',
     keys: 'management',

@@ -16,6 +16,7 @@ import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { isoNow } from '../../src/lib/clock.ts'
 import { newId, newUuid } from '../../src/lib/ids.ts'
 import { openGateway, startServer } from '../../src/main.ts'
+import { OidcProviders } from '../../src/oidc/providers.ts'
 import { Routing } from '../../src/routing/routing.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
 import { headersOf } from './sessions.ts'
@@ -102,6 +103,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   if (!database) await createMigratedFile(config.databaseUrl)
   const clock = new TestClock()
   const gateway = await openGateway(config, clock)
+  isolateFromNetwork(gateway, clock)
   const own = await createFirstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
   const server = startServer(gateway)
@@ -124,6 +126,12 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
       rmSync(dataDir, { recursive: true })
     },
   }
+}
+
+/** Identity providers have addresses of loopback only, and no domain has records, unless a test says otherwise. */
+function isolateFromNetwork(gateway: Gateway, clock: TestClock): void {
+  const egress = () => ({ allowPrivate: gateway.settings.egress.allow_private, resolve: async () => [] })
+  Object.assign(gateway, { oidcProviders: new OidcProviders(clock, egress), resolveTxt: async () => [] })
 }
 
 /** Resets health and sticky sessions, and makes the draw always pick the cheapest endpoint. */

@@ -10,6 +10,7 @@ import {
   renderSignedInPage,
   renderSignedOutPage,
 } from '../../pages/sign-in-views.ts'
+import { findProviderSignOutUrl } from '../../pipeline/sign-in/sign-out.ts'
 
 /** Shows only a button for a link, so that link previews do not use up the token. */
 async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
@@ -34,8 +35,9 @@ async function useLink(gateway: Gateway, request: Request): Promise<Response> {
 async function endSession(gateway: Gateway, request: Request): Promise<Response> {
   await readForm(gateway, request)
   const visitor = await findVisitor(gateway, request)
+  const providerUrl = visitor && (await findProviderSignOutUrl(gateway, request, visitor.sessionToken))
   if (visitor) await signOut(gateway, request, visitor.member)
-  return setSessionCookie(gateway, request, renderSignedOutPage(), '')
+  return setSessionCookie(gateway, request, renderSignedOutPage(providerUrl ?? null), '')
 }
 
 export const linkPages: RawRoute[] = [

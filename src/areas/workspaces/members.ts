@@ -99,7 +99,8 @@ const removeMembers = defineOperation({
   method: 'POST',
   path: '/workspaces/{id}/members/remove',
   tag,
-  summary: 'Removes members from a workspace, unless they have active keys in it or are managed by SCIM.',
+  summary:
+    'Removes members from a workspace, unless they have active keys in it or are managed by SCIM or single sign-on.',
   permission: 'members:write',
   params: idParam,
   body: usersBody,
@@ -160,7 +161,7 @@ async function rejectGrantedMembers(tx: Db, workspace: Workspace, userIds: strin
   if (granted.length > 0) {
     throw invalidFieldError(
       'user_ids',
-      `are members through a SCIM group mapping: ${granted.sort().join(', ')}`,
+      `are members through a mapping of SCIM or single sign-on: ${granted.sort().join(', ')}`,
     )
   }
 }

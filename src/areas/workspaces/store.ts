@@ -28,6 +28,7 @@ export async function listWorkspaces(
 /** Keeps the row, because keys and past records refer to it. */
 export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
   await tx.deleteFrom('scim_group_mappings').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('sso_mappings').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_members').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('role_assignments').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('workspace_budgets').where('workspace_id', '=', id).execute()

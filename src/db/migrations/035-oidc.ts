@@ -100,6 +100,7 @@ async function createPolicies(db: Kysely<unknown>): Promise<void> {
 async function createIdentities(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('sso_identities')
+    .addColumn('id', 'text', key)
     .addColumn('organization_id', 'text', organization)
     .addColumn('issuer', 'text', required)
     .addColumn('subject', 'text', required)
@@ -107,7 +108,7 @@ async function createIdentities(db: Kysely<unknown>): Promise<void> {
     .addColumn('user_id', 'text', member)
     .addColumn('created_at', 'text', required)
     .addColumn('last_signed_in_at', 'text', required)
-    .addPrimaryKeyConstraint('sso_identities_key', ['organization_id', 'issuer', 'subject'])
+    .addUniqueConstraint('sso_identities_once', ['organization_id', 'issuer', 'subject'])
     .execute()
   await index(db, 'sso_identities_by_user', 'sso_identities', ['user_id'])
   await db.schema

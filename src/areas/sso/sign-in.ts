@@ -1,0 +1,164 @@
+import {
+  AuthorizationResponseError,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  fetchUserInfo,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client'
+import type { SsoConnection } from '../../account/sign-in-rules.ts'
+import { findConnection, scopesOf } from '../../account/sso-connections.ts'
+import { SignInRefused } from '../../account/sso-identities.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { PathRequest, RawRoute } from '../../http/operation.ts'
+import { uuidPattern } from '../../lib/ids.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { describeFailure, type OidcProvider } from '../../oidc/providers.ts'
+import { createPage, redirectSeeOther, setCookie, setSessionCookie } from '../../pages/browser.ts'
+import { parseOwnPath, returnCookie } from '../../pages/return-path.ts'
+import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
+import { cookieOf } from '../../pipeline/request/session.ts'
+import { loadProvider, redirectUriOf } from '../../pipeline/sign-in/provider.ts'
+import type { Claims } from './claims.ts'
+import { finishSignIn, recordRefusal, type SignInProof } from './finish.ts'
+import { clearLoginState, type LoginState, newExpiry, readLoginState, saveLoginState } from './login-state.ts'
+
+const defaultReturnPath = '/docs'
+/** An office may have one address. */
+const requestsPerMinute = 600
+
+/** Sends the browser to the provider. */
+async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Response> {
+  limitRequests(gateway, request)
+  const connection = await requireConnection(gateway, request.params?.connection ?? '')
+  const provider = await requireProvider(gateway, connection)
+  const requested = parseRequestUrl(request).searchParams.get('return_to')
+  const login: LoginState = {
+    connectionId: connection.id,
+    state: randomState(),
+    nonce: randomNonce(),
+    codeVerifier: randomPKCECodeVerifier(),
+    redirectUri: redirectUriOf(gateway, request),
+    returnTo:
+      parseOwnPath(requested) ?? parseOwnPath(cookieOf(request, returnCookie.name)) ?? defaultReturnPath,
+    expiresAt: newExpiry(gateway),
+  }
+  const url = buildAuthorizationUrl(provider.config, {
+    response_type: 'code',
+    redirect_uri: login.redirectUri,
+    scope: scopesOf(connection).join(' '),
+    state: login.state,
+    nonce: login.nonce,
+    code_challenge: await calculatePKCECodeChallenge(login.codeVerifier),
+    code_challenge_method: 'S256',
+  })
+  return saveLoginState(gateway, request, redirectSeeOther(url.href), login)
+}
+
+/** Where the provider sends the browser back to. */
+async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<Response> {
+  limitRequests(gateway, request)
+  const login = readLoginState(gateway, request)
+  if (!login)
+    throw gatewayError(
+      'invalid_request',
+      'This sign-in has expired, or began in another browser. Start again.',
+    )
+  const connection = await requireConnection(gateway, login.connectionId)
+  try {
+    const proof = await verifyCallback(gateway, request, connection, login)
+    const token = await finishSignIn(gateway, request, proof)
+    const response = redirectSeeOther(login.returnTo)
+    setSessionCookie(gateway, request, response, token)
+    clearLoginState(gateway, request, response)
+    return setCookie(gateway, request, response, { ...returnCookie, value: '' })
+  } catch (error) {
+    if (!(error instanceof SignInRefused)) throw error
+    throw gatewayError('forbidden', error.message)
+  }
+}
+
+async function verifyCallback(
+  gateway: Gateway,
+  request: Request,
+  connection: SsoConnection,
+  login: LoginState,
+): Promise<SignInProof> {
+  const provider = await requireProvider(gateway, connection)
+  try {
+    return { connection, login, ...(await exchangeCode(provider, request, connection, login)) }
+  } catch (error) {
+    const reason = describeRefusal(error)
+    gateway.log.warn({ connection: connection.id, reason }, 'single sign-on refused')
+    await recordRefusal(gateway, request, connection, { reason })
+    throw gatewayError('forbidden', `The sign-in could not be verified: ${reason} Start again.`)
+  }
+}
+
+/** Throws unless everything that the provider sent is valid, and was sent for this sign-in. */
+async function exchangeCode(
+  { config, keys }: OidcProvider,
+  request: Request,
+  { issuer, client_id }: SsoConnection,
+  login: LoginState,
+): Promise<{ idToken: string; subject: string; sid: string | null; claims: Claims }> {
+  const callback = new URL(login.redirectUri)
+  callback.search = parseRequestUrl(request).search
+  const tokens = await authorizationCodeGrant(config, callback, {
+    pkceCodeVerifier: login.codeVerifier,
+    expectedState: login.state,
+    expectedNonce: login.nonce,
+    idTokenExpected: true,
+  })
+  const idToken = tokens.id_token ?? ''
+  const { payload } = await keys.verify(idToken, { issuer, audience: client_id })
+  const subject = payload.sub ?? ''
+  const hasUserInfo = config.serverMetadata().userinfo_endpoint !== undefined
+  const userInfo = hasUserInfo ? await fetchUserInfo(config, tokens.access_token, subject) : {}
+  const sid = typeof payload.sid === 'string' ? payload.sid : null
+  return { idToken, subject, sid, claims: { ...userInfo, ...payload } }
+}
+
+/** A sentence for the page and the audit log, without anything that the provider could choose freely. */
+function describeRefusal(error: unknown): string {
+  if (error instanceof AuthorizationResponseError) {
+    const code = /^[a-z_]{1,64}$/.test(error.error) ? error.error : 'an error'
+    return `the identity provider answered ${code}.`
+  }
+  return `${describeFailure(error).replace(/\.$/, '')}.`
+}
+
+async function requireConnection(gateway: Gateway, id: string): Promise<SsoConnection> {
+  const connection = uuidPattern.test(id) ? await findConnection(gateway.db, id.toLowerCase()) : undefined
+  if (!connection) throw gatewayError('not_found', 'This single sign-on does not exist.')
+  return connection
+}
+
+async function requireProvider(gateway: Gateway, connection: SsoConnection): Promise<OidcProvider> {
+  try {
+    return await loadProvider(gateway, connection)
+  } catch (error) {
+    gateway.log.warn(
+      { connection: connection.id, reason: describeFailure(error) },
+      'identity provider failed',
+    )
+    throw gatewayError(
+      'forbidden',
+      'The identity provider cannot be used at the moment. Try again, or ask an admin of your organization to test the connection.',
+    )
+  }
+}
+
+function limitRequests(gateway: Gateway, request: Request): void {
+  const { ip } = resolveRequestSource(gateway, request)
+  const message = 'Too many sign-ins from this address. Try again in a minute.'
+  gateway.rateLimiter.consume(`single sign-on ${ip}`, requestsPerMinute, gateway.clock.now(), message)
+}
+
+export const ssoSignInPages: RawRoute[] = [
+  createPage('GET', '/signin/oidc/:connection', beginSignIn),
+  createPage('GET', '/signin/oidc/callback', receiveCallback),
+]
