@@ -81,7 +81,7 @@ function sessionTarget(id: string): AuditEvent['target'] {
   return { type: 'session', id }
 }
 
-/** The origin of what a visitor does; without a member, nobody is known yet. */
+/** The origin of what a visitor does; without a member, the visitor is not known yet. */
 export function originOf(gateway: Gateway, request: Request, member?: Member): AuditOrigin {
   return {
     organizationId: member?.organization_id ?? null,
@@ -100,7 +100,7 @@ export interface Refusal {
   method: SignInMethod
   /** Such as `wrong password`. */
   reason: string
-  /** Null if nobody has the address. */
+  /** Null if no member has the address. */
   member: Member | null
 }
 

@@ -8,8 +8,6 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import { assertWithinReach, type Reach, resolveReach } from '../../permissions/grant.ts'
-import { originOfMember } from '../../pipeline/request/transact.ts'
 import {
   createCsrfToken,
   createPage,
@@ -22,6 +20,8 @@ import {
   verifyCsrfToken,
 } from '../../pages/browser.ts'
 import { promptSignin } from '../../pages/sign-in.ts'
+import { assertWithinReach, type Reach, resolveReach } from '../../permissions/grant.ts'
+import { originOfMember } from '../../pipeline/request/transact.ts'
 import { buildReturnUrl, type CodeRequest, consentRequest, validateCodeRequest } from './codes.ts'
 import { issueCode } from './issue.ts'
 import { renderCodePage, renderConsentPage, renderDeniedPage } from './views.ts'
