@@ -12,6 +12,7 @@ import { scimCommand, signinCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
+import { ssoCommand } from './commands/sso.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 import { GatewayError } from './errors/gateway-error.ts'
 import { rootCauseMessage } from './lib/root-cause.ts'
@@ -51,6 +52,7 @@ program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(scimCommand(run))
+program.addCommand(ssoCommand(run))
 program.addCommand(benchmarkCommand(run))
 program.addCommand(checkLedgerCommand(run))
 program.addCommand(acceptJournalLossCommand(run))

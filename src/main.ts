@@ -18,7 +18,7 @@ import type { Gateway } from './app/gateway.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
-import { readSettings } from './app/settings.ts'
+import { readSettings, type Settings } from './app/settings.ts'
 import { SignInLimiter } from './app/sign-in-limiter.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
@@ -124,8 +124,7 @@ export async function openGateway(
     benchmarks: await Benchmarks.open(db),
     origins: new OriginReachability(),
     requestSigner: new RequestSigner(clock),
-    oidcProviders: new OidcProviders(clock, () => ({ allowPrivate: gateway.settings.egress.allow_private })),
-    resolveTxt,
+    ...createSso(clock, () => gateway.settings),
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     exchanges: new Set(),
     responseCache,
@@ -147,6 +146,12 @@ export async function openGateway(
 function createLogger({ logLevel }: Config): Logger {
   const options = { level: logLevel, base: null, serializers: { err: serializeError } }
   return pino(options, pino.destination(2))
+}
+
+/** What single sign-on sends requests with. */
+function createSso(clock: Clock, settings: () => Settings): Pick<Gateway, 'oidcProviders' | 'resolveTxt'> {
+  const egress = () => ({ allowPrivate: settings().egress.allow_private })
+  return { oidcProviders: new OidcProviders(clock, egress), resolveTxt }
 }
 
 /** Work on texts that runs on separate threads. */

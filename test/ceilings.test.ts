@@ -25,6 +25,7 @@ describeOnEachDatabase(
     const post = (path: string, body: unknown) => server().call('POST', path, { body })
     const preset = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }
     const config = { url: 'https://hooks.example.com/events' }
+    const connection = { name: 'C', issuer: 'https://idp.example.com', client_id: 'id', client_secret: 's' }
     const types = ['webhook', 'webhook', 'webhook', 'webhook', 'webhook', 'otel-collector', 'otel-collector']
     const slug = newId('versions')
 
@@ -40,6 +41,8 @@ describeOnEachDatabase(
       ['conversations', () => server().call('POST', '/conversations', { key: server().own.inferenceKey })],
       ['apps', (index) => post('/auth/keys/code', { callback_url: `https://app-${index}.example.com/` })],
       ['auth_codes', () => post('/auth/keys/code', { callback_url: 'https://app-0.example.com/' })],
+      ['sso_connections', () => post('/organization/sso/connections', connection)],
+      ['sso_domains', (index) => post('/organization/sso/domains', { domain: `d${index}.example.com` })],
       ['scim_tokens', () => post('/scim/tokens', { name: 'token' })],
       ['feedback', () => post('/generation/feedback', { generation_id: generation, category: 'latency' })],
       ['catalogue_edits', () => edit()],

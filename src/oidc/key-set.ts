@@ -26,14 +26,14 @@ const clockToleranceSeconds = 60
 export class ProviderKeySet {
   readonly #clock: Clock
   readonly #url: string
-  readonly #fetch: CustomFetch
+  readonly #request: CustomFetch
   #keys: ReturnType<typeof createLocalJWKSet> | null = null
   #fetchedAt = 0
 
-  constructor(clock: Clock, url: string, fetch: CustomFetch) {
+  constructor(clock: Clock, url: string, request: CustomFetch) {
     this.#clock = clock
     this.#url = url
-    this.#fetch = fetch
+    this.#request = request
   }
 
   /** Throws unless the signature and the claims are valid. */
@@ -60,7 +60,7 @@ export class ProviderKeySet {
   async #load(maxAge: number): Promise<ReturnType<typeof createLocalJWKSet>> {
     if (this.#keys && this.#clock.now() - this.#fetchedAt < maxAge) return this.#keys
     const headers = { accept: 'application/json, application/jwk-set+json' }
-    const response = await this.#fetch(this.#url, {
+    const response = await this.#request(this.#url, {
       method: 'GET',
       headers,
       body: undefined,

@@ -22,7 +22,7 @@ export interface TestProvider {
 export interface TamperedToken {
   claims: Record<string, unknown>
   /** Replaces the whole token. */
-  token?: string
+  token?: string | Promise<string>
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
@@ -77,7 +77,10 @@ export async function startOidcProvider(gatewayUrl: string): Promise<TestProvide
     if (!body.id_token || !provider.tamper) return text
     const claims = JSON.parse(Buffer.from(body.id_token.split('.')[1], 'base64url').toString())
     const changed = provider.tamper(claims)
-    return JSON.stringify({ ...body, id_token: changed.token ?? (await provider.sign(changed.claims)) })
+    return JSON.stringify({
+      ...body,
+      id_token: (await changed.token) ?? (await provider.sign(changed.claims)),
+    })
   }
 }
 
@@ -96,6 +99,8 @@ function createHandler(provider: TestProvider, gatewayUrl: string, key: JWK): Ha
         client_secret: provider.clientSecret,
         redirect_uris: [`${gatewayUrl}/signin/oidc/callback`],
         post_logout_redirect_uris: [`${gatewayUrl}/signin`],
+        backchannel_logout_uri: `${gatewayUrl}/signin/oidc/backchannel-logout`,
+        backchannel_logout_session_required: true,
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },
@@ -103,14 +108,18 @@ function createHandler(provider: TestProvider, gatewayUrl: string, key: JWK): Ha
     jwks: { keys: [key] },
     cookies: { keys: ['test'] },
     claims: {
-      openid: ['sub', 'sid'],
+      openid: ['sub'],
       email: ['email', 'email_verified'],
       profile: ['given_name', 'family_name'],
       groups: ['groups', 'realm_access'],
     },
     scopes: ['openid', 'profile', 'email', 'groups'],
     pkce: { required: () => true },
-    features: { devInteractions: { enabled: true }, rpInitiatedLogout: { enabled: true } },
+    features: {
+      devInteractions: { enabled: true },
+      rpInitiatedLogout: { enabled: true },
+      backchannelLogout: { enabled: true },
+    },
     findAccount: (_, id) => ({
       accountId: id,
       claims: async () => ({ sub: id, ...provider.accounts.get(id) }),

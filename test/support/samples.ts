@@ -1,5 +1,6 @@
 import { postFunding } from '../../src/ledger/entries.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
+import { newUuid } from '../../src/lib/ids.ts'
 import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { createContainerFilePath } from './containers.ts'
@@ -136,6 +137,51 @@ async function createPresetSlug(call: TenantCall): Promise<string> {
 
 async function createScimTokenId(call: TenantCall): Promise<string> {
   return (await call('POST', '/scim/tokens', { body: { name: 'sample' } })).body.data.id
+}
+
+function buildSsoConnection() {
+  const issuer = `https://${uniqueName('idp')}.example.com`
+  return { name: 'Company', issuer, client_id: 'headgate', client_secret: 'secret' }
+}
+
+async function createSsoConnectionPath(call: TenantCall): Promise<string> {
+  const created = await call('POST', '/organization/sso/connections', { body: buildSsoConnection() })
+  return `/organization/sso/connections/${created.body.data.id}`
+}
+
+async function createSsoDomainPath(call: TenantCall): Promise<string> {
+  const body = { domain: `${uniqueName('sample')}.test` }
+  return `/organization/sso/domains/${(await call('POST', '/organization/sso/domains', { body })).body.data.id}`
+}
+
+/** With the record that verifies the domain. */
+async function createVerifiablePath(call: TenantCall, { gateway }: TestServer): Promise<string> {
+  const path = await createSsoDomainPath(call)
+  const { body } = await call('GET', '/organization/sso/domains')
+  const values = body.data.map((row: { txt_record: { value: string } }) => row.txt_record.value)
+  Object.assign(gateway, { resolveTxt: async () => values })
+  return `${path}/verify`
+}
+
+/** Identities are created when people sign in. */
+async function createSsoIdentityPath(
+  tenant: Tenant,
+  call: TenantCall,
+  { gateway }: TestServer,
+): Promise<string> {
+  const connection = await createSsoConnectionPath(call)
+  const identity = {
+    id: newUuid(),
+    organization_id: tenant.organization.id,
+    issuer: 'https://idp.example.com',
+    subject: uniqueName('subject'),
+    connection_id: connection.split('/').at(-1) ?? '',
+    user_id: tenant.owner.id,
+    created_at: new Date().toISOString(),
+    last_signed_in_at: new Date().toISOString(),
+  }
+  await gateway.db.insertInto('sso_identities').values(identity).execute()
+  return `/organization/sso/identities/${identity.id}`
 }
 
 /** Groups come from an identity provider. */
@@ -517,6 +563,25 @@ export const samples: Record<string, SampleFactory> = {
   createScimToken: fixedSample('/scim/tokens', { name: 'Okta' }),
   listScimTokens: fixedSample('/scim/tokens'),
   deleteScimToken: async (_, call) => ownedSample(`/scim/tokens/${await createScimTokenId(call)}`),
+
+  getSsoPolicy: fixedSample('/organization/sso'),
+  updateSsoPolicy: fixedSample('/organization/sso', { enforced: false }),
+  listSsoConnections: fixedSample('/organization/sso/connections'),
+  createSsoConnection: async () => ({ path: '/organization/sso/connections', body: buildSsoConnection() }),
+  getSsoConnection: async (_, call) => ownedSample(await createSsoConnectionPath(call)),
+  updateSsoConnection: async (_, call) => ownedSample(await createSsoConnectionPath(call), { jit: true }),
+  deleteSsoConnection: async (_, call) => ownedSample(await createSsoConnectionPath(call)),
+  testSsoConnection: async (_, call) => ownedSample(`${await createSsoConnectionPath(call)}/test`),
+  listSsoDomains: fixedSample('/organization/sso/domains'),
+  createSsoDomain: async () => ({
+    path: '/organization/sso/domains',
+    body: { domain: `${uniqueName('sample')}.test` },
+  }),
+  verifySsoDomain: async (_, call, server) => ownedSample(await createVerifiablePath(call, server)),
+  deleteSsoDomain: async (_, call) => ownedSample(await createSsoDomainPath(call)),
+  listSsoIdentities: fixedSample('/organization/sso/identities'),
+  deleteSsoIdentity: async (tenant, call, server) =>
+    ownedSample(await createSsoIdentityPath(tenant, call, server)),
 
   listModels: fixedSample('/models'),
   countModels: fixedSample('/models/count'),

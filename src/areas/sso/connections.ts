@@ -65,7 +65,7 @@ const createSsoConnection = defineOperation({
   tag,
   summary: 'Adds an OpenID Connect provider that members sign in with.',
   description:
-    'Register Headgate at the provider as a confidential web client with the authorization code flow and the redirect URI `https://<this server>/signin/oidc/callback`. Nobody can sign in with the connection until a domain of the organization is verified.',
+    'Register Headgate at the provider as a confidential web client with the authorization code flow and the redirect URI `https://<this server>/signin/oidc/callback`. People can sign in once a domain of the organization is verified.',
   permission: 'sso:write',
   body: createBody,
   status: 201,

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { startOidcProvider, type TestProvider } from '../../../test/support/oidc-provider.ts'
+import {
+  connectProvider,
+  findSignedIn,
+  resetSso,
+  type SsoSetup,
+  signIn,
+  TestBrowser,
+} from '../../../test/support/sso.ts'
+import { createMember, type Member } from '../../account/members.ts'
+import { createSigninToken } from '../../account/sessions.ts'
+import { findSignInRule, isMethodAllowed } from '../../account/sign-in-rules.ts'
+
+describeOnEachDatabase('Enforced single sign-on', (server) => {
+  let provider: TestProvider
+  let setup: SsoSetup
+  let counter = 0
+  beforeAll(async () => {
+    provider = await startOidcProvider(server().url)
+  })
+  afterAll(() => provider.stop())
+  beforeEach(async () => {
+    setup = await connectProvider(server(), provider)
+  })
+  afterEach(() => resetSso(server()))
+
+  const createPerson = (role: Member['role'] = 'org:member') =>
+    createMember(server().gateway.db, server().clock, {
+      organizationId: server().own.organization.id,
+      email: `person-${++counter}@example.com`,
+      role,
+    })
+  const useLink = async (member: Member, browser = new TestBrowser()) => {
+    const { db, clock } = server().gateway
+    const token = await createSigninToken(db, clock, member.id)
+    return browser.visit(`${server().url}/signin`, { token })
+  }
+  const setPolicy = (body: Record<string, unknown>) => server().call('PATCH', '/organization/sso', { body })
+
+  test('other methods are refused, except from break-glass admins; single sign-on works', async () => {
+    const [member, admin] = [await createPerson(), await createPerson('org:admin')]
+    expect((await setPolicy({ enforced: true, break_glass_user_ids: [admin.id] })).status).toBe(200)
+    const refused = await useLink(member)
+    expect(refused.status).toBe(403)
+    expect(refused.html).toContain('requires single sign-on')
+    expect((await useLink(admin)).status).toBe(303)
+    expect((await useLink(server().own.owner)).status).toBe(403)
+    provider.accounts.set('member', { email: member.email, email_verified: true })
+    const browser = new TestBrowser()
+    expect((await signIn(setup, 'member', browser)).status).toBe(303)
+    expect(await findSignedIn(server(), browser)).toBe(member.email)
+    const { db } = server().gateway
+    expect(await isMethodAllowed(db, member.id, 'password')).toBe(false)
+    expect(await isMethodAllowed(db, admin.id, 'password')).toBe(true)
+    await setPolicy({ enforced: false })
+    expect((await useLink(member)).status).toBe(303)
+  })
+
+  test('R37 another organization is not affected', async () => {
+    await setPolicy({ enforced: true, break_glass_user_ids: [server().own.owner.id] })
+    expect((await useLink(server().foreign.owner)).status).toBe(303)
+  })
+
+  test('enforcing ends the sessions that were started with other methods', async () => {
+    const [member, admin] = [await createPerson(), await createPerson('org:admin')]
+    const [memberBrowser, adminBrowser] = [new TestBrowser(), new TestBrowser()]
+    await useLink(member, memberBrowser)
+    await useLink(admin, adminBrowser)
+    await setPolicy({ enforced: true, break_glass_user_ids: [admin.id] })
+    expect(await findSignedIn(server(), memberBrowser)).toBeNull()
+    expect(await findSignedIn(server(), adminBrowser)).toBe(admin.email)
+  })
+
+  test('enforcing needs a break-glass admin and a connection', async () => {
+    const member = await createPerson()
+    for (const ids of [[], [member.id], [server().foreign.owner.id], ['user_unknown']]) {
+      const { status, body } = await setPolicy({ enforced: true, break_glass_user_ids: ids })
+      expect(status).toBe(400)
+      expect(body.error.message).toStartWith('break_glass_user_ids:')
+    }
+    await resetSso(server())
+    const { status, body } = await setPolicy({
+      enforced: true,
+      break_glass_user_ids: [server().own.owner.id],
+    })
+    expect(status).toBe(400)
+    expect(body.error.message).toStartWith('enforced:')
+  })
+
+  test('the last break-glass admin and the last connection stay while it is enforced', async () => {
+    const admin = await createPerson('org:admin')
+    await setPolicy({ enforced: true, break_glass_user_ids: [admin.id] })
+    const path = `/organization/members/${admin.id}`
+    expect((await server().call('DELETE', path)).status).toBe(409)
+    expect((await server().call('PATCH', path, { body: { role: 'org:member' } })).status).toBe(409)
+    expect(
+      (await server().call('DELETE', `/organization/sso/connections/${setup.connectionId}`)).status,
+    ).toBe(409)
+    await setPolicy({ break_glass_user_ids: [admin.id, server().own.owner.id] })
+    expect((await server().call('DELETE', path)).status).toBe(200)
+  })
+
+  test('an address leads to the connection of its verified domain', async () => {
+    const { db } = server().gateway
+    const rule = await findSignInRule(db, 'Somebody@EXAMPLE.com')
+    expect(rule).toMatchObject({ connection: { id: setup.connectionId }, enforced: false })
+    await setPolicy({ enforced: true, break_glass_user_ids: [server().own.owner.id] })
+    expect((await findSignInRule(db, 'a@example.com'))?.enforced).toBe(true)
+    await server().call('POST', '/organization/sso/domains', { body: { domain: 'pending.test' } })
+    for (const email of ['a@pending.test', 'a@mail.example.com', 'example.com', ''])
+      expect(await findSignInRule(db, email)).toBeUndefined()
+    const second = await connectProvider(server(), provider, { domain: null })
+    const body = { domain: 'second.test', connection_id: second.connectionId }
+    const { id } = (await server().call('POST', '/organization/sso/domains', { body })).body.data
+    await db.updateTable('sso_domains').set({ verified_at: 'now' }).where('id', '=', id).execute()
+    expect((await findSignInRule(db, 'a@second.test'))?.connection.id).toBe(second.connectionId)
+  })
+})
