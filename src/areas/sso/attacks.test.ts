@@ -189,7 +189,7 @@ describeOnEachDatabase('Attacks on single sign-on', (server) => {
     server().clock.advance(11 * 60_000)
     Object.assign(server().gateway.settings.egress, { allow_private: [] })
     const visit = await new TestBrowser().visit(`${server().url}/signin/oidc/${setup.connectionId}`)
-    expect(visit.status).toBe(403)
+    expect(visit.status).toBe(503)
     expect(provider.requests).toEqual([])
     const body = { issuer: other.issuer, client_secret: 'x' }
     const { status } = await server().call('PATCH', `/organization/sso/connections/${setup.connectionId}`, {

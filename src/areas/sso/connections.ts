@@ -140,7 +140,8 @@ const updateSsoConnection = defineOperation({
       await validateConnection(gateway, tx, caller.organizationId, body)
       const after = await updateConnection(tx, gateway.clock, before.id, toColumns(gateway, before, body))
       if (body.mappings) await replaceMappings(tx, after, body.mappings)
-      await applySsoGrants(tx, gateway.clock, { organizationId: caller.organizationId })
+      if (body.mappings || body.default_role !== undefined)
+        await applySsoGrants(tx, gateway.clock, { organizationId: caller.organizationId })
       const mappings = await listMappings(tx, [after.id])
       record({
         action: 'sso_connection.update',

@@ -78,6 +78,15 @@ describeOnEachDatabase('Single sign-on', (server) => {
     expect(identities.body.data).toMatchObject([{ user_id: id, subject, issuer: provider.issuer }])
   })
 
+  test('a domain is the same in Unicode and in Punycode', async () => {
+    await verifyDomain(server(), server().own, 'b\u00fccher.example')
+    const { id } = await member('ada@b\u00fccher.example')
+    const { subject } = account({ email: 'Ada@xn--bcher-kva.example' })
+    expect((await signIn(setup, subject)).status).toBe(303)
+    const { body } = await server().call('GET', `/organization/sso/identities?user_id=${id}`)
+    expect(body.data).toHaveLength(1)
+  })
+
   test('a person whose address changes stays the same member', async () => {
     const { subject, email } = account()
     await signIn(setup, subject)

@@ -4,6 +4,7 @@ import {
   buildAuthorizationUrl,
   calculatePKCECodeChallenge,
   fetchUserInfo,
+  ResponseBodyError,
   randomNonce,
   randomPKCECodeVerifier,
   randomState,
@@ -18,6 +19,7 @@ import { uuidPattern } from '../../lib/ids.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { describeFailure, type OidcProvider } from '../../oidc/providers.ts'
 import { createPage, redirectSeeOther, setCookie, setSessionCookie } from '../../pages/browser.ts'
+import { renderProblemPage } from '../../pages/markup.ts'
 import { parseOwnPath, returnCookie } from '../../pages/return-path.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 import { cookieOf } from '../../pipeline/request/session.ts'
@@ -34,7 +36,8 @@ const requestsPerMinute = 600
 async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Response> {
   limitRequests(gateway, request)
   const connection = await requireConnection(gateway, request.params?.connection ?? '')
-  const provider = await requireProvider(gateway, connection)
+  const provider = await findProvider(gateway, connection)
+  if (!provider) return renderUnavailablePage()
   const requested = parseRequestUrl(request).searchParams.get('return_to')
   const login: LoginState = {
     connectionId: connection.id,
@@ -68,8 +71,10 @@ async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<
       'This sign-in has expired, or began in another browser. Start again.',
     )
   const connection = await requireConnection(gateway, login.connectionId)
+  const provider = await findProvider(gateway, connection)
+  if (!provider) return renderUnavailablePage()
   try {
-    const proof = await verifyCallback(gateway, request, connection, login)
+    const proof = await verifyCallback(gateway, request, { provider, connection, login })
     const token = await finishSignIn(gateway, request, proof)
     const response = redirectSeeOther(login.returnTo)
     setSessionCookie(gateway, request, response, token)
@@ -84,10 +89,8 @@ async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<
 async function verifyCallback(
   gateway: Gateway,
   request: Request,
-  connection: SsoConnection,
-  login: LoginState,
+  { provider, connection, login }: { provider: OidcProvider; connection: SsoConnection; login: LoginState },
 ): Promise<SignInProof> {
-  const provider = await requireProvider(gateway, connection)
   try {
     return { connection, login, ...(await exchangeCode(provider, request, connection, login)) }
   } catch (error) {
@@ -124,7 +127,7 @@ async function exchangeCode(
 
 /** A sentence for the page and the audit log, without anything that the provider could choose freely. */
 function describeRefusal(error: unknown): string {
-  if (error instanceof AuthorizationResponseError) {
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const code = /^[a-z_]{1,64}$/.test(error.error) ? error.error : 'an error'
     return `the identity provider answered ${code}.`
   }
@@ -137,19 +140,22 @@ async function requireConnection(gateway: Gateway, id: string): Promise<SsoConne
   return connection
 }
 
-async function requireProvider(gateway: Gateway, connection: SsoConnection): Promise<OidcProvider> {
+/** Null if its metadata cannot be read. */
+async function findProvider(gateway: Gateway, connection: SsoConnection): Promise<OidcProvider | null> {
   try {
     return await loadProvider(gateway, connection)
   } catch (error) {
-    gateway.log.warn(
-      { connection: connection.id, reason: describeFailure(error) },
-      'identity provider failed',
-    )
-    throw gatewayError(
-      'forbidden',
-      'The identity provider cannot be used at the moment. Try again, or ask an admin of your organization to test the connection.',
-    )
+    const reason = describeFailure(error)
+    gateway.log.warn({ connection: connection.id, reason }, 'identity provider not available')
+    return null
   }
+}
+
+function renderUnavailablePage(): Response {
+  return renderProblemPage(
+    503,
+    'The identity provider cannot be used at the moment. Try again, or ask an admin of your organization to test the connection.',
+  )
 }
 
 function limitRequests(gateway: Gateway, request: Request): void {

@@ -52,7 +52,11 @@ describeOnEachDatabase('Settings of single sign-on', (server) => {
     ['issuer localhost', { issuer: 'https://localhost' }, 'issuer'],
     ['issuer not a URL', { issuer: 'idp' }, 'issuer'],
     ['issuer with a query', { issuer: 'https://idp.example.com/?x=1' }, 'issuer'],
-    ['issuer as a discovery document', { issuer: 'https://a.example.com/.well-known/openid-configuration' }, 'issuer'],
+    [
+      'issuer as a discovery document',
+      { issuer: 'https://a.example.com/.well-known/openid-configuration' },
+      'issuer',
+    ],
     ['client_secret masked', { client_secret: '********' }, 'client_secret'],
     ['scopes without openid', { scopes: ['email'] }, 'scopes'],
     ['a scope with a space', { scopes: ['openid', 'a b'] }, 'scopes.1'],
@@ -101,7 +105,9 @@ describeOnEachDatabase('Settings of single sign-on', (server) => {
   test('sso:write is required: an inference key is refused', async () => {
     const key = server().own.inferenceKey
     expect((await server().call('GET', '/organization/sso', { key })).status).toBe(403)
-    expect((await server().call('POST', '/organization/sso/connections', { key, body: connection })).status).toBe(403)
+    expect(
+      (await server().call('POST', '/organization/sso/connections', { key, body: connection })).status,
+    ).toBe(403)
   })
 
   test('a domain is verified by its record, and belongs to the first organization that does', async () => {
