@@ -32,6 +32,8 @@ describeOnEachDatabase(
     const makers: [RecordKind, (index: number) => Promise<TestResponse>][] = [
       ['keys', () => post('/keys', { name: 'key' })],
       ['workspaces', () => post('/workspaces', { name: 'New', slug: newId('w').replace('_', '-') })],
+      ['roles', () => post('/roles', { name: newId('role'), permissions: [] })],
+      ['role_assignments', (index) => assignRole(index)],
       ['preset_versions', () => post(`/presets/${slug}/messages`, preset)],
       ['presets', () => post(`/presets/${newId('preset')}/messages`, preset)],
       ['guardrails', () => post('/guardrails', { name: newId('guardrail') })],
@@ -55,6 +57,13 @@ describeOnEachDatabase(
       ],
     ]
 
+    /** There are more built-in roles with a place than the ceiling. */
+    async function assignRole(index: number): Promise<TestResponse> {
+      const { owner, workspace } = server().own
+      const role_id = ['viewer', 'billing', 'auditor', 'developer'][index % 4]
+      const body = { role_id, workspace_id: index < 4 ? null : workspace.id }
+      return post(`/organization/members/${owner.id}/roles`, body)
+    }
     function destination(index: number) {
       const type = types[index] ?? 'webhook'
       return { type, name: newId('d'), config: type === 'webhook' ? config : { endpoint: config.url } }

@@ -432,7 +432,25 @@ describe('the command line', () => {
     expect((await run(dataDir, ['signin'])).output).toMatch(/\/signin\?token=/)
   }, 30_000)
 
+  test('a management key is limited to permissions and workspaces', async () => {
+    const dataDir = folder()
+    const url = await start(dataDir).url()
+    const limits = ['--permissions', 'keys:read,budgets:read', '--workspaces', 'default']
+    const made = await run(dataDir, ['--json', 'keys', 'create', '--name', 'ops', '--management', ...limits])
+    const headers = { authorization: `Bearer ${JSON.parse(made.output).key}` }
+    expect((await fetch(`${url}/api/v1/keys`, { headers })).status).toBe(200)
+    expect((await fetch(`${url}/api/v1/credits`, { headers })).status).toBe(403)
+  }, 30_000)
+
   test.each([
+    [
+      ['keys', 'create', '--name', 'x', '--management', '--permissions', 'keys:read,keys:fly'],
+      '"keys:fly" is not a permission of management keys',
+    ],
+    [
+      ['keys', 'create', '--name', 'x', '--permissions', 'keys:read'],
+      '--permissions and --workspaces are for management keys',
+    ],
     [['keys', 'create'], "required option '--name <name>' not specified"],
     [['keys', 'create', '--name', 'x', '--limit', 'lots'], 'It must be an amount in USD'],
     [['keys', 'revoke', 'ffffffff'], 'There is no organization yet'],

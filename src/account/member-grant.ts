@@ -1,9 +1,8 @@
 import type { Db } from '../db/db.ts'
-import { decodeList } from '../db/values.ts'
 import { combineRoles, type Grant, type RoleAssignment } from '../permissions/grant.ts'
-import { isPermission, type Permission } from '../permissions/permissions.ts'
 import { additionalRoles, organizationRoles, workspaceRoles } from '../permissions/roles.ts'
 import type { Member } from './members.ts'
+import { decodePermissions } from './roles.ts'
 
 /** What a member may do: the sum of the roles in organization and workspaces. */
 export async function loadMemberGrant(db: Db, member: Member): Promise<Grant> {
@@ -51,9 +50,4 @@ async function listAssignments(db: Db, member: Member): Promise<RoleAssignment[]
     }
     return [{ role, workspaceId: workspace_id }]
   })
-}
-
-/** A permission that no longer exists is ignored. */
-function decodePermissions(text: string | null): Permission[] {
-  return decodeList<string>(text)?.filter(isPermission) ?? []
 }

@@ -18,6 +18,7 @@ import { generationOperations } from './generations/operations.ts'
 import { guardrailOperations } from './guardrails/operations.ts'
 import { imageOperations } from './images/operations.ts'
 import { keyOperations } from './keys/operations.ts'
+import { managementKeyOperations } from './management-keys/operations.ts'
 import { messageOperations } from './messages/operations.ts'
 import { modelOperations } from './models/operations.ts'
 import { moderationOperations } from './moderations/operations.ts'
@@ -31,6 +32,7 @@ import { providerOperations } from './providers/operations.ts'
 import { quoteOperations } from './quote/operations.ts'
 import { rerankOperations } from './rerank/operations.ts'
 import { responseOperations } from './responses/operations.ts'
+import { roleOperations } from './roles/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
 import { sessionOperations } from './sessions/operations.ts'
@@ -56,12 +58,14 @@ export const operations: Operation[] = [
   ...quoteOperations,
   ...generationOperations,
   ...keyOperations,
+  ...managementKeyOperations,
   ...oauthOperations,
   ...creditOperations,
   ...analyticsOperations,
   ...datasetOperations,
   ...organizationOperations,
   ...sessionOperations,
+  ...roleOperations,
   ...workspaceOperations,
   ...guardrailOperations,
   ...observabilityOperations,

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import { findOperatorOrganization, findOrganization } from '../account/organizations.ts'
 import type { Gateway } from '../app/gateway.ts'
+import type { AuditOrigin } from '../audit/entry.ts'
 import { readConfig } from '../config.ts'
 import { maxUsd, nanosFromUsd } from '../ledger/money.ts'
 import { isUtcTimestamp } from '../lib/time.ts'
@@ -55,6 +56,12 @@ export async function resolveOrganization(gateway: Gateway, id: string | undefin
   )
 }
 
+/** For the audit log. */
+export function originOfCommand(organizationId: string | null): AuditOrigin {
+  const actor = { type: 'command' as const, id: null, name: 'Command line' }
+  return { organizationId, actor, ip: null, userAgent: null, requestId: null }
+}
+
 export function parseAmount(text: string): bigint {
   const nanos = /^\d{1,10}(\.\d{1,9})?$/.test(text) && Number(text) <= maxUsd ? nanosFromUsd(text) : undefined
   if (nanos === undefined) throw new InvalidArgumentError('It must be an amount in USD, such as 100 or 0.5.')
@@ -65,6 +72,13 @@ export function parseName(text: string): string {
   const name = text.trim()
   if (name.length >= 1 && name.length <= 200 && !/\p{Cc}/u.test(name)) return name
   throw new InvalidArgumentError('It must be 1 to 200 characters of text.')
+}
+
+/** Names separated by commas. */
+export function parseList(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.every((name) => name !== '')) return names
+  throw new InvalidArgumentError('It must be a list separated by commas.')
 }
 
 export function parseEmail(text: string): string {

@@ -1,14 +1,19 @@
-import { Command, Option } from 'commander'
-import { createKey, deleteKey, listOrganizationKeys } from '../account/keys.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type ApiKey, createKey, deleteKey, listOrganizationKeys, type NewKey } from '../account/keys.ts'
 import { findFirstWorkspaceId, requireDefaultWorkspace, requireWorkspace } from '../account/workspaces.ts'
 import type { Gateway } from '../app/gateway.ts'
+import { transactAs } from '../audit/transaction.ts'
 import type { Db } from '../db/db.ts'
+import { decodeList } from '../db/values.ts'
+import { isPermission, keyPermissions, type Permission } from '../permissions/permissions.ts'
 import {
   type CommandResult,
   type CommandRunner,
   type OrgOption,
   orgFlag,
+  originOfCommand,
   parseAmount,
+  parseList,
   parseName,
   parseTime,
   resolveOrganization,
@@ -22,6 +27,8 @@ interface KeyOptions extends OrgOption {
   limit?: bigint
   limitReset?: 'daily' | 'weekly' | 'monthly'
   expiresAt?: string
+  permissions?: Permission[]
+  workspaces?: string[]
 }
 
 export function keysCommand(run: CommandRunner): Command {
@@ -32,6 +39,12 @@ export function keysCommand(run: CommandRunner): Command {
     .requiredOption('--name <name>', 'name of the key', parseName)
     .option('--management', 'create a management key instead of an inference key')
     .option('--workspace <id or slug>', 'workspace of the key (default: the default workspace)')
+    .option('--permissions <names>', 'what a management key may do (default: everything)', parsePermissions)
+    .option(
+      '--workspaces <ids or slugs>',
+      'where a management key may do it (default: everywhere)',
+      parseList,
+    )
     .option('--limit <usd>', 'spending limit in USD', parseAmount)
     .addOption(limitResetOption)
     .option('--expires-at <time>', 'expiry in UTC with seconds, such as 2027-01-31T23:59:59Z', parseTime)
@@ -56,10 +69,21 @@ const limitResetOption = new Option(
   'interval after which the limit resets (default: never)',
 ).choices(['daily', 'weekly', 'monthly'])
 
+function parsePermissions(text: string): Permission[] {
+  return parseList(text).map((name) => {
+    if (isPermission(name) && keyPermissions.management.has(name)) return name
+    throw new InvalidArgumentError(
+      `"${name}" is not a permission of management keys. See docs/permissions.md.`,
+    )
+  })
+}
+
 async function runCreate(gateway: Gateway, options: KeyOptions): Promise<CommandResult> {
+  if (!options.management && (options.permissions || options.workspaces))
+    throw new UsageError('--permissions and --workspaces are for management keys: add --management.')
   const { db, clock } = gateway
   const organization = await resolveOrganization(gateway, options.org)
-  const { key, secret } = await createKey(db, clock, {
+  const input: NewKey = {
     organizationId: organization.id,
     workspaceId: await resolveWorkspaceId(db, organization.id, options),
     kind: options.management ? 'management' : 'inference',
@@ -67,6 +91,14 @@ async function runCreate(gateway: Gateway, options: KeyOptions): Promise<Command
     limit: options.limit ?? null,
     limitReset: options.limitReset ?? null,
     expiresAt: options.expiresAt ?? null,
+    permissions: options.permissions ?? null,
+    workspaceIds: await resolveWorkspaceIds(db, organization.id, options.workspaces),
+  }
+  const { key, secret } = await transactAs(gateway, originOfCommand(organization.id), async (tx, record) => {
+    const created = await createKey(tx, clock, input)
+    const described = describeKey(created.key)
+    record({ action: `${described.target.type}.create`, ...described, after: created.key })
+    return created
   })
   return {
     value: { key: secret, hash: key.hash, kind: key.kind },
@@ -81,6 +113,21 @@ async function resolveWorkspaceId(db: Db, organizationId: string, options: KeyOp
   return (await requireDefaultWorkspace(db, organizationId)).id
 }
 
+async function resolveWorkspaceIds(
+  db: Db,
+  organizationId: string,
+  refs: string[] | undefined,
+): Promise<string[] | null> {
+  if (!refs) return null
+  return Promise.all(refs.map(async (ref) => (await requireWorkspace(db, organizationId, ref)).id))
+}
+
+/** For the audit log. */
+function describeKey({ hash, kind, name, workspace_id }: ApiKey) {
+  if (kind === 'management') return { target: { type: 'management_key', id: hash, name } }
+  return { target: { type: 'key', id: hash, name }, workspaceId: workspace_id }
+}
+
 async function runList(gateway: Gateway, options: OrgOption): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
   const keys = await listOrganizationKeys(gateway.db, organization.id)
@@ -91,6 +138,8 @@ async function runList(gateway: Gateway, options: OrgOption): Promise<CommandRes
     name: key.name,
     disabled: key.disabled === 1 || key.suspended === 1,
     expires_at: key.expires_at,
+    permissions: decodeList<string>(key.permissions),
+    workspace_ids: decodeList<string>(key.workspace_ids),
   }))
   const lines = rows.map((row) =>
     [row.hash.slice(0, 12), row.kind.padEnd(10), row.label, row.name, row.disabled ? '(disabled)' : ''].join(
@@ -109,6 +158,10 @@ async function runRevoke(gateway: Gateway, hash: string, options: OrgOption): Pr
   const [key, another] = keys.filter((candidate) => candidate.hash.startsWith(hash.toLowerCase()))
   if (!key) throw new UsageError('The key does not exist. Run "keys list" to see the hashes.')
   if (another) throw new UsageError('Several keys have this prefix. Use more digits of the hash.')
-  await deleteKey(gateway.db, key.id)
+  await transactAs(gateway, originOfCommand(organization.id), async (tx, record) => {
+    await deleteKey(tx, key.id)
+    const described = describeKey(key)
+    record({ action: `${described.target.type}.delete`, ...described, before: key })
+  })
   return { value: { revoked: key.hash }, text: `Revoked ${key.label} (${key.name}).` }
 }

@@ -66,6 +66,22 @@ export const permissions = {
     keys: 'management',
     scope: 'workspace',
   },
+  'roles:read': {
+    summary: 'Read roles and who has them',
+    keys: 'management',
+    scope: 'workspace',
+  },
+  'roles:write': {
+    summary: 'Change roles, and assign them to members',
+    keys: 'management',
+    scope: 'workspace',
+  },
+  'management_keys:read': { summary: 'Read management keys', keys: 'management', scope: 'organization' },
+  'management_keys:write': {
+    summary: 'Create, change and delete management keys',
+    keys: 'management',
+    scope: 'organization',
+  },
   'budgets:read': { summary: 'Read budgets', keys: 'management', scope: 'workspace' },
   'budgets:write': { summary: 'Change budgets', keys: 'management', scope: 'workspace' },
   'sessions:read': {

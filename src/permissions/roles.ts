@@ -112,3 +112,9 @@ export const additionalRoles: readonly Role[] = [
     ownPermissions: workspaceRoles.member.ownPermissions,
   },
 ]
+
+export const builtInRoles: readonly Role[] = [
+  ...Object.values(organizationRoles),
+  ...Object.values(workspaceRoles),
+  ...additionalRoles,
+]

@@ -5,9 +5,9 @@ import {
   createSessionCaller,
   describeOnEachDatabase,
   type SessionCaller,
-  type TestResponse,
   type TestServer,
 } from '../support/harness.ts'
+import { expectRefused } from '../support/refusals.ts'
 
 describeOnEachDatabase('members with permissions in a workspace', (server) => {
   let home: string
@@ -253,13 +253,6 @@ describeOnEachDatabase('members with permissions in a workspace', (server) => {
 async function createWorkspace(server: TestServer): Promise<string> {
   const slug = newId('w').replace('_', '-')
   return (await server.call('POST', '/workspaces', { body: { name: slug, slug } })).body.data.id
-}
-
-/** The refusal names the permission. */
-function expectRefused({ status, body }: TestResponse, permission: string | RegExp): void {
-  expect(status).toBe(403)
-  expect(body.error.metadata.permission).toMatch(permission)
-  expect(body.error.message).toContain(body.error.metadata.permission)
 }
 
 async function countEntries({ gateway }: TestServer, action: string): Promise<number> {

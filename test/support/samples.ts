@@ -43,6 +43,13 @@ async function createSessionId({ owner }: Tenant, server: TestServer): Promise<s
   const headers = await createSessionHeaders(server, owner)
   const response = await fetch(`${server.url}/api/v1/session`, { headers })
   return ((await response.json()) as { data: { session_id: string } }).data.session_id
+async function createManagementKeyPath(call: TenantCall): Promise<string> {
+  const body = { name: uniqueName('management'), permissions: ['keys:read'] }
+  return `/management-keys/${(await call('POST', '/management-keys', { body })).body.data.hash}`
+}
+async function createRolePath(call: TenantCall): Promise<string> {
+  const body = { name: uniqueName('role'), permissions: ['models:read'] }
+  return `/roles/${(await call('POST', '/roles', { body })).body.data.id}`
 }
 
 async function createGuardrailId(call: TenantCall): Promise<string> {
@@ -387,6 +394,29 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
   deleteMemberSessions: async (_, call) =>
     ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
+  listManagementKeys: fixedSample('/management-keys'),
+  createManagementKey: fixedSample('/management-keys', { name: 'sample', permissions: ['keys:read'] }),
+  getManagementKey: async (_, call) => ownedSample(await createManagementKeyPath(call)),
+  updateManagementKey: async (_, call) =>
+    ownedSample(await createManagementKeyPath(call), { name: 'renamed' }),
+  deleteManagementKey: async (_, call) => ownedSample(await createManagementKeyPath(call)),
+  listRoles: fixedSample('/roles'),
+  createRole: async () => ({
+    path: '/roles',
+    body: { name: uniqueName('role'), permissions: ['models:read'], own_permissions: ['keys:read'] },
+  }),
+  getRole: async (_, call) => ownedSample(await createRolePath(call)),
+  updateRole: async (_, call) => ownedSample(await createRolePath(call), { description: 'new' }),
+  deleteRole: async (_, call) => ownedSample(await createRolePath(call)),
+  listMemberRoles: async (_, call) =>
+    ownedSample(`/organization/members/${await createMemberId(call)}/roles`),
+  assignMemberRole: async (_, call) =>
+    ownedSample(`/organization/members/${await createMemberId(call)}/roles`, { role_id: 'viewer' }),
+  removeMemberRole: async (_, call) => {
+    const path = `/organization/members/${await createMemberId(call)}/roles`
+    const { id } = (await call('POST', path, { body: { role_id: 'viewer' } })).body.data
+    return ownedSample(`${path}/${id}`)
+  },
   createAuthCode: fixedSample('/auth/keys/code', { callback_url: 'https://app.example.com/callback' }),
   exchangeAuthCode: async (_, call) => {
     const created = await call('POST', '/auth/keys/code', {
