@@ -54,15 +54,16 @@ export async function insertVideoJob(db: Db, job: Insertable<VideoJobTable>): Pr
   await db.insertInto('video_jobs').values(job).execute()
 }
 
-/** Whose jobs a key may read: those of its workspace, or of its organization. */
+/** The jobs of an organization, or of some of its workspaces. */
 export interface VideoJobScope {
   organizationId: string
-  workspaceId: string | null
+  /** Null: all. */
+  workspaceIds: ReadonlySet<string> | null
 }
 
 export async function findVideoJob(
   db: Db,
-  { organizationId, workspaceId }: VideoJobScope,
+  { organizationId, workspaceIds }: VideoJobScope,
   id: string,
 ): Promise<VideoJob | undefined> {
   return db
@@ -70,21 +71,21 @@ export async function findVideoJob(
     .selectAll()
     .where('id', '=', id)
     .where('organization_id', '=', organizationId)
-    .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
+    .$if(workspaceIds !== null, (query) => query.where('workspace_id', 'in', [...(workspaceIds ?? [])]))
     .executeTakeFirst()
 }
 
 /** Newest first by default; ids grow with time. */
 export async function listVideoJobs(
   db: Db,
-  { organizationId, workspaceId }: VideoJobScope,
+  { organizationId, workspaceIds }: VideoJobScope,
   { after, limit, order }: { after: string | undefined; limit: number; order: 'asc' | 'desc' },
 ): Promise<VideoJob[]> {
   return db
     .selectFrom('video_jobs')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
+    .$if(workspaceIds !== null, (query) => query.where('workspace_id', 'in', [...(workspaceIds ?? [])]))
     .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after ?? ''))
     .orderBy('id', order)
     .limit(limit)

@@ -43,6 +43,8 @@ async function createSessionId({ owner }: Tenant, server: TestServer): Promise<s
   const headers = await createSessionHeaders(server, owner)
   const response = await fetch(`${server.url}/api/v1/session`, { headers })
   return ((await response.json()) as { data: { session_id: string } }).data.session_id
+}
+
 async function createManagementKeyPath(call: TenantCall): Promise<string> {
   const body = { name: uniqueName('management'), permissions: ['keys:read'] }
   return `/management-keys/${(await call('POST', '/management-keys', { body })).body.data.hash}`
@@ -394,6 +396,7 @@ export const samples: Record<string, SampleFactory> = {
     ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
   deleteMemberSessions: async (_, call) =>
     ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
+
   listManagementKeys: fixedSample('/management-keys'),
   createManagementKey: fixedSample('/management-keys', { name: 'sample', permissions: ['keys:read'] }),
   getManagementKey: async (_, call) => ownedSample(await createManagementKeyPath(call)),

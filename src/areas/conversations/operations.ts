@@ -14,7 +14,8 @@ import {
 import { metadataPairs } from '../../dialects/schema/shared-fields.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
-import { ownerOf } from '../../pipeline/request/caller.ts'
+import { type Caller, ownerOf } from '../../pipeline/request/caller.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Conversations'
 const storedId = z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of a stored object')
@@ -111,8 +112,12 @@ const deleteConversationOperation = defineOperation({
     object: z.literal('conversation.deleted'),
     deleted: z.literal(true),
   }),
-  handle: async ({ gateway, caller, params }) => {
-    await deleteConversation(gateway, ownerOf(caller), params.conversation_id)
+  handle: async (context) => {
+    const { gateway, caller, params } = context
+    await transact(context, async (db, record) => {
+      await deleteConversation({ ...gateway, db }, ownerOf(caller), params.conversation_id)
+      record({ action: 'conversation.delete', ...describeConversation(caller, params.conversation_id) })
+    })
     return { id: params.conversation_id, object: 'conversation.deleted' as const, deleted: true as const }
   },
 })
@@ -178,8 +183,18 @@ const deleteConversationItem = defineOperation({
   params: itemPath,
   errors: [404],
   response: conversation,
-  handle: async ({ gateway, caller, params }) =>
-    toConversationObject(await deleteItem(gateway, ownerOf(caller), params.conversation_id, params.item_id)),
+  handle: (context) =>
+    transact(context, async (db, record) => {
+      const { gateway, caller, params } = context
+      const { conversation_id: id, item_id } = params
+      const left = await deleteItem({ ...gateway, db }, ownerOf(caller), id, item_id)
+      record({
+        action: 'conversation.delete_item',
+        ...describeConversation(caller, id),
+        details: { item_id },
+      })
+      return toConversationObject(left)
+    }),
 })
 
 export const conversationOperations = [
@@ -192,6 +207,11 @@ export const conversationOperations = [
   getConversationItem,
   deleteConversationItem,
 ]
+
+/** The target of an event. */
+function describeConversation({ key }: Caller, id: string) {
+  return { target: { type: 'conversation', id }, workspaceId: key.workspace_id }
+}
 
 function toConversationObject({ id, createdAt, metadata }: Conversation) {
   const created_at = Math.floor(Date.parse(createdAt) / 1000)

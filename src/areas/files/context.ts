@@ -1,9 +1,10 @@
 import { findFile, type StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { authorizeStorage, type WorkspaceRequest } from '../../pipeline/request/workspace-access.ts'
 import { removeContent } from './content.ts'
-import { removeFile } from './store.ts'
+import { describeFile, removeFile } from './store.ts'
 
 /** The caller of a file operation, and the requested workspace and storage. */
 export interface FileContext extends WorkspaceRequest {
@@ -28,8 +29,12 @@ export async function requireFile(context: FileContext, id: string): Promise<Sto
 
 export async function deleteStoredFile(context: FileContext, id: string): Promise<void> {
   const workspace = await authorizeWorkspace(context)
-  const file = await removeFile(context.gateway.db, workspace.id, id)
-  if (!file) throw fileNotFoundError()
+  const file = await transact(context, async (tx, record) => {
+    const removed = await removeFile(tx, workspace.id, id)
+    if (!removed) throw fileNotFoundError()
+    record({ action: 'file.delete', ...describeFile(removed), before: removed })
+    return removed
+  })
   await removeContent(context.gateway, file)
 }
 

@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { z } from 'zod'
 import { type StoredFile, toFileId, toGeminiFileName } from '../../account/stored-files.ts'
-import type { Gateway } from '../../app/gateway.ts'
 import { gemini } from '../../dialects/gemini/gemini.ts'
 import { buildApiPaths } from '../../dialects/gemini/paths.ts'
 import { invalidFieldError, toGatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { newFileId } from './disk.ts'
 import { validateFilename } from './filename.ts'
@@ -133,10 +133,10 @@ const sendBytes = defineOperation({
   },
   errors: [401, 404, 409, 413],
   response: z.strictObject({ file: geminiFile.optional() }),
-  handle: async ({ gateway, httpRequest, params, region }) => {
+  handle: async (context) => {
     try {
-      const session = await openUploadSession(gateway, params.upload, region)
-      return await runUploadCommand(gateway, httpRequest, session)
+      const { session, caller } = await openUploadSession(context, context.params.upload)
+      return await runUploadCommand({ ...context, caller }, session)
     } catch (error) {
       const failure = toGatewayError(error)
       // Without this status clients resend the same bytes, which helps only while another request writes.
@@ -254,11 +254,8 @@ function resolveFilename({ headers }: Request, displayName: string | undefined):
 
 const commands = ['upload', 'finalize', 'query', 'cancel']
 
-async function runUploadCommand(
-  gateway: Gateway,
-  request: Request,
-  session: UploadSession,
-): Promise<Response> {
+async function runUploadCommand(upload: AuditedRequest, session: UploadSession): Promise<Response> {
+  const { gateway, httpRequest: request } = upload
   const header = request.headers.get('x-goog-upload-command') ?? 'query'
   const requested = header.split(',').map((word) => word.trim())
   if (!requested.every((word) => commands.includes(word))) {
@@ -272,7 +269,7 @@ async function runUploadCommand(
     if (requested.includes('upload')) await receiveChunk(gateway, path, request, parseOffset(request))
     if (requested.includes('finalize')) {
       const file = toGeminiFile(
-        await finishUpload(gateway, path, session),
+        await finishUpload(upload, path, session),
         resolvePublicOrigin(gateway, request),
       )
       return Response.json({ file }, { headers: { 'x-goog-upload-status': 'final' } })

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { toFileId } from '../../account/stored-files.ts'
-import type { Workspace } from '../../account/workspaces.ts'
-import type { Gateway } from '../../app/gateway.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { validateInput } from '../../lib/validate-input.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { sendContent } from './content.ts'
 import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { geminiFileOperations, geminiPageQuery, readGeminiFile, readGeminiFilePage } from './gemini.ts'
@@ -102,11 +101,12 @@ const uploadFile = defineOperation({
   errors: [403, 409, 429, 502, 503],
   response: fileResponse,
   handle: async (context) => {
-    const { gateway, httpRequest } = context
+    const { httpRequest } = context
     const store = await openVendorStore(context)
     const { file, purpose } = store
       ? await receiveVendorFile(store, httpRequest)
-      : await receiveOwnFile(gateway, await authorizeWorkspace(context), httpRequest)
+      : await receiveOwnFile(context)
+    if (store) await recordVendorFile(context, store, 'create', file)
     return toFileResponse(shapeFor(httpRequest, store, purpose !== undefined), file)
   },
 })
@@ -180,6 +180,7 @@ const deleteFile = defineOperation({
     }
     const store = await openVendorStore(context)
     await (store ? deleteVendorFile(store, params.file_id) : deleteStoredFile(context, params.file_id))
+    if (store) await recordVendorFile(context, store, 'delete', { id: params.file_id })
     return toFileDeleteResponse(shapeFor(httpRequest, store), params.file_id)
   },
 })
@@ -209,9 +210,26 @@ async function readOwnPage(context: FileContext, query: ListQuery): Promise<Reco
   return { ...page, files: page.files.map(toFileRecord) }
 }
 
-async function receiveOwnFile(gateway: Gateway, workspace: Workspace, request: Request) {
-  const { file, purpose } = await receiveFile(gateway, workspace, request)
+async function receiveOwnFile(context: FileContext) {
+  const { file, purpose } = await receiveFile(context, await authorizeWorkspace(context))
   return { file: toFileRecord(file), purpose }
+}
+
+/** What happened at the vendor: there is no record of it here. */
+async function recordVendorFile(
+  context: FileContext,
+  { hitOwner, access }: VendorStore,
+  verb: 'create' | 'delete',
+  { id, filename = null }: { id: string; filename?: string | null },
+): Promise<void> {
+  await transact(context, async (_tx, record) =>
+    record({
+      action: `vendor_file.${verb}`,
+      target: { type: 'vendor_file', id, name: filename },
+      workspaceId: hitOwner.workspaceId,
+      details: { provider: access.provider.slug },
+    }),
+  )
 }
 
 /** The parameter names of this vendor, which mean nothing to other clients of the same path. */

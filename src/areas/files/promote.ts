@@ -8,9 +8,9 @@ import {
   type OpenedContainerFile,
   openContainerFile,
 } from '../../app/container-files.ts'
-import type { Gateway } from '../../app/gateway.ts'
 import { streamFile } from '../../containers/home-file.ts'
 import { defineOperation } from '../../http/operation.ts'
+import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { authorizeStorage } from '../../pipeline/request/workspace-access.ts'
 import { newFileId, resolvePartialPath } from './disk.ts'
 import { toValidFilename } from './filename.ts'
@@ -36,17 +36,18 @@ export const promoteContainerFile = defineOperation({
     const { gateway, params, httpRequest } = context
     const { workspace } = await authorizeStorage(context)
     const opened = await openContainerFile(gateway, workspace.id, params)
-    const file = await promote(gateway, workspace, opened)
+    const file = await promote(context, workspace, opened)
     return toFileResponse(detectShape(httpRequest), toFileRecord(file))
   },
 })
 
 /** A failure leaves nothing behind. */
 async function promote(
-  gateway: Gateway,
+  request: AuditedRequest,
   workspace: Workspace,
   { path, handle, size }: OpenedContainerFile,
 ): Promise<StoredFile> {
+  const { gateway } = request
   const id = newFileId()
   const partial = resolvePartialPath(gateway, id)
   try {
@@ -58,7 +59,7 @@ async function promote(
       await target.close()
     }
     const content = await openContent(gateway, partial, toValidFilename(basename(path)), true)
-    return await storeContent(gateway, workspace, { id, content, purpose: 'user_data' })
+    return await storeContent(request, workspace, { id, content, purpose: 'user_data' })
   } finally {
     await handle.close()
     await rm(partial, { force: true })

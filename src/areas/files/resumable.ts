@@ -1,14 +1,19 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
+import { loadMemberGrant } from '../../account/member-grant.ts'
+import { requireMember } from '../../account/members.ts'
 import type { StoredFile } from '../../account/stored-files.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { readBodyChunks } from '../../lib/body-reader.ts'
+import { type Reach, resolveReach } from '../../permissions/grant.ts'
 import { authenticateByHash } from '../../pipeline/request/authenticate.ts'
+import { authorize } from '../../pipeline/request/authorize.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
-import { authorizeWorkspace } from './context.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+import type { AuditedRequest } from '../../pipeline/request/transact.ts'
+import { authorizeWorkspace, type FileContext } from './context.ts'
 import { resolvePartialPath } from './disk.ts'
 import { uploadNotFoundError } from './session-file.ts'
 import { abandonedAfterMs } from './sweep.ts'
@@ -37,15 +42,23 @@ export function sealSession({ vault, clock }: Gateway, fields: Omit<UploadSessio
 
 /** 404 for an unknown or expired upload URL; otherwise as if the request carried the session's key. */
 export async function openUploadSession(
-  gateway: Gateway,
+  { gateway, httpRequest, region }: Pick<FileContext, 'gateway' | 'httpRequest' | 'region'>,
   sealed: string,
-  region: DataRegion,
-): Promise<UploadSession> {
+): Promise<{ session: UploadSession; caller: Caller }> {
   const session = unsealSession(gateway, sealed)
   if (!session || session.expiresAt <= gateway.clock.now()) throw uploadNotFoundError()
   const caller = await authenticateByHash(gateway, session.keyHash)
-  await authorizeWorkspace({ gateway, caller, region, query: { workspace_id: session.workspaceId } })
-  return session
+  const reach = await resolveUploadReach(gateway, caller)
+  const query = { workspace_id: session.workspaceId }
+  await authorizeWorkspace({ gateway, caller, reach, httpRequest, region, query })
+  return { session, caller }
+}
+
+/** What a member may do can have changed since their session started the upload. */
+async function resolveUploadReach(gateway: Gateway, caller: Caller): Promise<Reach> {
+  if (caller.key.source !== 'session') return authorize(gateway, caller, 'files:write')
+  const member = await requireMember(gateway.db, caller.organizationId, caller.userId ?? '')
+  return resolveReach(await loadMemberGrant(gateway.db, member), 'files:write')
 }
 
 function unsealSession({ vault }: Gateway, sealed: string): UploadSession | undefined {
@@ -85,16 +98,17 @@ export async function countReceivedBytes(path: string): Promise<number> {
 
 /** Turns the bytes into a file. The session ends even if they are rejected. */
 export async function finishUpload(
-  gateway: Gateway,
+  request: AuditedRequest,
   path: string,
   { id, organizationId, workspaceId, filename }: UploadSession,
 ): Promise<StoredFile> {
+  const { gateway } = request
   const partial = resolvePartialPath(gateway, id)
   await rename(path, partial)
   try {
     const workspace = await resolveWorkspace(gateway.db, organizationId, workspaceId)
     const content = await openContent(gateway, partial, filename)
-    return await storeContent(gateway, workspace, { id, content, purpose: 'user_data' })
+    return await storeContent(request, workspace, { id, content, purpose: 'user_data' })
   } finally {
     await rm(partial, { force: true })
   }

@@ -9,25 +9,28 @@ export type NewFile = Omit<StoredFile, 'seq' | 'created_at'>
 
 /** Uploads to one workspace are serialized here, so that neither the quota nor the page order can be raced. */
 export async function addFile(
-  db: Db,
+  tx: Db,
   clock: Clock,
   file: NewFile,
   { quotaBytes, ceilings }: { quotaBytes: number; ceilings: Ceilings },
 ): Promise<StoredFile> {
-  return db.transaction().execute(async (tx) => {
-    if (!(await tryLockWorkspace(tx, file.organization_id, file.workspace_id))) {
-      throw gatewayError('forbidden', 'workspace_id: the workspace was deleted.')
-    }
-    const free = quotaBytes - (await sumStoredBytes(tx, file.workspace_id))
-    if (file.size_bytes > free) throw storageFullError(quotaBytes)
-    const row = await tx
-      .insertInto('files')
-      .values({ ...file, created_at: isoNow(clock) })
-      .returningAll()
-      .executeTakeFirstOrThrow()
-    await assertWithinCeiling(tx, ceilings, 'files', file.workspace_id)
-    return row
-  })
+  if (!(await tryLockWorkspace(tx, file.organization_id, file.workspace_id))) {
+    throw gatewayError('forbidden', 'workspace_id: the workspace was deleted.')
+  }
+  const free = quotaBytes - (await sumStoredBytes(tx, file.workspace_id))
+  if (file.size_bytes > free) throw storageFullError(quotaBytes)
+  const row = await tx
+    .insertInto('files')
+    .values({ ...file, created_at: isoNow(clock) })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  await assertWithinCeiling(tx, ceilings, 'files', file.workspace_id)
+  return row
+}
+
+/** The target of an event. */
+export function describeFile({ id, filename, workspace_id: workspaceId }: StoredFile) {
+  return { target: { type: 'file', id, name: filename }, workspaceId }
 }
 
 export function storageFullError(quotaBytes: number) {
@@ -44,8 +47,8 @@ export async function sumStoredBytes(db: Db, workspaceId: string): Promise<numbe
 }
 
 /** The deleted row; undefined if there was none. */
-export async function removeFile(db: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
-  return db
+export async function removeFile(tx: Db, workspaceId: string, id: string): Promise<StoredFile | undefined> {
+  return tx
     .deleteFrom('files')
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', id)

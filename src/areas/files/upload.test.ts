@@ -122,10 +122,9 @@ describeOnEachDatabase('POST /files', (server) => {
         storage: null,
       }
       const full = { ...row, id: 'hg_file_full', size_bytes: quotaBytes - 3 }
-      await addFile(server().gateway.db, server().clock, full, {
-        quotaBytes,
-        ceilings: server().gateway.settings.ceilings,
-      })
+      const { gateway, clock } = server()
+      const quota = { quotaBytes, ceilings: gateway.settings.ceilings }
+      await gateway.db.transaction().execute((tx) => addFile(tx, clock, full, quota))
       const rejected = await post(form('four'))
       expect(rejected.status).toBe(403)
       expect(rejected.body.error.metadata.reason).toBe('storage_full')
@@ -202,7 +201,8 @@ describeOnEachDatabase('POST /files', (server) => {
         headers: { 'content-type': type },
         body: `${filePart('x')}--b--`,
       })
-      await expect(receiveFile({ ...gateway, db }, own.workspace, request)).rejects.toThrow('connection lost')
+      const upload = { gateway: { ...gateway, db }, caller: null, httpRequest: request }
+      await expect(receiveFile(upload, own.workspace)).rejects.toThrow('connection lost')
       expect(onDisk()).toEqual([expect.stringMatching(/^hg_file_[0-9a-f]{24}$/)])
     })
   })
@@ -252,7 +252,7 @@ describeOnEachDatabase('POST /files', (server) => {
         headers,
         body: `${filePart('0123456789')}--b--`,
       })
-      return receiveFile(gateway, own.workspace, request).then(
+      return receiveFile({ gateway, caller: null, httpRequest: request }, own.workspace).then(
         () => 'stored',
         (error: { code: string }) => error.code,
       )

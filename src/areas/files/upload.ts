@@ -5,10 +5,11 @@ import { currentStore } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { GuardedFile } from '../../pipeline/guard/file.ts'
+import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import { removeContent } from './content.ts'
 import { newFileId, resolvePartialPath } from './disk.ts'
 import type { FileRecord, Purpose } from './shapes.ts'
-import { addFile, storageFullError, sumStoredBytes } from './store.ts'
+import { addFile, describeFile, storageFullError, sumStoredBytes } from './store.ts'
 import {
   type FileContent,
   fileTooLargeError,
@@ -33,13 +34,13 @@ export interface ReceivedFile<T> {
 
 /** Stores the body as a file; a failure leaves nothing behind. */
 export async function receiveFile(
-  gateway: Gateway,
+  request: AuditedRequest,
   workspace: Workspace,
-  request: Request,
 ): Promise<ReceivedFile<StoredFile>> {
+  const { gateway, httpRequest } = request
   await assertStorageAvailable(gateway, workspace, 1)
-  return withUpload(gateway, request, ownRules, (id, { content, purpose }) =>
-    storeContent(gateway, workspace, { id, content, purpose: purpose ?? 'user_data' }),
+  return withUpload(gateway, httpRequest, ownRules, (id, { content, purpose }) =>
+    storeContent(request, workspace, { id, content, purpose: purpose ?? 'user_data' }),
   )
 }
 
@@ -93,10 +94,11 @@ export async function assertStorageAvailable(
  * bytes whose row was not stored are removed, at the latest by the sweep.
  */
 export async function storeContent(
-  gateway: Gateway,
+  request: AuditedRequest,
   workspace: Workspace,
   { id, content, purpose }: { id: string; content: FileContent; purpose: Purpose },
 ): Promise<StoredFile> {
+  const { gateway } = request
   await assertStorageAvailable(gateway, workspace, content.size)
   const { files, ceilings } = gateway.settings
   const { storage, store } = currentStore(gateway)
@@ -113,7 +115,11 @@ export async function storeContent(
   }
   try {
     const quota = { quotaBytes: files.workspace_bytes, ceilings }
-    return await addFile(gateway.db, gateway.clock, row, quota)
+    return await transact(request, async (tx, record) => {
+      const file = await addFile(tx, gateway.clock, row, quota)
+      record({ action: 'file.create', ...describeFile(file), after: file })
+      return file
+    })
   } catch (error) {
     // After any other error the row may exist: a connection can fail after the commit.
     if (error instanceof GatewayError) await removeContent(gateway, row)

@@ -10,7 +10,7 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { isoNow } from '../../lib/clock.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 import { newGenerationId } from '../../pipeline/request/parse.ts'
-import { authorizeStorage } from '../../pipeline/request/workspace-access.ts'
+import { authorizeStorage, findWorkspaceContext } from '../../pipeline/request/workspace-access.ts'
 import { type ProviderAccess, resolveByokAccess } from '../../pipeline/upstream/access.ts'
 import { buildContentRules, type ContentRules } from '../../policy/content-rules.ts'
 import type { EffectivePolicy } from '../../policy/effective.ts'
@@ -30,9 +30,7 @@ export interface VendorStore {
 }
 
 /** Null if the request is about the storage of this server. */
-export async function openVendorStore(
-  context: FileContext & { httpRequest: Request },
-): Promise<VendorStore | null> {
+export async function openVendorStore(context: FileContext): Promise<VendorStore | null> {
   const { gateway, caller, region, query, httpRequest } = context
   if (query.provider === undefined) return null
   const { workspace, policy } = await authorizeStorage(context)
@@ -48,18 +46,20 @@ export async function openVendorStore(
     format,
     access,
     signal: httpRequest.signal,
-    contentRules: await findContentRules(gateway, caller, policy),
+    contentRules: await findContentRules(gateway, caller, workspace, policy),
     hitOwner: describeOwner(gateway, caller, workspace),
   }
 }
 
 async function findContentRules(
-  { accounts, db }: Gateway,
-  { key }: Caller,
+  gateway: Gateway,
+  caller: Caller,
+  workspace: Workspace,
   policy: EffectivePolicy,
 ): Promise<ContentRules | null> {
-  if (key.kind === 'inference') return (await accounts.findContext(key)).contentRules
-  return buildContentRules(policy, await loadAllowedPhrases(db, key, policy))
+  const context = await findWorkspaceContext(gateway, caller, workspace)
+  if (context) return context.contentRules
+  return buildContentRules(policy, await loadAllowedPhrases(gateway.db, caller.key, policy))
 }
 
 function describeOwner(
@@ -77,9 +77,9 @@ function describeOwner(
   }
 }
 
-async function loadKeys({ accounts, db }: Gateway, { key }: Caller, workspace: Workspace) {
-  if (key.kind === 'inference') return (await accounts.findContext(key)).byokKeys
-  return listByokKeys(db, { ...key, workspace_id: workspace.id })
+async function loadKeys(gateway: Gateway, caller: Caller, workspace: Workspace) {
+  const context = await findWorkspaceContext(gateway, caller, workspace)
+  return context?.byokKeys ?? listByokKeys(gateway.db, { ...caller.key, workspace_id: workspace.id })
 }
 
 interface UsableKey {

@@ -2,12 +2,16 @@ import { z } from 'zod'
 import { findParentId, listLines } from '../../account/bill-lines.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { listHitsOf } from '../../account/guardrail-hits.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
+import type { Reach } from '../../permissions/grant.ts'
+import { type Caller, isInferenceKey } from '../../pipeline/request/caller.ts'
+import { assertVisible } from '../../pipeline/request/reachable-workspace.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { generationContent } from './content.ts'
-import { generationRecord, toGenerationRecord } from './record.ts'
-import { findAppId, findContent, findGeneration, insertFeedback, type Owner } from './store.ts'
+import { type GenerationRow, generationRecord, toGenerationRecord } from './record.ts'
+import { findAppId, findContent, findGeneration, insertFeedback } from './store.ts'
 
 const tag = 'Generations'
 
@@ -37,14 +41,14 @@ const getGeneration = defineOperation({
   tag,
   summary: 'Retrieves the record of a request to a model: tokens, cost, latency and attempts.',
   description:
-    'An inference key can read the generations of its workspace, a management key those of its organization. Every request that reached a provider has a record as soon as its response is complete.',
+    'An inference key can read the generations of its workspace, a management key those of its organization; a member those of their keys, or all of a workspace. Every request that reached a provider has a record as soon as its response is complete.',
   permission: 'generations:read',
   query: idQuery,
   errors: [404],
   response: z.strictObject({ data: generationRecord }),
-  handle: async ({ gateway, caller, query }) => {
-    const row = await findGeneration(gateway.db, ownerOf(caller), query.id)
-    if (!row) throw generationNotFoundError()
+  handle: async (context) => {
+    const { gateway } = context
+    const row = await requireGeneration(context, context.query.id)
     const [appId, hits, lines, parentId] = await Promise.all([
       findAppId(gateway.db, row.organization_id, row.app_url),
       listHitsOf(gateway.db, row.organization_id, row.id),
@@ -62,16 +66,20 @@ const getGenerationContent = defineOperation({
   tag,
   summary: 'Retrieves the prompt and the reply of a generation, if they were stored.',
   description:
-    'They are stored only while `is_observability_io_logging_enabled` is on in the workspace. Requires a management key or the key that made the request.',
+    'They are stored only while `is_observability_io_logging_enabled` is on in the workspace. Requires a management key, the key that made the request, or a member who created that key or has the permission `contents:read` in the workspace. Every reading is in the audit log.',
   permission: 'contents:read',
   query: idQuery,
   errors: [403, 404],
   response: z.strictObject({ data: generationContent }),
-  handle: async ({ gateway, caller, query }) => {
-    const stored = await findContent(gateway, ownerOf(caller), query.id)
-    if (!stored)
-      throw gatewayError('not_found', 'No content was stored for this generation, or it does not exist.')
-    if (caller.key.kind !== 'management' && caller.key.id !== stored.keyId) throw notOwnerError()
+  handle: async (context) => {
+    const { gateway, caller, query } = context
+    const stored = await findContent(gateway, caller.organizationId, query.id)
+    if (!stored) throw contentNotFoundError()
+    const { workspaceId, userId: ownerId } = stored
+    assertVisible(context, { workspaceId, ownerId }, contentNotFoundError)
+    if (isInferenceKey(caller) && caller.key.id !== stored.keyId) throw notOwnerError()
+    const target = { type: 'generation', id: query.id }
+    await transact(context, async (_tx, record) => record({ action: 'content.read', target, workspaceId }))
     return { data: stored.content }
   },
 })
@@ -86,10 +94,10 @@ const submitFeedback = defineOperation({
   body: feedbackBody,
   errors: [404, 409],
   response: z.strictObject({ data: z.strictObject({ success: z.literal(true) }) }),
-  handle: async ({ gateway, caller, body }) => {
-    const row = await findGeneration(gateway.db, ownerOf(caller), body.generation_id)
-    if (!row) throw generationNotFoundError()
-    await gateway.db.transaction().execute(async (tx) => {
+  handle: async (context) => {
+    const { gateway, caller, body } = context
+    const row = await requireGeneration(context, body.generation_id)
+    await transact(context, async (tx, record) => {
       await insertFeedback(tx, gateway.clock, {
         organizationId: caller.organizationId,
         generationId: row.id,
@@ -97,6 +105,12 @@ const submitFeedback = defineOperation({
         comment: body.comment ?? null,
       })
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'feedback', row.id)
+      record({
+        action: 'feedback.create',
+        target: { type: 'generation', id: row.id },
+        workspaceId: row.workspace_id,
+        details: { category: body.category },
+      })
     })
     return { data: { success: true as const } }
   },
@@ -104,13 +118,23 @@ const submitFeedback = defineOperation({
 
 export const generationOperations = [getGeneration, getGenerationContent, submitFeedback]
 
-/** An inference key sees the generations of its own workspace only. */
-function ownerOf({ organizationId, key }: Caller): Owner {
-  return { organizationId, workspaceId: key.kind === 'management' ? null : key.workspace_id }
+async function requireGeneration(
+  request: { gateway: Gateway; caller: Caller; reach: Reach },
+  id: string,
+): Promise<GenerationRow> {
+  const row = await findGeneration(request.gateway.db, request.caller.organizationId, id)
+  if (!row) throw generationNotFoundError()
+  const { workspace_id: workspaceId, user_id: ownerId } = row
+  assertVisible(request, { workspaceId, ownerId }, generationNotFoundError)
+  return row
 }
 
 function generationNotFoundError() {
   return gatewayError('not_found', 'The generation does not exist.')
+}
+
+function contentNotFoundError() {
+  return gatewayError('not_found', 'No content was stored for this generation, or it does not exist.')
 }
 
 function notOwnerError() {

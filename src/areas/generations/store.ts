@@ -6,20 +6,16 @@ import { newId } from '../../lib/ids.ts'
 import { type GenerationContent, generationContent } from './content.ts'
 import { type GenerationRow, originOf } from './record.ts'
 
-/** The owner of generations; without a workspace, those of all workspaces. */
-export interface Owner {
-  organizationId: string
-  workspaceId: string | null
-}
-
-export async function findGeneration(db: Db, owner: Owner, id: string): Promise<GenerationRow | undefined> {
-  const { organizationId, workspaceId } = owner
+export async function findGeneration(
+  db: Db,
+  organizationId: string,
+  id: string,
+): Promise<GenerationRow | undefined> {
   return db
     .selectFrom('generations')
     .selectAll()
     .where('id', '=', id)
     .where('organization_id', '=', organizationId)
-    .$if(workspaceId !== null, (query) => query.where('workspace_id', '=', workspaceId ?? ''))
     .executeTakeFirst()
 }
 
@@ -39,25 +35,27 @@ export async function findAppId(db: Db, organizationId: string, url: string | nu
 export interface StoredContent {
   /** The key that made the request; null if the generation is no longer on record. */
   keyId: number | null
+  /** The member who created that key. */
+  userId: string | null
+  workspaceId: string
   content: GenerationContent
 }
 
 export async function findContent(
   { db, vault }: { db: Db; vault: Vault },
-  { organizationId, workspaceId }: Owner,
+  organizationId: string,
   id: string,
 ): Promise<StoredContent | undefined> {
   const row = await db
     .selectFrom('generation_contents as content')
     .leftJoin('generations', 'generations.id', 'content.generation_id')
-    .select(['content.sealed_content', 'generations.key_id'])
+    .select(['content.sealed_content', 'content.workspace_id', 'generations.key_id', 'generations.user_id'])
     .where('content.generation_id', '=', id)
     .where('content.organization_id', '=', organizationId)
-    .$if(workspaceId !== null, (query) => query.where('content.workspace_id', '=', workspaceId ?? ''))
     .executeTakeFirst()
   if (!row) return undefined
   const content = generationContent.parse(JSON.parse(vault.open(row.sealed_content, id)))
-  return { keyId: row.key_id, content }
+  return { keyId: row.key_id, userId: row.user_id, workspaceId: row.workspace_id, content }
 }
 
 export interface NewFeedback {

@@ -18,6 +18,7 @@ import {
 } from '../../pipeline/reply/background.ts'
 import { ownerOf } from '../../pipeline/request/caller.ts'
 import { resolveConversation } from '../../pipeline/request/conversation.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
 import { compactConversation } from './compact.ts'
 
@@ -110,11 +111,16 @@ const removeResponse = defineOperation({
   params: idParam,
   errors: [404, 409],
   response: z.strictObject({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
-  handle: async ({ gateway, caller, params }) => {
+  handle: async (context) => {
+    const { gateway, caller, params } = context
     const owner = ownerOf(caller)
     if (await findUnfinishedResponse(gateway, owner, params.response_id))
       throw gatewayError('conflict', 'The response is still in progress. Cancel it first.')
-    await deleteResponse(gateway, owner, params.response_id)
+    await transact(context, async (db, record) => {
+      await deleteResponse({ ...gateway, db }, owner, params.response_id)
+      const target = { type: 'response', id: params.response_id }
+      record({ action: 'response.delete', target, workspaceId: owner.workspaceId })
+    })
     return { id: params.response_id, object: 'response' as const, deleted: true as const }
   },
 })

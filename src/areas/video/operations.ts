@@ -5,7 +5,6 @@ import {
   isActive,
   listVideoJobs,
   type VideoJob,
-  type VideoJobScope,
 } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { videoFields } from '../../catalogue/declared-model.ts'
@@ -15,9 +14,12 @@ import { type VideoRequestBody, videoRequest } from '../../dialects/video/schema
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
+import type { Reach } from '../../permissions/grant.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { assertVisible, resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
+import { transact } from '../../pipeline/request/transact.ts'
 import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
 import { readVideo, removeVideos } from '../../pipeline/video/content.ts'
@@ -109,7 +111,9 @@ const listVideos = defineOperation({
   handle: async (context) => {
     const { gateway, caller, query } = context
     const { after, limit, order = 'desc' } = query
-    const rows = await listVideoJobs(gateway.db, scopeOf(caller), { after, limit: limit + 1, order })
+    const workspaceIds = await resolveCoveredWorkspaces(gateway.db, context, undefined)
+    const scope = { organizationId: caller.organizationId, workspaceIds }
+    const rows = await listVideoJobs(gateway.db, scope, { after, limit: limit + 1, order })
     const page = rows.slice(0, limit)
     const data = await Promise.all(page.map((job) => loadShape(context, job)))
     return {
@@ -170,7 +174,12 @@ const deleteVideo = defineOperation({
     const job = await requireJob(context)
     if (isActive(job))
       throw gatewayError('conflict', `The job is ${job.status}. A provider bills it, so wait until it ends.`)
-    await deleteVideoJob(gateway.db, job.id)
+    await transact(context, async (tx, record) => {
+      await deleteVideoJob(tx, job.id)
+      const { id, model, status, created_at, workspace_id: workspaceId } = job
+      const target = { type: 'video_job', id, name: model }
+      record({ action: 'video_job.delete', target, workspaceId, before: { model, status, created_at } })
+    })
     await removeVideos(gateway, job)
     return { id: job.id, object: 'video.deleted' as const, deleted: true as const }
   },
@@ -191,19 +200,19 @@ interface JobContext {
   httpRequest: Request
 }
 
-/** An inference key reads the jobs of its workspace; a management key, those of its organization. */
-function scopeOf({ key, organizationId }: Caller): VideoJobScope {
-  return { organizationId, workspaceId: key.kind === 'inference' ? key.workspace_id : null }
+async function requireJob(
+  request: JobContext & { reach: Reach; params: { jobId: string } },
+): Promise<VideoJob> {
+  const { gateway, caller, params } = request
+  const scope = { organizationId: caller.organizationId, workspaceIds: null }
+  const job = await findVideoJob(gateway.db, scope, params.jobId)
+  if (!job) throw jobNotFoundError()
+  assertVisible(request, { workspaceId: job.workspace_id }, jobNotFoundError)
+  return job
 }
 
-async function requireJob({
-  gateway,
-  caller,
-  params,
-}: JobContext & { params: { jobId: string } }): Promise<VideoJob> {
-  const job = await findVideoJob(gateway.db, scopeOf(caller), params.jobId)
-  if (!job) throw gatewayError('not_found', 'The video job does not exist.')
-  return job
+function jobNotFoundError() {
+  return gatewayError('not_found', 'The video job does not exist.')
 }
 
 async function loadShape(context: JobContext, job: VideoJob) {

@@ -40,8 +40,10 @@ function isSufficient({ everywhere, workspaceIds, own }: Reach, scope: Scope): b
 
 /** The requests of a session that an inference key could make need the permission in their workspace. */
 function coversWorkspace({ key, session, userId }: Caller, reach: Reach, permission: Permission): boolean {
-  if (!session || infoOf(permission).keys !== 'inference') return true
-  return isWithinReach(reach, { workspaceId: key.workspace_id, ownerId: userId })
+  const { keys, scope } = infoOf(permission)
+  if (!session || keys !== 'inference') return true
+  const ownerId = scope === 'own' ? userId : null
+  return isWithinReach(reach, { workspaceId: key.workspace_id, ownerId })
 }
 
 function reachOf({ key, session }: Caller, permission: Permission): Reach {

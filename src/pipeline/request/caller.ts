@@ -12,6 +12,11 @@ export interface Caller {
   session: MemberSession | null
 }
 
+/** Whether the caller sent an inference key. The key of a session has that kind too. */
+export function isInferenceKey({ key, session }: Caller): boolean {
+  return session === null && key.kind === 'inference'
+}
+
 /** The owner of the stored responses and conversations a caller can read. */
 export function ownerOf({ organizationId, key }: Caller): Owner {
   return { organizationId, workspaceId: key.workspace_id }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { requireDefaultWorkspace, resolveWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
-import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import type { Caller } from './caller.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
+import { assertWithinReach, isWithinReach, type Reach, type RecordPlace } from '../../permissions/grant.ts'
+import { type Caller, isInferenceKey } from './caller.ts'
 import { workspaceHeader } from './session.ts'
 
 /** The parts of an operation's context that say which workspaces its caller may act in. */
@@ -79,4 +80,14 @@ function findNamedWorkspace(
 function findOnlyWorkspace({ everywhere, workspaceIds }: Reach): string | undefined {
   const [only] = workspaceIds
   return !everywhere && workspaceIds.size === 1 ? only : undefined
+}
+
+/** Throws unless the caller may act on a record. For an inference key, nothing exists outside its workspace. */
+export function assertVisible(
+  { caller, reach }: Pick<ReachingRequest, 'caller' | 'reach'>,
+  place: RecordPlace,
+  notFoundError: () => GatewayError,
+): void {
+  if (isInferenceKey(caller) && !isWithinReach(reach, place)) throw notFoundError()
+  assertWithinReach(reach, place)
 }

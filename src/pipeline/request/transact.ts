@@ -43,7 +43,8 @@ export function originOfMember(gateway: Gateway, httpRequest: Request, member: M
 }
 
 async function resolveActor({ db }: Gateway, caller: Caller): Promise<Actor> {
-  if (!caller.session) return { type: 'key', id: caller.key.hash, name: caller.key.name }
+  // The key of a session acts for its member, also without the session: see uploads.
+  if (caller.key.source !== 'session') return { type: 'key', id: caller.key.hash, name: caller.key.name }
   const member = await findMember(db, caller.organizationId, caller.userId ?? '')
   return { type: 'member', id: caller.userId, name: member ? displayNameOf(member) : null }
 }

@@ -1,16 +1,17 @@
-import { resolveWorkspace, type Workspace } from '../../account/workspaces.ts'
+import type { Workspace } from '../../account/workspaces.ts'
+import type { KeyContext } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effective.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
-import { loadWorkspaceLayers } from '../../policy/store.ts'
+import { loadLayers, loadWorkspaceLayers } from '../../policy/store.ts'
 import type { Caller } from './caller.ts'
+import { type ReachingRequest, resolveReachableWorkspace } from './reachable-workspace.ts'
 
 /** A request about what a workspace stores here. */
-export interface WorkspaceRequest {
+export interface WorkspaceRequest extends ReachingRequest {
   gateway: Gateway
-  caller: Caller
   region: DataRegion
   query: { workspace_id?: string | undefined }
 }
@@ -21,32 +22,31 @@ export interface AuthorizedWorkspace {
   policy: EffectivePolicy
 }
 
-/** An inference key's own workspace; for a management key, any of its organization. */
-export async function authorizeStorage({
-  gateway,
-  caller,
-  region,
-  query,
-}: WorkspaceRequest): Promise<AuthorizedWorkspace> {
+export async function authorizeStorage(request: WorkspaceRequest): Promise<AuthorizedWorkspace> {
+  const { gateway, caller, region, query } = request
   if (region !== 'global') throw gatewayError('region_refused')
-  const { kind, workspace_id: keyWorkspaceId } = caller.key
-  const requestedId = query.workspace_id?.toLowerCase()
-  if (kind === 'inference' && requestedId !== undefined && requestedId !== keyWorkspaceId) {
-    throw gatewayError('forbidden', 'workspace_id: this key cannot access that workspace.')
-  }
-  const id = kind === 'inference' ? keyWorkspaceId : requestedId
-  const workspace = await resolveWorkspace(gateway.db, caller.organizationId, id)
+  const workspace = await resolveReachableWorkspace(gateway.db, request, query.workspace_id)
   const policy = await loadPolicy(gateway, caller, workspace)
   assertRegionAllowed(policy, region)
   return { workspace, policy }
 }
 
-/** A management key is subject to the workspace's policy. */
-async function loadPolicy(
-  { db, accounts }: Gateway,
-  { key, organizationId }: Caller,
+/** A management key is subject to the workspace's policy, a member also to their own in any workspace. */
+async function loadPolicy(gateway: Gateway, caller: Caller, workspace: Workspace): Promise<EffectivePolicy> {
+  const context = await findWorkspaceContext(gateway, caller, workspace)
+  if (context) return context.policy
+  const { key, organizationId } = caller
+  const layers = caller.session
+    ? await loadLayers(gateway.db, { ...key, workspace_id: workspace.id })
+    : await loadWorkspaceLayers(gateway.db, organizationId, workspace.id)
+  return computeEffectivePolicy(layers)
+}
+
+/** Null unless the caller's key makes requests in this workspace. */
+export async function findWorkspaceContext(
+  { accounts }: Gateway,
+  { key }: Caller,
   workspace: Workspace,
-): Promise<EffectivePolicy> {
-  if (key.kind === 'inference') return (await accounts.findContext(key)).policy
-  return computeEffectivePolicy(await loadWorkspaceLayers(db, organizationId, workspace.id))
+): Promise<KeyContext | null> {
+  return key.kind === 'inference' && key.workspace_id === workspace.id ? accounts.findContext(key) : null
 }

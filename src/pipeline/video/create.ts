@@ -123,7 +123,7 @@ async function findPrevious(
 ): Promise<PreviousVideo | null> {
   const { previous_job_id: id } = body
   if (id === undefined) return null
-  const scope = { organizationId: caller.organizationId, workspaceId: caller.key.workspace_id }
+  const scope = { organizationId: caller.organizationId, workspaceIds: new Set([caller.key.workspace_id]) }
   const job = await findVideoJob(db, scope, id)
   if (!job) throw invalidFieldError('previous_job_id', 'is not a job of this workspace')
   const [url] = openContents(vault, job)
