@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { readSettings } from './app/settings.ts'
+import { checkAuditCommand } from './commands/audit.ts'
 import { benchmarkCommand } from './commands/benchmark.ts'
 import {
   type CommandResult,
@@ -55,6 +56,7 @@ program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
 program.addCommand(benchmarkCommand(run))
 program.addCommand(checkLedgerCommand(run))
+program.addCommand(checkAuditCommand(run))
 program.addCommand(acceptJournalLossCommand(run))
 
 function validateConfig(): CommandResult {

@@ -1,5 +1,6 @@
 import type { Operation, RawRoute } from '../http/operation.ts'
 import { analyticsOperations } from './analytics/operations.ts'
+import { auditOperations } from './audit/operations.ts'
 import { batchOperations } from './batches/operations.ts'
 import { benchmarkOperations } from './benchmarks/operations.ts'
 import { byokOperations } from './byok/operations.ts'
@@ -72,6 +73,7 @@ export const operations: Operation[] = [
   ...byokOperations,
   ...scimOperations,
   ...ssoOperations,
+  ...auditOperations,
   ...fileOperations,
   ...containerOperations,
   ...presetOperations,

@@ -39,3 +39,11 @@ export function hashEntry(vault: Vault, entry: Omit<AuditEntry, 'hash'>): string
 export function signHead(vault: Vault, head: { chain_id: string; seq: number; hash: string }): string {
   return vault.sign(`audit/head:${JSON.stringify([head.chain_id, head.seq, head.hash])}`)
 }
+
+/** Proves which entries retention has deleted: all before the first. */
+export function signStart(
+  vault: Vault,
+  start: { chain_id: string; first_seq: number; first_hash: string },
+): string {
+  return vault.sign(`audit/start:${JSON.stringify([start.chain_id, start.first_seq, start.first_hash])}`)
+}

@@ -1,13 +1,16 @@
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/db.ts'
+import type { AuditChainTable } from '../db/schema.ts'
 import type { Vault } from '../lib/crypto.ts'
-import { firstHash, signHead } from './chain.ts'
+import { firstHash, signHead, signStart } from './chain.ts'
 import type { AuditEntry } from './entry.ts'
 
-export interface ChainHead {
-  chain_id: string
-  seq: number
-  hash: string
-}
+export type AuditChain = Selectable<AuditChainTable>
+
+export type ChainHead = Pick<AuditChain, 'chain_id' | 'seq' | 'hash'>
+
+/** The first entry of a chain that has not been deleted, and the hash before it. */
+export type ChainStart = Pick<AuditChain, 'chain_id' | 'first_seq' | 'first_hash'>
 
 /** The head of a chain, locked until the transaction ends. */
 export async function lockChain(tx: Db, chainId: string): Promise<ChainHead> {
@@ -31,4 +34,150 @@ export async function updateChain(tx: Db, vault: Vault, head: ChainHead): Promis
     .set({ seq: head.seq, hash: head.hash, signature: signHead(vault, head) })
     .where('chain_id', '=', head.chain_id)
     .execute()
+}
+
+/** Deletes what is before the new start of a chain. Its head must be locked. */
+export async function deletePrefix(tx: Db, vault: Vault, start: ChainStart): Promise<void> {
+  await tx
+    .deleteFrom('audit_entries')
+    .where('chain_id', '=', start.chain_id)
+    .where('seq', '<', start.first_seq)
+    .execute()
+  await tx
+    .updateTable('audit_chains')
+    .set({
+      first_seq: start.first_seq,
+      first_hash: start.first_hash,
+      first_signature: signStart(vault, start),
+    })
+    .where('chain_id', '=', start.chain_id)
+    .execute()
+}
+
+export async function findChain(db: Db, chainId: string): Promise<AuditChain | undefined> {
+  return db.selectFrom('audit_chains').selectAll().where('chain_id', '=', chainId).executeTakeFirst()
+}
+
+/** In pages: an installation may have many organizations. */
+export async function listChainIds(db: Db, after: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('audit_chains')
+    .select('chain_id')
+    .where('chain_id', '>', after)
+    .orderBy('chain_id')
+    .limit(limit)
+    .execute()
+  return rows.map(({ chain_id }) => chain_id)
+}
+
+/** Entries whose chain has no head, which only a manipulation leaves behind. */
+export async function findHeadlessChain(db: Db): Promise<string | undefined> {
+  // Steps from chain to chain through the primary key, instead of reading all entries.
+  for (let after = ''; ; ) {
+    const next = await db
+      .selectFrom('audit_entries')
+      .select('chain_id')
+      .where('chain_id', '>', after)
+      .orderBy('chain_id')
+      .limit(1)
+      .executeTakeFirst()
+    if (!next) return undefined
+    if (!(await findChain(db, next.chain_id))) return next.chain_id
+    after = next.chain_id
+  }
+}
+
+/** The next entries of a chain, in its order. */
+export async function readEntriesAfter(
+  db: Db,
+  chainId: string,
+  seq: number,
+  limit: number,
+): Promise<AuditEntry[]> {
+  return db
+    .selectFrom('audit_entries')
+    .selectAll()
+    .where('chain_id', '=', chainId)
+    .where('seq', '>', seq)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}
+
+export async function findEntry(db: Db, chainId: string, seq: number): Promise<AuditEntry | undefined> {
+  return db
+    .selectFrom('audit_entries')
+    .selectAll()
+    .where('chain_id', '=', chainId)
+    .where('seq', '=', seq)
+    .executeTakeFirst()
+}
+
+type Filter =
+  | 'request_id'
+  | 'target_id'
+  | 'actor_id'
+  | 'action'
+  | 'workspace_id'
+  | 'target_type'
+  | 'actor_type'
+  | 'outcome'
+
+export interface AuditSelection extends Partial<Record<Filter, string | undefined>> {
+  chainId: string
+  /** Times in the precision of the entries; `to` is exclusive. */
+  from: string | null
+  to: string | null
+}
+
+/** Each has an index, in the order of how few entries it usually leaves. */
+const indexedFilters = ['request_id', 'target_id', 'actor_id', 'action', 'workspace_id'] as const
+const otherFilters = ['target_type', 'actor_type', 'outcome'] as const
+
+export interface EntryPosition {
+  created_at: string
+  seq: number
+}
+
+/** Takes about two milliseconds. */
+const batchSize = 500
+
+/**
+ * The entries of a chain that may match, newest first, in batches: those of one index. `matchesSelection` decides, so
+ * that no combination of filters makes the database search for long.
+ */
+export async function* walkEntries(
+  db: Db,
+  selection: AuditSelection,
+  start: EntryPosition | null,
+): AsyncGenerator<AuditEntry[]> {
+  const { chainId, from, to } = selection
+  const filter = indexedFilters.find((name) => selection[name] !== undefined)
+  for (let after = start; ; ) {
+    const batch = await db
+      .selectFrom('audit_entries')
+      .selectAll()
+      .where('chain_id', '=', chainId)
+      .$if(filter !== undefined, (query) =>
+        query.where(filter ?? 'action', '=', selection[filter ?? 'action'] ?? ''),
+      )
+      .$if(from !== null, (query) => query.where('created_at', '>=', from ?? ''))
+      .$if(to !== null, (query) => query.where('created_at', '<', to ?? ''))
+      .$if(after !== null, (query) =>
+        query.where(sql<boolean>`(created_at, seq) < (${after?.created_at}, ${after?.seq})`),
+      )
+      .orderBy('created_at', 'desc')
+      .orderBy('seq', 'desc')
+      .limit(batchSize)
+      .execute()
+    yield batch
+    after = batch.at(-1) ?? null
+    if (batch.length < batchSize) return
+  }
+}
+
+export function matchesSelection(selection: AuditSelection, entry: AuditEntry): boolean {
+  return [...indexedFilters, ...otherFilters].every(
+    (name) => selection[name] === undefined || selection[name] === entry[name],
+  )
 }

@@ -44,6 +44,7 @@ export interface Schema {
   byok_keys: ByokKeyTable
   audit_entries: AuditEntryTable
   audit_chains: AuditChainTable
+  audit_destinations: AuditDestinationTable
   roles: RoleTable
   role_assignments: RoleAssignmentTable
   scim_tokens: ScimTokenTable
@@ -233,12 +234,46 @@ export interface AuditEntryTable {
   hash: string
 }
 
-/** The last entry of each chain. */
+/** The last entry of each chain, and the first that has not been deleted. */
 export interface AuditChainTable {
   chain_id: string
   seq: number
   hash: string
   signature: string
+  first_seq: Generated<number>
+  /** The hash of the entry before the first. */
+  first_hash: Generated<string>
+  /** Empty while no entry has been deleted. */
+  first_signature: Generated<string>
+}
+
+/** Where the entries of a chain are sent. */
+export interface AuditDestinationTable {
+  id: string
+  organization_id: string
+  chain_id: string
+  name: string
+  type: 'webhook' | 'syslog'
+  /** JSON, without the secrets. */
+  config: string
+  sealed_secrets: string
+  /** A JSON array; null: all actions. */
+  action_prefixes: string | null
+  enabled: Flag
+  /** The last entry that was delivered, or that the filters exclude. */
+  position: number
+  delivered: Generated<number>
+  /** Entries that retention deleted before they were delivered. */
+  missed: Generated<number>
+  failures: Generated<number>
+  retry_at: string | null
+  last_success_at: string | null
+  last_error: string | null
+  last_error_at: string | null
+  lease_owner: string | null
+  lease_until: string | null
+  created_at: string
+  updated_at: string
 }
 
 /** A role that an organization defined; the others are in `src/permissions/roles.ts`. */

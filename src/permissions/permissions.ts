@@ -136,8 +136,7 @@ export const permissions = {
     keys: 'management',
     scope: 'organization',
   },
-  'sso:write': {
-    summary: 'Change the single sign-on of the organization, which decides who can sign in as whom',
+  'audit:read': { summary: 'Read the audit log', keys: 'management', scope: 'organization' },
     keys: 'management',
     scope: 'organization',
   },

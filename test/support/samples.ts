@@ -535,6 +535,9 @@ export const samples: Record<string, SampleFactory> = {
   listObservabilityDeliveryFailures: async (_, call) =>
     ownedSample(await createDestinationPath(call, '/failures')),
 
+  listAuditEntries: fixedSample('/audit'),
+  exportAuditEntries: fixedSample('/audit/export?format=csv'),
+
   listByokKeys: fixedSample('/byok?provider=sandbox'),
   createByokKey: fixedSample('/byok', byokBody),
   getByokKey: async (_, call) => ownedSample(await createByokPath(call)),

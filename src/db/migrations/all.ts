@@ -33,6 +33,7 @@ import { sessions } from './032-sessions.ts'
 import { audit } from './033-audit.ts'
 import { signInMethods } from './034-sign-in-methods.ts'
 import { oidc } from './035-oidc.ts'
+import { auditDelivery } from './039-audit-delivery.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -69,4 +70,5 @@ export const migrations: Record<string, Migration> = {
   '033-audit': audit,
   '034-sign-in-methods': signInMethods,
   '035-oidc': oidc,
+  '039-audit-delivery': auditDelivery,
 }
