@@ -39,6 +39,7 @@ const layers: Record<string, number> = {
   plugins: 7,
   tools: 7,
   delivery: 7,
+  notifications: 7,
   http: 8,
   pages: 8,
   areas: 9,

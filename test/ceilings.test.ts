@@ -38,6 +38,7 @@ describeOnEachDatabase(
       ['presets', () => post(`/presets/${newId('preset')}/messages`, preset)],
       ['guardrails', () => post('/guardrails', { name: newId('guardrail') })],
       ['destinations', (index) => post('/observability/destinations', destination(index))],
+      ['notification_rules', () => post('/notifications/rules', { kind: 'budget' })],
       ['byok_keys', () => post('/byok', { provider: 'openai', key: newId('sk') })],
       ['files', () => post('/files', upload())],
       ['conversations', () => server().call('POST', '/conversations', { key: server().own.inferenceKey })],

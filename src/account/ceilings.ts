@@ -38,6 +38,7 @@ export const recordCeilings = {
   },
   guardrails: perWorkspace(1000, 'guardrails', 'guardrails'),
   destinations: { ...perWorkspace(100, 'destinations', 'destinations'), hasSoftDelete: true },
+  notification_rules: perOrganization(100, 'notification rules', 'notification_rules'),
   byok_keys: { ...perWorkspace(1000, 'BYOK keys', 'byok_keys'), hasSoftDelete: true },
   files: perWorkspace(10_000, 'files', 'files'),
   conversations: perWorkspace(50_000, 'conversations', 'conversations'),

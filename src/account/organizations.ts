@@ -6,6 +6,7 @@ import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
 import { disableKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
+import { insertDefaultRules } from './notification-rules.ts'
 import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
 import { deleteSigninCredentials } from './sessions.ts'
 import { assertAnotherBreakGlass } from './sso-policy.ts'
@@ -52,6 +53,7 @@ export async function createOrganization(
     email: input.ownerEmail,
     role: 'org:admin',
   })
+  await insertDefaultRules(db, clock, organization.id)
   return { organization, workspace, owner }
 }
 

@@ -23,6 +23,8 @@ import { managementKeyOperations } from './management-keys/operations.ts'
 import { messageOperations } from './messages/operations.ts'
 import { modelOperations } from './models/operations.ts'
 import { moderationOperations } from './moderations/operations.ts'
+import { notificationOperations } from './notifications/operations.ts'
+import { notificationRuleOperations } from './notifications/rule-operations.ts'
 import { consentPages } from './oauth/consent.ts'
 import { oauthOperations } from './oauth/operations.ts'
 import { observabilityOperations } from './observability/operations.ts'
@@ -70,6 +72,8 @@ export const operations: Operation[] = [
   ...workspaceOperations,
   ...guardrailOperations,
   ...observabilityOperations,
+  ...notificationOperations,
+  ...notificationRuleOperations,
   ...byokOperations,
   ...scimOperations,
   ...ssoOperations,

@@ -45,6 +45,10 @@ export interface Schema {
   audit_entries: AuditEntryTable
   audit_chains: AuditChainTable
   audit_destinations: AuditDestinationTable
+  notification_rules: NotificationRuleTable
+  notifications: NotificationTable
+  notification_deliveries: NotificationDeliveryTable
+  failing_endpoints: FailingEndpointTable
   roles: RoleTable
   role_assignments: RoleAssignmentTable
   scim_tokens: ScimTokenTable
@@ -71,6 +75,7 @@ export interface Schema {
   usage_columns: UsageColumnTable
   unrolled_generations: UnrolledGenerationTable
   key_days: KeyDayTable
+  key_hours: KeyHourTable
   stored_responses: StoredResponseTable
   stored_pages: StoredPageTable
   stored_item_ids: StoredItemIdTable
@@ -274,6 +279,86 @@ export interface AuditDestinationTable {
   lease_until: string | null
   created_at: string
   updated_at: string
+}
+
+export type NotificationKind =
+  | 'low_balance'
+  | 'budget'
+  | 'key_expiring'
+  | 'destination_failing'
+  | 'provider_failing'
+  | 'unusual_spend'
+
+/** What an organization wants to be told, and how; see `src/notifications`. */
+export interface NotificationRuleTable {
+  id: string
+  organization_id: string
+  /** Null: the whole organization. */
+  workspace_id: string | null
+  kind: NotificationKind
+  /** Its unit depends on the kind. */
+  threshold: number
+  /** JSON array. */
+  emails: string
+  webhook_url: string | null
+  sealed_webhook_secret: string | null
+  digest: 'immediate' | 'daily'
+  enabled: Flag
+  created_at: string
+  updated_at: string
+}
+
+/** At most one for each subject, level and period. */
+export interface NotificationTable {
+  id: string
+  organization_id: string
+  workspace_id: string | null
+  kind: NotificationKind
+  /** The record it is about, such as `key:17`. */
+  subject: string
+  /** The threshold that was reached. */
+  level: number
+  /** The calendar period it is about. `open` while a condition without one holds, then the time it ended. */
+  period: string
+  title: string
+  text: string
+  /** JSON object for programs. */
+  data: string
+  created_at: string
+  read_at: string | null
+}
+
+/** A notification that is to be sent to one address, or was. */
+export interface NotificationDeliveryTable {
+  id: string
+  notification_id: string
+  rule_id: string
+  organization_id: string
+  channel: 'email' | 'webhook'
+  /** An e-mail address, or a URL. */
+  address: string
+  /** Deliveries with the same one are sent together. The same at every attempt. */
+  message_id: string
+  is_digest: Generated<Flag>
+  state: 'pending' | 'delivered' | 'failed'
+  attempts: Generated<number>
+  due_at: string
+  /** The node that sends it, and until when no other may. */
+  lease_owner: string | null
+  lease_until: string | null
+  error: string | null
+}
+
+/** An endpoint that a node has not reached for a while, with one credential. */
+export interface FailingEndpointTable {
+  node_id: string
+  /** See `healthIdOf`. */
+  health_id: string
+  provider: string
+  model: string
+  byok_key_id: string | null
+  since: string
+  last_failure_at: string
 }
 
 /** A role that an organization defined; the others are in `src/permissions/roles.ts`. */
@@ -1024,6 +1109,14 @@ export interface KeyDayTable {
   usage_nanos: bigint
   /** At list prices, paid to the provider with a BYOK key. */
   byok_usage_nanos: bigint
+}
+
+/** What a key spent in a UTC hour of the last weeks, from the same roll-up. */
+export interface KeyHourTable {
+  key_id: number
+  /** `2027-01-31T23` */
+  hour: string
+  usage_nanos: bigint
 }
 
 /** A stored response: its own items are in `stored_pages`, those before it in the response it follows. */

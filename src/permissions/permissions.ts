@@ -121,6 +121,16 @@ export const permissions = {
     keys: 'management',
     scope: 'workspace',
   },
+  'notifications:read': {
+    summary: 'Read notifications and their rules',
+    keys: 'management',
+    scope: 'workspace',
+  },
+  'notifications:write': {
+    summary: 'Change the rules of notifications, and mark notifications as read',
+    keys: 'management',
+    scope: 'workspace',
+  },
   'scim:read': {
     summary: 'Read SCIM groups, mappings, jobs and tokens',
     keys: 'management',
@@ -136,7 +146,14 @@ export const permissions = {
     keys: 'management',
     scope: 'organization',
   },
+  'sso:write': {
+    summary: 'Change the single sign-on of the organization, which decides who can sign in as whom',
+    keys: 'management',
+    scope: 'organization',
+  },
   'audit:read': { summary: 'Read the audit log', keys: 'management', scope: 'organization' },
+  'audit:write': {
+    summary: 'Change where the audit log is sent',
     keys: 'management',
     scope: 'organization',
   },

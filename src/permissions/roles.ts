@@ -87,6 +87,8 @@ export const additionalRoles: readonly Role[] = [
       'keys:read',
       'workspaces:read',
       'members:read',
+      'notifications:read',
+      'notifications:write',
     ],
     ownPermissions: [],
   },

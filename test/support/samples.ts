@@ -126,6 +126,37 @@ async function createDestinationPath(call: TenantCall, rest = ''): Promise<strin
   return `/observability/destinations/${created.body.data.id}${rest}`
 }
 
+async function createNotificationRulePath(call: TenantCall, rest = ''): Promise<string> {
+  const webhook = { url: 'https://127.0.0.1:9/events' }
+  const created = await call('POST', '/notifications/rules', {
+    body: { kind: 'budget', channels: { webhook } },
+  })
+  return `/notifications/rules/${created.body.data.id}${rest}`
+}
+
+/** As an evaluation leaves it. */
+async function createNotificationPath({ organization }: Tenant, { gateway }: TestServer): Promise<string> {
+  const id = newUuid()
+  await gateway.db
+    .insertInto('notifications')
+    .values({
+      id,
+      organization_id: organization.id,
+      workspace_id: null,
+      kind: 'low_balance',
+      subject: `organization:${organization.id}`,
+      level: ++counter,
+      period: 'open',
+      title: 'The balance is low',
+      text: 'Add credits.',
+      data: '{}',
+      created_at: new Date().toISOString(),
+      read_at: null,
+    })
+    .execute()
+  return `/notifications/${id}`
+}
+
 const byokBody = { provider: 'groq', key: 'sample-credential-0123456789' }
 
 async function createByokPath(call: TenantCall): Promise<string> {
@@ -537,6 +568,17 @@ export const samples: Record<string, SampleFactory> = {
 
   listAuditEntries: fixedSample('/audit'),
   exportAuditEntries: fixedSample('/audit/export?format=csv'),
+  listNotifications: fixedSample('/notifications'),
+  updateNotification: async (tenant, _, server) =>
+    ownedSample(await createNotificationPath(tenant, server), { read: true }),
+  readAllNotifications: fixedSample('/notifications/read'),
+  listNotificationRules: fixedSample('/notifications/rules'),
+  createNotificationRule: fixedSample('/notifications/rules', { kind: 'low_balance', threshold: 50 }),
+  getNotificationRule: async (_, call) => ownedSample(await createNotificationRulePath(call)),
+  updateNotificationRule: async (_, call) =>
+    ownedSample(await createNotificationRulePath(call), { enabled: false }),
+  deleteNotificationRule: async (_, call) => ownedSample(await createNotificationRulePath(call)),
+  testNotificationRule: async (_, call) => ownedSample(await createNotificationRulePath(call, '/test')),
 
   listByokKeys: fixedSample('/byok?provider=sandbox'),
   createByokKey: fixedSample('/byok', byokBody),

@@ -34,6 +34,7 @@ import { audit } from './033-audit.ts'
 import { signInMethods } from './034-sign-in-methods.ts'
 import { oidc } from './035-oidc.ts'
 import { auditDelivery } from './039-audit-delivery.ts'
+import { notifications } from './037-notifications.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -71,4 +72,5 @@ export const migrations: Record<string, Migration> = {
   '034-sign-in-methods': signInMethods,
   '035-oidc': oidc,
   '039-audit-delivery': auditDelivery,
+  '037-notifications': notifications,
 }
