@@ -132,15 +132,22 @@ export async function openGateway(
     videoTasks: new TaskPool(maxVideoTasks),
     deliveryTasks: new TaskPool(maxDeliveryTasks),
     deliverySignal: new WakeSignal(deliveryDelayMs),
-    mailer: new Mailer(),
-    signInLimiter: new SignInLimiter(),
-    passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
+    ...createSignInParts(),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
     settings,
     ...catalogueState,
   }
   return Object.assign(gateway, { containers: createContainers(gateway) })
+}
+
+/** What members sign in with. */
+function createSignInParts(): Pick<Gateway, 'mailer' | 'signInLimiter' | 'passwordQueue'> {
+  return {
+    mailer: new Mailer(),
+    signInLimiter: new SignInLimiter(),
+    passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
+  }
 }
 
 function createLogger({ logLevel }: Config): Logger {

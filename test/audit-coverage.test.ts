@@ -23,7 +23,8 @@ const unrecorded: Record<string, string> = {
   deleteMessageBatch: 'is not offered',
   deleteGeminiBatch: 'is not offered',
   startGeminiUpload: 'stores nothing: the file is recorded when its last bytes arrive',
-  sendGeminiUpload: 'records the file with the last bytes, which test/permissions/stored-records.test.ts proves',
+  sendGeminiUpload:
+    'records the file with the last bytes, which test/permissions/stored-records.test.ts proves',
 }
 
 /** The permissions, without their verb, of operations whose changes are not recorded yet. */
