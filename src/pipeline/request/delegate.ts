@@ -16,14 +16,14 @@ function grantOfCaller({ key, session }: Caller): Grant {
   if (session) return session.grant
   const { everywhere, workspaces } = grantOfKey(key)
   return {
-    everywhere: withInference(everywhere),
-    workspaces: new Map([...workspaces].map(([id, set]) => [id, withInference(set)])),
+    everywhere: withImplied(everywhere),
+    workspaces: new Map([...workspaces].map(([id, set]) => [id, withImplied(set)])),
     own: null,
   }
 }
 
-/** A key that can create inference keys can do what they can do. */
-function withInference(set: PermissionSet): PermissionSet {
-  if (!set.has('keys:write')) return set
-  return new Set([...set, ...permissionNames.filter((name) => infoOf(name).keys === 'inference')])
+/** A key that can create inference keys can do what they can do. Every member has the permissions that no key has. */
+function withImplied(set: PermissionSet): PermissionSet {
+  const implied = set.has('keys:write') ? ['inference', 'none'] : ['none']
+  return new Set([...set, ...permissionNames.filter((name) => implied.includes(infoOf(name).keys))])
 }
