@@ -1,6 +1,7 @@
 import type { Db } from '../db/db.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newUuid } from '../lib/ids.ts'
+import { additionalRoles } from '../permissions/roles.ts'
 import { applyGrants, splitIntoChunks } from './scim-grants.ts'
 import { listMappings, type SsoMapping } from './sso-connections.ts'
 
@@ -89,7 +90,19 @@ async function loadGrantedRoles(tx: Db, { organizationId, userIds }: SsoScope): 
     .where('sso_connections.default_role', '!=', 'org:member')
     .$if(userIds !== undefined, (query) => query.where('sso_identities.user_id', 'in', userIds ?? []))
     .execute()
-  return [...mapped, ...defaults.map((row) => ({ ...row, workspace_id: null }))]
+  const roles = await listRoleIds(tx, organizationId)
+  const granted = [...mapped, ...defaults.map((row) => ({ ...row, workspace_id: null }))]
+  return granted.filter(({ role_id }) => roles.has(role_id))
+}
+
+/** The roles that can be assigned. Mappings may name a role that was deleted since. */
+async function listRoleIds(tx: Db, organizationId: string): Promise<Set<string>> {
+  const custom = await tx
+    .selectFrom('roles')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .execute()
+  return new Set([...additionalRoles, ...custom].map(({ id }) => id))
 }
 
 async function loadAssignments(tx: Db, { organizationId, userIds }: SsoScope) {

@@ -1,4 +1,5 @@
 import { displayNameOf, type Member } from '../account/members.ts'
+import { renderForwardPage } from './forward.ts'
 import { html, type Markup, renderPage } from './markup.ts'
 
 const signinCommand = html`<p>On the computer that runs Headgate, this prints a link that signs you in:</p>
@@ -98,11 +99,7 @@ export function renderSignedInPage(member: Member): Response {
 export function renderSignedOutPage(providerUrl: string | null): Response {
   const title = 'You are signed out'
   if (providerUrl === null) return renderPage({ title, body: html`<p>You can close this page.</p>` })
-  const link = html`<p><a href="${providerUrl}">Sign out at your identity provider too</a></p>`
-  const response = renderPage({ title, body: link })
-  // Not a redirect: the policy of the page that has the form allows none to another site.
-  response.headers.set('refresh', `0; url=${providerUrl}`)
-  return response
+  return renderForwardPage({ title, link: 'Sign out at your identity provider too', url: providerUrl })
 }
 
 export function renderSignedInAs(member: Member): Markup {

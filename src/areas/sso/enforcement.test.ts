@@ -12,6 +12,7 @@ import {
 import { createMember, type Member } from '../../account/members.ts'
 import { createSigninToken } from '../../account/sessions.ts'
 import { findSignInRule, isMethodAllowed } from '../../account/sign-in-rules.ts'
+import { findSsoStartPath } from '../../pipeline/sign-in/start-path.ts'
 
 describeOnEachDatabase('Enforced single sign-on', (server) => {
   let provider: TestProvider
@@ -106,6 +107,9 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
     const { db } = server().gateway
     const rule = await findSignInRule(db, 'Somebody@EXAMPLE.com')
     expect(rule).toMatchObject({ connection: { id: setup.connectionId }, enforced: false })
+    const { gateway } = server()
+    expect(await findSsoStartPath(gateway, 'a@example.com')).toBe(`/signin/oidc/${setup.connectionId}`)
+    expect(await findSsoStartPath(gateway, 'a@elsewhere.test')).toBeUndefined()
     await setPolicy({ enforced: true, break_glass_user_ids: [server().own.owner.id] })
     expect((await findSignInRule(db, 'a@example.com'))?.enforced).toBe(true)
     await server().call('POST', '/organization/sso/domains', { body: { domain: 'pending.test' } })

@@ -102,6 +102,20 @@ describeOnEachDatabase('Roles and workspaces from claims', (server) => {
     expect(await assignments(id)).toEqual([])
   })
 
+  test('a custom role is assigned as long as it exists', async () => {
+    const created = await server().call('POST', '/roles', {
+      body: { name: `Readers ${++counter}`, permissions: ['keys:read'] },
+    })
+    const role = created.body.data.id
+    await setMappings([{ claim: 'groups', value: 'readers', workspace_id: null, role }])
+    const email = newEmail()
+    const id = await signInWith(email, ['readers'])
+    expect(await assignments(id)).toEqual([`oidc ${role} everywhere`])
+    await server().gateway.db.deleteFrom('roles').where('id', '=', role).execute()
+    await signInWith(email, ['readers'])
+    expect(await assignments(id)).toEqual([])
+  })
+
   test('what an admin assigned stays', async () => {
     const [granted, manual] = [await createWorkspace(), await createWorkspace()]
     await setMappings([toWorkspace('engineers', granted)])

@@ -235,6 +235,15 @@ describeOnEachDatabase('Single sign-on', (server) => {
     expect(JSON.stringify(entries)).not.toContain(provider.clientSecret)
   })
 
+  test('after a form of this server, a page leads to the provider: a redirect would be blocked', async () => {
+    const headers = { 'sec-fetch-site': 'same-origin' }
+    const response = await fetch(`${server().url}/signin/oidc/${setup.connectionId}`, { headers })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('refresh')).toStartWith(`0; url=${provider.issuer}/auth?`)
+    expect(await response.text()).toContain('Continue to Company')
+    expect(response.headers.getSetCookie()[0]).toMatch(/^headgate_oidc=.*HttpOnly.*SameSite=Lax/)
+  })
+
   test('an unknown connection is 404', async () => {
     const browser = new TestBrowser()
     for (const id of ['nothing', '6f1c2a34-0000-4000-8000-000000000000'])

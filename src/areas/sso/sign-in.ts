@@ -19,6 +19,7 @@ import { uuidPattern } from '../../lib/ids.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { describeFailure, type OidcProvider } from '../../oidc/providers.ts'
 import { createPage, redirectSeeOther, setCookie, setSessionCookie } from '../../pages/browser.ts'
+import { renderForwardPage } from '../../pages/forward.ts'
 import { renderProblemPage } from '../../pages/markup.ts'
 import { parseOwnPath, returnCookie } from '../../pages/return-path.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
@@ -58,7 +59,12 @@ async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Resp
     code_challenge: await calculatePKCECodeChallenge(login.codeVerifier),
     code_challenge_method: 'S256',
   })
-  return saveLoginState(gateway, request, redirectSeeOther(url.href), login)
+  return saveLoginState(gateway, request, forwardToProvider(request, connection, url.href), login)
+}
+
+function forwardToProvider(request: Request, { name }: SsoConnection, url: string): Response {
+  if (request.headers.get('sec-fetch-site') !== 'same-origin') return redirectSeeOther(url)
+  return renderForwardPage({ title: 'Single sign-on', link: `Continue to ${name}`, url })
 }
 
 /** Where the provider sends the browser back to. */
