@@ -10,6 +10,7 @@ import {
   TestBrowser,
 } from '../../../test/support/sso.ts'
 import { createMember, type Member } from '../../account/members.ts'
+import { removeMember, updateMember } from '../../account/organizations.ts'
 import { createSigninToken } from '../../account/sessions.ts'
 import { findSignInRule, isMethodAllowed } from '../../account/sign-in-rules.ts'
 import { findSsoStartPath } from '../../pipeline/sign-in/start-path.ts'
@@ -93,14 +94,19 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
   test('the last break-glass admin and the last connection stay while it is enforced', async () => {
     const admin = await createPerson('org:admin')
     await setPolicy({ enforced: true, break_glass_user_ids: [admin.id] })
-    const path = `/organization/members/${admin.id}`
-    expect((await server().call('DELETE', path)).status).toBe(409)
-    expect((await server().call('PATCH', path, { body: { role: 'org:member' } })).status).toBe(409)
-    expect(
-      (await server().call('DELETE', `/organization/sso/connections/${setup.connectionId}`)).status,
-    ).toBe(409)
+    const { db, clock } = server().gateway
+    const organizationId = server().own.organization.id
+    const remove = () => db.transaction().execute((tx) => removeMember(tx, clock, organizationId, admin.id))
+    const demote = () =>
+      db
+        .transaction()
+        .execute((tx) => updateMember(tx, organizationId, admin.id, { role: 'org:member' }))
+    await expect(remove()).rejects.toThrow('last break-glass admin')
+    await expect(demote()).rejects.toThrow('last break-glass admin')
+    const connection = `/organization/sso/connections/${setup.connectionId}`
+    expect((await server().call('DELETE', connection)).status).toBe(409)
     await setPolicy({ break_glass_user_ids: [admin.id, server().own.owner.id] })
-    expect((await server().call('DELETE', path)).status).toBe(200)
+    await remove()
   })
 
   test('an address leads to the connection of its verified domain', async () => {
