@@ -1,33 +1,47 @@
+import { findAssignableRole } from '../../account/roles.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { isMasked } from '../../lib/mask.ts'
+import { grantOfRole } from '../../permissions/grant.ts'
 import { additionalRoles } from '../../permissions/roles.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+import { assertMayDelegate } from '../../pipeline/request/delegate.ts'
 import type { ConnectionInput } from './record.ts'
-import { listCustomRoles, listWorkspaceIds } from './store.ts'
+import { listWorkspaceIds } from './store.ts'
 
 /** Rules that a schema cannot express. */
 export async function validateConnection(
   gateway: Gateway,
   tx: Db,
-  organizationId: string,
+  caller: Caller,
   { issuer, mappings = [], default_role }: ConnectionInput,
 ): Promise<void> {
   if (issuer !== undefined) validateIssuer(gateway, issuer)
   const workspaceIds = mappings.flatMap(({ workspace_id }) => workspace_id ?? [])
-  const workspaces = new Set(await listWorkspaceIds(tx, organizationId, workspaceIds))
-  const roles = await loadRoles(tx, organizationId, [default_role ?? '', ...mappings.map(({ role }) => role)])
-  for (const [i, { workspace_id, role }] of mappings.entries()) {
-    if (workspace_id !== null && !workspaces.has(workspace_id))
+  const workspaces = new Set(await listWorkspaceIds(tx, caller.organizationId, workspaceIds))
+  for (const [i, { workspace_id: workspaceId, role }] of mappings.entries()) {
+    if (workspaceId !== null && !workspaces.has(workspaceId))
       throw invalidFieldError(`mappings.${i}.workspace_id`, 'is not a workspace of the organization')
-    if (!isMembership(role) && !roles.has(role))
-      throw invalidFieldError(`mappings.${i}.role`, describeRoles('member and admin of a workspace'))
-    if (isMembership(role) && workspace_id === null)
+    if (!isMembership(role))
+      await assertAssignable(tx, caller, { field: `mappings.${i}.role`, role, workspaceId })
+    else if (workspaceId === null)
       throw invalidFieldError(`mappings.${i}.workspace_id`, `is required with the role ${role}`)
   }
-  if (default_role !== undefined && default_role !== 'org:member' && !roles.has(default_role))
-    throw invalidFieldError('default_role', describeRoles('org:member'))
+  if (default_role !== undefined && default_role !== 'org:member')
+    await assertAssignable(tx, caller, { field: 'default_role', role: default_role, workspaceId: null })
+}
+
+/** Throws unless the role exists, and the caller could assign it. */
+async function assertAssignable(
+  tx: Db,
+  caller: Caller,
+  { field, role: id, workspaceId }: { field: string; role: string; workspaceId: string | null },
+): Promise<void> {
+  const role = await findAssignableRole(tx, caller.organizationId, id)
+  if (!role) throw invalidFieldError(field, describeRoles(field))
+  assertMayDelegate(caller, grantOfRole({ role, workspaceId }))
 }
 
 /** A masked secret is the one that is stored. */
@@ -47,12 +61,8 @@ function isMembership(role: string): boolean {
   return role === 'member' || role === 'admin'
 }
 
-async function loadRoles(tx: Db, organizationId: string, ids: string[]): Promise<Set<string>> {
-  const custom = await listCustomRoles(tx, organizationId, [...new Set(ids)])
-  return new Set([...additionalRoles.map(({ id }) => id), ...custom])
-}
-
-function describeRoles(others: string): string {
+function describeRoles(field: string): string {
+  const others = field === 'default_role' ? 'org:member' : 'member or admin of a workspace'
   const names = additionalRoles.map(({ id }) => id).join(', ')
   return `must be ${others}, ${names}, or the id of a role of the organization; admins of the organization are named by other admins`
 }

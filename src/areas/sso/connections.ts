@@ -77,7 +77,7 @@ const createSsoConnection = defineOperation({
       const { organizationId } = caller
       await lockOrganization(tx, organizationId)
       validateNewSecret(body.client_secret)
-      await validateConnection(gateway, tx, organizationId, body)
+      await validateConnection(gateway, tx, caller, body)
       const id = newUuid()
       const row = await insertConnection(tx, {
         id,
@@ -137,7 +137,7 @@ const updateSsoConnection = defineOperation({
       await lockOrganization(tx, caller.organizationId)
       const before = await requireConnection(tx, caller.organizationId, params.id)
       const mappingsBefore = await listMappings(tx, [before.id])
-      await validateConnection(gateway, tx, caller.organizationId, body)
+      await validateConnection(gateway, tx, caller, body)
       const after = await updateConnection(tx, gateway.clock, before.id, toColumns(gateway, before, body))
       if (body.mappings) await replaceMappings(tx, after, body.mappings)
       if (body.mappings || body.default_role !== undefined)

@@ -87,18 +87,6 @@ function keyOf({ claim, value, workspace_id, role }: NewMapping): string {
   return JSON.stringify([claim, value, workspace_id, role])
 }
 
-/** The given ids that are custom roles of the organization. */
-export async function listCustomRoles(db: Db, organizationId: string, ids: string[]): Promise<string[]> {
-  if (ids.length === 0) return []
-  const rows = await db
-    .selectFrom('roles')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where('id', 'in', ids)
-    .execute()
-  return rows.map(({ id }) => id)
-}
-
 /** The given ids that are workspaces of the organization. */
 export async function listWorkspaceIds(db: Db, organizationId: string, ids: string[]): Promise<string[]> {
   if (ids.length === 0) return []
