@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Glob } from 'bun'
 import { renderGuaranteesPage } from '../scripts/guarantees.ts'
+import { renderPermissionsPage } from '../scripts/permissions.ts'
 import { declaredProvider } from '../src/catalogue/declared.ts'
 import { declaredEndpoint, declaredModel } from '../src/catalogue/declared-model.ts'
 import { readConfig } from '../src/config.ts'
@@ -26,6 +27,10 @@ async function linksOf(file: string): Promise<string[]> {
 }
 
 describe('the documents', () => {
+  test('docs/permissions.md is up to date (npm run permissions writes it)', async () => {
+    expect(await Bun.file('docs/permissions.md').text()).toBe(renderPermissionsPage())
+  })
+
   test('docs/guarantees.md is up to date (npm run guarantees writes it)', async () => {
     expect(await Bun.file('docs/guarantees.md').text()).toBe(await renderGuaranteesPage())
   })

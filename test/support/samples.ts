@@ -54,6 +54,8 @@ async function createRolePath(call: TenantCall): Promise<string> {
   return `/roles/${(await call('POST', '/roles', { body })).body.data.id}`
 }
 
+const buildAssignment = ({ workspace }: Tenant) => ({ role_id: 'viewer', workspace_id: workspace.id })
+
 async function createGuardrailId(call: TenantCall): Promise<string> {
   return (await call('POST', '/guardrails', { body: { name: uniqueName('guardrail') } })).body.data.id
 }
@@ -444,11 +446,11 @@ export const samples: Record<string, SampleFactory> = {
   deleteRole: async (_, call) => ownedSample(await createRolePath(call)),
   listMemberRoles: async (_, call) =>
     ownedSample(`/organization/members/${await createMemberId(call)}/roles`),
-  assignMemberRole: async (_, call) =>
-    ownedSample(`/organization/members/${await createMemberId(call)}/roles`, { role_id: 'viewer' }),
-  removeMemberRole: async (_, call) => {
+  assignMemberRole: async (tenant, call) =>
+    ownedSample(`/organization/members/${await createMemberId(call)}/roles`, buildAssignment(tenant)),
+  removeMemberRole: async (tenant, call) => {
     const path = `/organization/members/${await createMemberId(call)}/roles`
-    const { id } = (await call('POST', path, { body: { role_id: 'viewer' } })).body.data
+    const { id } = (await call('POST', path, { body: buildAssignment(tenant) })).body.data
     return ownedSample(`${path}/${id}`)
   },
   createAuthCode: fixedSample('/auth/keys/code', { callback_url: 'https://app.example.com/callback' }),
