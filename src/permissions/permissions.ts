@@ -47,7 +47,7 @@ export const permissions = {
     keys: 'management',
     scope: 'own',
   },
-  'activity:read': { summary: 'Read spending and usage', keys: 'management', scope: 'organization' },
+  'activity:read': { summary: 'Read spending and usage', keys: 'management', scope: 'own' },
   'keys:read': { summary: 'Read API keys', keys: 'management', scope: 'own' },
   'keys:write': { summary: 'Create, change and delete API keys', keys: 'management', scope: 'own' },
   'workspaces:read': { summary: 'Read workspaces', keys: 'management', scope: 'workspace' },

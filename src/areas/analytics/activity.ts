@@ -3,14 +3,16 @@ import { findKey } from '../../account/keys.ts'
 import { requireMember } from '../../account/members.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import type { Dimension, Filter, Group } from '../../ledger/rollups/aggregator.ts'
 import { queryRollups } from '../../ledger/rollups/query.ts'
 import { deriveUuid } from '../../lib/ids.ts'
 import { utcDay } from '../../lib/time.ts'
+import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolvePermaslug, resolveProviderName } from './dimensions.ts'
+import { listVisibleUsage } from './visible-usage.ts'
 
 const activityDays = 30
 const dayMs = 86_400_000
@@ -56,11 +58,16 @@ const activityDimensions: readonly Dimension[] = [
   { column: 'provider', read: identity },
 ]
 
-export async function readActivity(
-  gateway: Gateway,
-  organizationId: string,
-  query: ActivityQuery,
-): Promise<ActivityItem[]> {
+export interface ActivityRequest {
+  gateway: Gateway
+  caller: Caller
+  reach: Reach
+  query: ActivityQuery
+}
+
+export async function readActivity(request: ActivityRequest): Promise<ActivityItem[]> {
+  const { gateway, reach, query } = request
+  const { organizationId } = request.caller
   const byWorkspace = query.group_by === 'workspace'
   const groups = await queryRollups(gateway.db, {
     organizationId,
@@ -71,7 +78,8 @@ export async function readActivity(
       dimensions: byWorkspace
         ? [...activityDimensions, { column: 'workspace', read: identity }]
         : activityDimensions,
-      filters: await buildFilters(gateway.db, organizationId, query),
+      filters: await buildFilters(request),
+      alternatives: listVisibleUsage(reach),
       measures: ['requests', 'prompt', 'completion', 'reasoning', 'credits', 'byok_fees', 'byok_upstream'],
       histograms: [],
     },
@@ -91,19 +99,24 @@ function resolveRange(now: number, date: string | undefined) {
   return { from: day, to: day + dayMs }
 }
 
-async function buildFilters(db: Db, organizationId: string, query: ActivityQuery): Promise<Filter[]> {
+async function buildFilters({ gateway, caller, reach, query }: ActivityRequest): Promise<Filter[]> {
+  const { db } = gateway
+  const { organizationId } = caller
   const filters: Filter[] = []
   const addFilter = (column: Filter['column'], expected: string) =>
     filters.push({ column, matches: (value) => value === expected })
   if (query.api_key_hash !== undefined) {
     const key = await findKey(db, organizationId, query.api_key_hash.toLowerCase())
     if (!key) throw gatewayError('not_found', 'api_key_hash: the key does not exist.')
+    assertWithinReach(reach, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
     addFilter('key', String(key.id))
   }
   if (query.user_id !== undefined)
     addFilter('user', (await requireMember(db, organizationId, query.user_id)).id)
   if (query.workspace_id !== undefined) {
-    addFilter('workspace', (await resolveWorkspace(db, organizationId, query.workspace_id)).id)
+    const { id } = await resolveWorkspace(db, organizationId, query.workspace_id)
+    resolveVisibleOwner(reach, id)
+    addFilter('workspace', id)
   }
   return filters
 }

@@ -6,6 +6,7 @@ import { dimensions } from './dimensions.ts'
 import { displayFormats, metrics } from './metrics.ts'
 import { runQuery } from './query.ts'
 import { operators, queryBody } from './request.ts'
+import { listVisibleUsage } from './visible-usage.ts'
 
 const tag = 'Analytics'
 
@@ -54,9 +55,7 @@ const getActivity = defineOperation({
   query: activityQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(activityItem) }),
-  handle: async ({ gateway, caller, query }) => ({
-    data: await readActivity(gateway, caller.organizationId, query),
-  }),
+  handle: async (context) => ({ data: await readActivity(context) }),
 })
 
 const getAnalyticsMeta = defineOperation({
@@ -99,7 +98,7 @@ const queryAnalytics = defineOperation({
   body: queryBody,
   errors: [408, 429],
   response: z.strictObject({ data: analyticsResult }),
-  handle: async ({ gateway, caller, body }) => {
+  handle: async ({ gateway, caller, reach, body }) => {
     const startedAt = performance.now()
     const { organizationId } = caller
     gateway.rateLimiter.consume(
@@ -108,7 +107,11 @@ const queryAnalytics = defineOperation({
       gateway.clock.now(),
       rateLimitMessage,
     )
-    const { rows, truncated, warnings } = await runQuery(gateway, organizationId, body)
+    const { rows, truncated, warnings } = await runQuery(
+      gateway,
+      { organizationId, visible: listVisibleUsage(reach) },
+      body,
+    )
     const query_time_ms = Math.round(performance.now() - startedAt)
     return {
       data: {

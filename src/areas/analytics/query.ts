@@ -37,13 +37,13 @@ export interface QueryResult {
 
 export async function runQuery(
   gateway: Gateway,
-  organizationId: string,
+  { organizationId, visible }: { organizationId: string; visible: Filter[][] },
   body: QueryBody,
 ): Promise<QueryResult> {
   const range = resolveTimeRange(body, gateway.clock.now())
   const parsed = await parseFilters(gateway, organizationId, body.filters)
   const titles = new Map<string, string>()
-  const rollupQuery = buildRollupQuery(gateway, body, range, parsed, titles)
+  const rollupQuery = { ...buildRollupQuery(gateway, body, range, parsed, titles), alternatives: visible }
   const runRollup = (query: RollupQuery) => queryGroups(gateway, organizationId, body, query, parsed)
   const { groups, isTruncated } = await loadTopGroups(body, rollupQuery, runRollup)
   const { groups: shown, truncated } = sortAndLimitGroups(groups, body)

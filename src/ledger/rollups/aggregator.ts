@@ -1,7 +1,15 @@
 import { utcMonthStart, utcWeekStart } from '../../lib/time.ts'
 import { GroupTotals } from './group-totals.ts'
 import { HistogramSet } from './histogram.ts'
-import { type Axis, bucketByTime, decodeKey, emptyColumn, findSkippedRows, groupRows } from './row-groups.ts'
+import {
+  type Axis,
+  bucketByTime,
+  decodeKey,
+  emptyColumn,
+  findSkippedRows,
+  groupRows,
+  skipMismatches,
+} from './row-groups.ts'
 import type { RollupSegment } from './segment.ts'
 import type { HistogramName, LabelName, MeasureName } from './usage-record.ts'
 
@@ -29,6 +37,8 @@ export interface RollupQuery {
   granularity: Granularity | null
   dimensions: readonly Dimension[]
   filters: readonly Filter[]
+  /** Requests must match all filters of one of these as well, if there are any. */
+  alternatives?: readonly (readonly Filter[])[]
   measures: readonly MeasureName[]
   histograms: readonly HistogramName[]
 }
@@ -81,9 +91,11 @@ export class Aggregator {
   }
 
   add(segment: RollupSegment): void {
-    const { filters, from, to } = this.#query
+    const { filters, alternatives = [], from, to } = this.#query
     const start = Date.parse(segment.day)
-    const skipped = findSkippedRows(segment, { from: from - start, to: to - start, all: dayMs }, filters)
+    const time = { from: from - start, to: to - start, all: dayMs }
+    const outside = findSkippedRows(segment, time, filters)
+    const skipped = outside === 'all' ? outside : skipMismatches(segment, outside, alternatives)
     if (skipped === 'all') return
     const groups = this.#assignGroups(segment, skipped)
     for (const [name, totals] of this.#totals) {

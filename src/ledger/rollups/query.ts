@@ -95,11 +95,15 @@ function chooseSegments(segments: readonly SegmentRow[], query: RollupQuery): Se
 function canServe(level: SegmentLevel, query: RollupQuery, day: string): boolean {
   if (level === 'request') return true
   const { labels, byHour }: LevelDefinition = rollupLevels[level]
-  const { granularity, dimensions, filters, histograms } = query
+  const { granularity, histograms } = query
   if (histograms.length > 0 || granularity === 'minute' || (granularity === 'hour' && !byHour)) return false
-  const queried = [...dimensions, ...filters].map(({ column }) => column)
+  const queried = listQueriedColumns(query)
   if (!queried.every((column) => column === 'none' || labels.some((label) => label === column))) return false
   return isWholeDay(query, day) || (byHour && query.from % hourMs === 0 && query.to % hourMs === 0)
+}
+
+function listQueriedColumns({ dimensions, filters, alternatives = [] }: RollupQuery) {
+  return [...dimensions, ...filters, ...alternatives.flat()].map(({ column }) => column)
 }
 
 function isWholeDay({ from, to }: RollupQuery, day: string): boolean {
@@ -108,8 +112,8 @@ function isWholeDay({ from, to }: RollupQuery, day: string): boolean {
 }
 
 function selectColumns(query: RollupQuery, isWhole: boolean): string[] {
-  const { granularity, dimensions, filters, measures, histograms } = query
-  const columns = [...dimensions, ...filters].map(({ column }) => column)
+  const { granularity, measures, histograms } = query
+  const columns = listQueriedColumns(query)
   const time = !isWhole || granularity === 'hour' || granularity === 'minute' ? ['time'] : []
   return [...new Set<string>([countMeasure, ...columns, ...measures, ...histograms, ...time])]
 }

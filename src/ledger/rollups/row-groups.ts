@@ -151,6 +151,25 @@ export function findSkippedRows(
   return skipped
 }
 
+const anyTime = { from: 0, to: 1, all: 1 }
+
+/** Skips the rows that match none of the alternatives as well, if there are any. */
+export function skipMismatches(
+  rows: { size: number; columns: ReadonlyMap<string, Column> },
+  skipped: Uint8Array | null,
+  alternatives: readonly (readonly ColumnPredicate[])[],
+): Uint8Array | null | 'all' {
+  const mismatches = alternatives.map((predicates) => findSkippedRows(rows, anyTime, predicates))
+  if (mismatches.length === 0 || mismatches.includes(null)) return skipped
+  const [first, ...others] = mismatches.filter((found) => found instanceof Uint8Array)
+  if (!first) return 'all'
+  const all = skipped ?? new Uint8Array(rows.size)
+  for (let row = 0; row < all.length; row++) {
+    if (first[row] === 1 && others.every((other) => other[row] === 1)) all[row] = 1
+  }
+  return all
+}
+
 function skipOutside(time: Column | undefined, from: number, to: number, skipped: Uint8Array): void {
   const times = numbersOf(time, skipped.length)
   for (let row = 0; row < skipped.length; row++) {
