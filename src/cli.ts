@@ -13,6 +13,7 @@ import { scimCommand, signinCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
+import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
 import { GatewayError } from './errors/gateway-error.ts'
@@ -54,6 +55,7 @@ program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))
 program.addCommand(scimCommand(run))
 program.addCommand(ssoCommand(run))
+program.addCommand(signingKeyCommand(run))
 program.addCommand(benchmarkCommand(run))
 program.addCommand(checkLedgerCommand(run))
 program.addCommand(checkAuditCommand(run))

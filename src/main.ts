@@ -4,6 +4,7 @@ import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from '
 import { releaseDeliveryLeases } from './account/destination-states.ts'
 import { ResponseQuota } from './account/response-quota.ts'
 import { releaseLeases } from './account/video-jobs.ts'
+import { AccessTokens } from './app/access-tokens.ts'
 import { AccountCache } from './app/account-cache.ts'
 import { createContainers } from './app/containers.ts'
 import {
@@ -15,6 +16,7 @@ import {
   siteFilePath,
 } from './app/data-dir.ts'
 import type { Gateway } from './app/gateway.ts'
+import { IssuerKeys } from './app/issuer-keys.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
@@ -111,6 +113,8 @@ export async function openGateway(
     metrics,
     tracer,
     accounts: new AccountCache(db),
+    accessTokens: new AccessTokens(db, clock, vault),
+    issuerKeys: new IssuerKeys(clock),
     connections: null,
     ledger,
     statementWriter: new StatementWriter(db),

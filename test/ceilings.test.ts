@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { type RecordKind, recordCeilings } from '../src/account/ceilings.ts'
 import { createSigninToken, findSession } from '../src/account/sessions.ts'
+import { sha256 } from '../src/lib/crypto.ts'
 import { newId } from '../src/lib/ids.ts'
 import { insertGeneration } from './support/generations.ts'
 import { describeOnEachDatabase, type TestResponse } from './support/harness.ts'
@@ -47,6 +48,8 @@ describeOnEachDatabase(
       ['sso_connections', () => post('/organization/sso/connections', connection)],
       ['sso_domains', (index) => post('/organization/sso/domains', { domain: `d${index}.example.com` })],
       ['scim_tokens', () => post('/scim/tokens', { name: 'token' })],
+      ['workload_issuers', () => postIssuer()],
+      ['workload_policies', () => postPolicy()],
       ['feedback', () => post('/generation/feedback', { generation_id: generation, category: 'latency' })],
       ['catalogue_edits', () => edit()],
       ['scim_groups', () => provider.send('POST', '/Groups', { displayName: newId('group') })],
@@ -64,6 +67,20 @@ describeOnEachDatabase(
       const role_id = ['viewer', 'billing', 'auditor', 'developer'][index % 4]
       const body = { role_id, workspace_id: index < 4 ? null : workspace.id }
       return post(`/organization/members/${owner.id}/roles`, body)
+    }
+    function postIssuer() {
+      return post('/workload-identity/issuers', { name: 'CI', issuer: `https://${newId('i')}.example.com` })
+    }
+    async function postPolicy() {
+      const { data } = (await server().call('GET', '/workload-identity/issuers')).body
+      const [issuer_id, key_hash] = [data[0].id, sha256(server().own.inferenceKey)]
+      return post('/workload-identity/policies', {
+        name: 'CI',
+        issuer_id,
+        audience: 'gate',
+        subject: 'main',
+        key_hash,
+      })
     }
     function destination(index: number) {
       const type = types[index] ?? 'webhook'

@@ -21,11 +21,11 @@ describe('the declarations', () => {
   })
 
   // The bytes of an upload go to an address that is sealed, short-lived, and ends with the key it was made for.
-  test('S2 only the exchange of a code and the bytes of an upload are public', () => {
+  test('S2 only exchanges of codes and tokens, public keys and the bytes of an upload are public', () => {
     const open = operations
       .filter((operation) => operation.permission === 'public')
       .map((operation) => operation.id)
-    expect(open).toEqual(['exchangeAuthCode', 'sendGeminiUpload'])
+    expect(open).toEqual(['exchangeAuthCode', 'exchangeToken', 'getOAuthJwks', 'sendGeminiUpload'])
   })
 
   test('openapi.json matches the declarations (npm run openapi writes it)', async () => {

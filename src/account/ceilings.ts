@@ -59,6 +59,8 @@ export const recordCeilings = {
   scim_sync_jobs: perOrganization(1000, 'sync jobs', 'scim_sync_jobs'),
   sso_connections: perOrganization(20, 'connections', 'sso_connections'),
   sso_domains: perOrganization(1000, 'domains', 'sso_domains'),
+  workload_issuers: perOrganization(100, 'issuers', 'workload_issuers'),
+  workload_policies: perOrganization(1000, 'policies of workload identity', 'workload_policies'),
   feedback: {
     defaultMax: 100,
     noun: 'comments',

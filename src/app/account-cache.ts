@@ -1,7 +1,7 @@
 import { listAllowedPhrases } from '../account/allowed-phrases.ts'
 import { type ByokKey, listByokKeys } from '../account/byok-keys.ts'
 import { loadExportSettings } from '../account/destinations.ts'
-import { type ApiKey, findKeyByHash } from '../account/keys.ts'
+import { type ApiKey, findKeyByHash, findKeyById } from '../account/keys.ts'
 import { loadDefaultPlugins } from '../account/organizations.ts'
 import { type ActivePreset, findActivePreset } from '../account/presets.ts'
 import {
@@ -73,6 +73,7 @@ export interface KeyContext {
 /** Account data for the hot path, without a query. A change made by this process is visible at once. */
 export class AccountCache {
   readonly #keys: LoadingCache<string, ApiKey | undefined>
+  readonly #keysById: LoadingCache<number, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
@@ -81,6 +82,10 @@ export class AccountCache {
     this.#keys = new LoadingCache({
       ...cacheOptions,
       load: (hash) => withUnavailableError(findKeyByHash(db, hash)),
+    })
+    this.#keysById = new LoadingCache({
+      ...cacheOptions,
+      load: (id) => withUnavailableError(findKeyById(db, id)),
     })
     this.#contexts = new LoadingCache({
       ...cacheOptions,
@@ -95,6 +100,10 @@ export class AccountCache {
   findKey(secret: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const hash = sha256(secret)
     return this.#keys.get(hash, hash)
+  }
+
+  findKeyById(id: number): ApiKey | undefined | Promise<ApiKey | undefined> {
+    return this.#keysById.get(String(id), id)
   }
 
   findContext(key: ApiKey): KeyContext | Promise<KeyContext> {

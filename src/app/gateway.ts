@@ -32,7 +32,9 @@ import type { OidcProviders } from '../oidc/providers.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { RequestSigner } from '../sign-in/request-signer.ts'
 import type { HtmlReader } from '../web/html-reader.ts'
+import type { AccessTokens } from './access-tokens.ts'
 import type { AccountCache } from './account-cache.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
 import type { SignInLimiter } from './sign-in-limiter.ts'
@@ -52,6 +54,9 @@ export interface Gateway {
   /** Null unless the operator exports traces. */
   readonly tracer: Tracer | null
   readonly accounts: AccountCache
+  /** Issued to workloads in exchange for the tokens of their issuers, whose keys are `issuerKeys`. */
+  readonly accessTokens: AccessTokens
+  readonly issuerKeys: IssuerKeys
   readonly ledger: Ledger
   /** For what is stored outside a settlement, by many requests at once. */
   readonly statementWriter: StatementWriter

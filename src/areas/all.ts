@@ -46,6 +46,7 @@ import { ssoOperations } from './sso/operations.ts'
 import { ssoSignInPages } from './sso/sign-in.ts'
 import { transcriptionOperations } from './transcriptions/operations.ts'
 import { videoOperations } from './video/operations.ts'
+import { workloadIdentityOperations } from './workload-identity/operations.ts'
 import { workspaceOperations } from './workspaces/operations.ts'
 
 /** All operations of the API. An area is a folder here and one line in this list. */
@@ -63,6 +64,7 @@ export const operations: Operation[] = [
   ...keyOperations,
   ...managementKeyOperations,
   ...oauthOperations,
+  ...workloadIdentityOperations,
   ...creditOperations,
   ...analyticsOperations,
   ...datasetOperations,

@@ -2,6 +2,8 @@ import type { CompiledQuery, DatabaseConnection } from 'kysely'
 
 /** Tables that change all the time: caches of the hot path read none of them. */
 const uncachedTables = new Set([
+  'audit_entries',
+  'audit_chains',
   'nodes',
   'stored_responses',
   'stored_pages',

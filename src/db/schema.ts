@@ -51,6 +51,9 @@ export interface Schema {
   failing_endpoints: FailingEndpointTable
   roles: RoleTable
   role_assignments: RoleAssignmentTable
+  workload_issuers: WorkloadIssuerTable
+  workload_policies: WorkloadPolicyTable
+  signing_keys: SigningKeyTable
   scim_tokens: ScimTokenTable
   scim_users: ScimUserTable
   scim_groups: ScimGroupTable
@@ -385,6 +388,48 @@ export interface RoleAssignmentTable {
   /** What assigned it, and may remove it. */
   source: 'manual' | 'oidc'
   created_at: string
+}
+
+/** Issues tokens to workloads, such as a CI system or a cluster. */
+export interface WorkloadIssuerTable {
+  id: string
+  organization_id: string
+  name: string
+  /** The `iss` of its tokens. */
+  issuer: string
+  /** Null: from its OpenID configuration. */
+  jwks_uri: string | null
+  /** JSON array. */
+  algorithms: string
+  created_at: string
+  updated_at: string
+}
+
+/** Which tokens of an issuer are exchanged for access with which key. */
+export interface WorkloadPolicyTable {
+  id: string
+  organization_id: string
+  issuer_id: string
+  name: string
+  audience: string
+  subject: string | null
+  /** An expression over the claims; see `lib/cel`. */
+  condition: string | null
+  /** The hash of an API key, which may no longer exist. */
+  target_key: string
+  enabled: Flag
+  created_at: string
+  updated_at: string
+}
+
+/** Key pairs of this installation. One of each purpose signs; retired ones verify for some time. */
+export interface SigningKeyTable {
+  kid: string
+  purpose: 'access_token'
+  public_jwk: string
+  sealed_private_jwk: string
+  created_at: string
+  retired_at: string | null
 }
 
 /**

@@ -12,6 +12,19 @@ export const errorTable = {
     'invalid_request_error',
     'This web origin is not allowed to call the API. The operator can allow it with "cors" in headgate.yaml.',
   ),
+  unsupported_grant_type: row(
+    400,
+    'invalid_request',
+    'invalid_request_error',
+    'The grant type is not supported.',
+  ),
+  invalid_scope: row(400, 'invalid_request', 'invalid_request_error', 'The scope is not supported.'),
+  invalid_grant: row(
+    400,
+    'invalid_request',
+    'invalid_request_error',
+    'The subject token is not accepted by this policy.',
+  ),
   credential_missing: row(
     401,
     'authentication',

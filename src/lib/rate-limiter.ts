@@ -24,4 +24,10 @@ export class MinuteRateLimiter {
     this.#counts.set(key, count)
     return true
   }
+
+  /** Takes back what was counted, where only failures count. */
+  restore(key: string): void {
+    const count = this.#counts.get(key)
+    if (count) this.#counts.set(key, count - 1)
+  }
 }

@@ -157,6 +157,16 @@ export const permissions = {
     keys: 'management',
     scope: 'organization',
   },
+  'workload_identity:read': {
+    summary: 'Read the issuers and policies of workload identity',
+    keys: 'management',
+    scope: 'organization',
+  },
+  'workload_identity:write': {
+    summary: 'Change the issuers and policies of workload identity',
+    keys: 'management',
+    scope: 'organization',
+  },
   'catalogue:read': {
     summary: 'Read the catalogue overrides',
     keys: 'management',

@@ -252,14 +252,14 @@ async function sendCall(
   options: CallOptions,
 ): Promise<TestResponse> {
   const key = options.key === undefined ? managementKey : options.key
-  const multipart = options.body instanceof FormData
+  const isForm = options.body instanceof FormData || options.body instanceof URLSearchParams
   const base = findOperation(method, path)?.root ? '' : '/api/v1'
   const response = await fetch(`${url}${base}${path}`, {
     method,
     redirect: 'manual',
     headers: {
       ...(key !== null && { authorization: `Bearer ${key}` }),
-      ...(options.body !== undefined && !multipart && { 'content-type': 'application/json' }),
+      ...(options.body !== undefined && !isForm && { 'content-type': 'application/json' }),
       ...options.headers,
     },
     ...(options.body !== undefined && { body: encodeBody(options.body) }),
@@ -270,14 +270,16 @@ async function sendCall(
   return { status: response.status, headers: response.headers, body }
 }
 
-function encodeBody(body: unknown): string | FormData {
-  return typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body)
+function encodeBody(body: unknown): string | FormData | URLSearchParams {
+  const isEncoded = typeof body === 'string' || body instanceof FormData || body instanceof URLSearchParams
+  return isEncoded ? body : JSON.stringify(body)
 }
 
 /** Every response in a test must match the declaration of its operation. */
 function checkResponse(method: string, path: string, status: number, body: unknown): void {
   const operation = findOperation(method, path)
-  if (status >= 400) checkEnvelope(status, body)
+  if (status >= 400 && operation?.errorSchema) operation.errorSchema.parse(body)
+  else if (status >= 400) checkEnvelope(status, body)
   if (status >= 400 || !operation || !isSchema(operation.response)) return
   if (status !== operation.status)
     throw new Error(`${operation.id}: status ${status}, declared ${operation.status}`)

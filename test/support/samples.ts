@@ -8,6 +8,14 @@ import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
 import { inputAudio, silentWav } from './recordings.ts'
 import { createSessionHeaders } from './sessions.ts'
+import {
+  allowIssuer,
+  buildClaims,
+  buildExchange,
+  startTokenIssuer,
+  tokenAudience,
+  workloadSubject,
+} from './token-issuer.ts'
 
 /** One call of an operation that succeeds. The objects it needs are made in `tenant`. */
 export interface Sample {
@@ -224,6 +232,25 @@ async function createSsoIdentityPath(
   }
   await gateway.db.insertInto('sso_identities').values(identity).execute()
   return `/organization/sso/identities/${identity.id}`
+}
+
+function buildWorkloadIssuer(issuer = `https://${uniqueName('issuer')}.example.com`) {
+  return { name: 'CI', issuer }
+}
+
+async function createWorkloadIssuerId(call: TenantCall, url?: string): Promise<string> {
+  return (await call('POST', '/workload-identity/issuers', { body: buildWorkloadIssuer(url) })).body.data.id
+}
+
+async function buildWorkloadPolicy(call: TenantCall, issuerId?: string) {
+  const issuer_id = issuerId ?? (await createWorkloadIssuerId(call))
+  const key_hash = await createKeyHash(call)
+  return { name: 'Deploy', issuer_id, audience: tokenAudience, subject: workloadSubject, key_hash }
+}
+
+async function createWorkloadPolicyId(call: TenantCall, issuerId?: string): Promise<string> {
+  const body = await buildWorkloadPolicy(call, issuerId)
+  return (await call('POST', '/workload-identity/policies', { body })).body.data.id
 }
 
 /** Groups come from an identity provider. */
@@ -662,6 +689,33 @@ export const samples: Record<string, SampleFactory> = {
   listSsoIdentities: fixedSample('/organization/sso/identities'),
   deleteSsoIdentity: async (tenant, call, server) =>
     ownedSample(await createSsoIdentityPath(tenant, call, server)),
+  exchangeToken: async (_, call, server) => {
+    const issuer = await startTokenIssuer()
+    allowIssuer(server, issuer)
+    const policyId = await createWorkloadPolicyId(call, await createWorkloadIssuerId(call, issuer.url))
+    const token = await issuer.sign(buildClaims(server, issuer))
+    return { path: '/oauth/token', body: new URLSearchParams(buildExchange(policyId, token)) }
+  },
+  getOAuthJwks: fixedSample('/oauth/jwks'),
+  createWorkloadIssuer: async () => ({ path: '/workload-identity/issuers', body: buildWorkloadIssuer() }),
+  listWorkloadIssuers: fixedSample('/workload-identity/issuers'),
+  getWorkloadIssuer: async (_, call) =>
+    ownedSample(`/workload-identity/issuers/${await createWorkloadIssuerId(call)}`),
+  updateWorkloadIssuer: async (_, call) =>
+    ownedSample(`/workload-identity/issuers/${await createWorkloadIssuerId(call)}`, { name: 'CI' }),
+  deleteWorkloadIssuer: async (_, call) =>
+    ownedSample(`/workload-identity/issuers/${await createWorkloadIssuerId(call)}`),
+  createWorkloadPolicy: async (_, call) => ({
+    path: '/workload-identity/policies',
+    body: await buildWorkloadPolicy(call),
+  }),
+  listWorkloadPolicies: fixedSample('/workload-identity/policies'),
+  getWorkloadPolicy: async (_, call) =>
+    ownedSample(`/workload-identity/policies/${await createWorkloadPolicyId(call)}`),
+  updateWorkloadPolicy: async (_, call) =>
+    ownedSample(`/workload-identity/policies/${await createWorkloadPolicyId(call)}`, { enabled: false }),
+  deleteWorkloadPolicy: async (_, call) =>
+    ownedSample(`/workload-identity/policies/${await createWorkloadPolicyId(call)}`),
 
   listModels: fixedSample('/models'),
   countModels: fixedSample('/models/count'),

@@ -35,6 +35,7 @@ import { signInMethods } from './034-sign-in-methods.ts'
 import { oidc } from './035-oidc.ts'
 import { notifications } from './037-notifications.ts'
 import { auditDelivery } from './039-audit-delivery.ts'
+import { workloadIdentity } from './036-workload-identity.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -73,4 +74,5 @@ export const migrations: Record<string, Migration> = {
   '035-oidc': oidc,
   '039-audit-delivery': auditDelivery,
   '037-notifications': notifications,
+  '036-workload-identity': workloadIdentity,
 }

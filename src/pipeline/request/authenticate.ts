@@ -1,10 +1,12 @@
 import { type ApiKey, findKeyByHash, findKeyBySecret } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { findScimToken } from '../../account/scim-tokens.ts'
+import type { WorkloadIdentity } from '../../app/access-tokens.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
 import { authenticateSession } from './session.ts'
+import { authenticateWorkload, tokenPrefix } from './workload.ts'
 
 /** Longer credentials are rejected without a lookup: no key is nearly this long. */
 const maxCredentialLength = 512
@@ -20,20 +22,20 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
     if (caller) return caller
     throw gatewayError('credential_missing')
   }
+  if (secret.startsWith(tokenPrefix)) {
+    const found = await authenticateWorkload(gateway, secret, allowCached)
+    if (found) return requireCaller(gateway, found.key, found.workload)
+  }
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
   const lookup = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
   const key = lookup instanceof Promise ? await lookup : lookup
-  const problem = findKeyProblem(gateway, key)
-  if (key && !problem) return resolveCaller(gateway, key)
-  throw problem ?? gatewayError('credential_invalid')
+  return requireCaller(gateway, key)
 }
 
 /** For a URL that was issued for a key, and is valid as long as the key. */
 export async function authenticateByHash(gateway: Gateway, hash: string): Promise<Caller> {
   const key = await findKeyByHash(gateway.db, hash)
-  const problem = findKeyProblem(gateway, key)
-  if (!key || problem) throw problem ?? gatewayError('credential_invalid')
-  return resolveCaller(gateway, key)
+  return requireCaller(gateway, key)
 }
 
 /** An identity provider: acts for the whole organization, at /scim/v2 only. */
@@ -78,8 +80,15 @@ function isPlausible(secret: string): boolean {
   return secret.length <= maxCredentialLength
 }
 
-function resolveCaller(gateway: Gateway, key: ApiKey): Caller | Promise<Caller> {
-  const caller = { key, organizationId: key.organization_id, userId: key.creator_user_id, session: null }
+function requireCaller(
+  gateway: Gateway,
+  key: ApiKey | undefined,
+  workload: WorkloadIdentity | null = null,
+): Caller | Promise<Caller> {
+  const problem = findKeyProblem(gateway, key)
+  if (!key || problem) throw problem ?? gatewayError('credential_invalid')
+  const { organization_id: organizationId, creator_user_id: userId } = key
+  const caller = { key, organizationId, userId, session: null, workload }
   if (key.kind !== 'management' || key.creator_user_id === null) return caller
   return findActiveCreator(gateway, key).then((userId) => ({ ...caller, userId }))
 }

@@ -1,6 +1,7 @@
 import type { ApiKey } from '../../account/keys.ts'
 import type { Session } from '../../account/sessions.ts'
 import type { Owner } from '../../account/stored-responses.ts'
+import type { WorkloadIdentity } from '../../app/access-tokens.ts'
 import type { Grant } from '../../permissions/grant.ts'
 
 /** The authenticated caller. */
@@ -10,6 +11,8 @@ export interface Caller {
   userId: string | null
   /** Null if the caller sent an API key. */
   session: MemberSession | null
+  /** The workload that sent an access token for the key; otherwise null. */
+  workload: WorkloadIdentity | null
 }
 
 /** Whether the caller sent an inference key. The key of a session has that kind too. */

@@ -52,7 +52,7 @@ export async function authenticateSession(gateway: Gateway, request: Request): P
   const key =
     (await findSessionKey(gateway.db, owner)) ?? (await createSessionKey(gateway.db, gateway.clock, owner))
   const grant = await loadMemberGrant(gateway.db, member)
-  return { key, organizationId, userId: member.id, session: { session, grant } }
+  return { key, organizationId, userId: member.id, session: { session, grant }, workload: null }
 }
 
 export function createSessionCsrfToken({ vault }: Gateway, token: string): string {

@@ -43,6 +43,8 @@ export function originOfMember(gateway: Gateway, httpRequest: Request, member: M
 }
 
 async function resolveActor({ db }: Gateway, caller: Caller): Promise<Actor> {
+  const { workload } = caller
+  if (workload) return { type: 'workload', id: workload.policyId, name: workload.subject }
   // The key of a session acts for its member, also without the session: see uploads.
   if (caller.key.source !== 'session') return { type: 'key', id: caller.key.hash, name: caller.key.name }
   const member = await findMember(db, caller.organizationId, caller.userId ?? '')

@@ -1,0 +1,155 @@
+import { createLocalJWKSet, decodeProtectedHeader, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
+import {
+  isPublished,
+  listSigningKeys,
+  openPrivateKey,
+  requireCurrentKey,
+  type SigningKey,
+  signingAlgorithm,
+} from '../account/signing-keys.ts'
+import { changeCountOf, type Db } from '../db/db.ts'
+import { unavailableError } from '../errors/gateway-error.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Vault } from '../lib/crypto.ts'
+import { sha256 } from '../lib/crypto.ts'
+import { newUuid } from '../lib/ids.ts'
+import { asNumber, asString } from '../lib/json-values.ts'
+import { LoadingCache } from '../lib/loading-cache.ts'
+
+/** A workload that acts with an API key. */
+export interface WorkloadIdentity {
+  /** The `sub` of the token that it exchanged. */
+  subject: string
+  policyId: string
+  keyId: number
+}
+
+interface NewToken extends WorkloadIdentity {
+  /** The URL of this installation: who issues the token, and for whom. */
+  issuer: string
+  /** Seconds since the epoch. */
+  expiresAt: number
+}
+
+interface VerifiedToken {
+  identity: WorkloadIdentity
+  kid: string
+  expiresAtMs: number
+}
+
+export const accessTokenScope = 'inference'
+const tokenType = 'at+jwt'
+const maxTokenLength = 4096
+const maxVerifiedTokens = 10_000
+
+/** As AccountCache: how soon a rotation by another process is seen, and how long an outage is bridged. */
+const cacheTimes = { freshMs: 1000, staleMs: 60_000 }
+
+export interface PublicKey {
+  kty: 'EC'
+  crv: 'P-256'
+  alg: 'ES256'
+  use: 'sig'
+  kid: string
+  x: string
+  y: string
+}
+
+/** Signs and verifies the access tokens of workloads. Verified ones are cached until they expire. */
+export class AccessTokens {
+  readonly #deps: { db: Db; clock: Clock; vault: Vault }
+  readonly #keys: LoadingCache<null, SigningKey[]>
+  /** The least recently used first. */
+  readonly #verified = new Map<string, VerifiedToken>()
+
+  constructor(db: Db, clock: Clock, vault: Vault) {
+    this.#deps = { db, clock, vault }
+    const load = () =>
+      listSigningKeys(db).catch((cause: unknown) => {
+        throw unavailableError(cause)
+      })
+    this.#keys = new LoadingCache({ ...cacheTimes, version: () => changeCountOf(db), load })
+  }
+
+  async issue({ subject, policyId, keyId, issuer, expiresAt }: NewToken): Promise<string> {
+    const key = await requireCurrentKey(this.#deps)
+    const privateKey = await importJWK(openPrivateKey(this.#deps.vault, key), signingAlgorithm)
+    return new SignJWT({ scope: accessTokenScope, client_id: policyId, key_id: keyId })
+      .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid: key.kid })
+      .setIssuer(issuer)
+      .setAudience(issuer)
+      .setSubject(subject)
+      .setJti(newUuid())
+      .setIssuedAt(Math.floor(this.#deps.clock.now() / 1000))
+      .setExpirationTime(expiresAt)
+      .sign(privateKey)
+  }
+
+  /** The identity of a valid token that `issuer` issued. */
+  async verify(token: string, issuer: string): Promise<WorkloadIdentity | undefined> {
+    const now = this.#deps.clock.now()
+    const keys = await this.#listPublished(now)
+    const hash = sha256(token)
+    const known = this.#verified.get(hash)
+    this.#verified.delete(hash)
+    const verified = known ?? (await this.#verifySignature(token, issuer, keys, now))
+    if (!verified || verified.expiresAtMs <= now || !keys.some(({ kid }) => kid === verified.kid))
+      return undefined
+    this.#verified.set(hash, verified)
+    if (this.#verified.size > maxVerifiedTokens)
+      this.#verified.delete(this.#verified.keys().next().value ?? '')
+    return verified.identity
+  }
+
+  /** For others who verify tokens. */
+  async listPublicKeys(): Promise<PublicKey[]> {
+    return (await this.#listPublished(this.#deps.clock.now())).map(toPublicKey)
+  }
+
+  async #listPublished(now: number): Promise<SigningKey[]> {
+    return (await this.#keys.get('', null)).filter((key) => isPublished(key, now))
+  }
+
+  async #verifySignature(
+    token: string,
+    issuer: string,
+    keys: SigningKey[],
+    now: number,
+  ): Promise<VerifiedToken | undefined> {
+    try {
+      const { payload, protectedHeader } = await jwtVerify(
+        token,
+        createLocalJWKSet({ keys: keys.map((key) => ({ ...toPublicKey(key) })) }),
+        {
+          algorithms: [signingAlgorithm],
+          typ: tokenType,
+          issuer,
+          audience: issuer,
+          requiredClaims: ['exp'],
+          currentDate: new Date(now),
+        },
+      )
+      const [subject, policyId] = [asString(payload.sub), asString(payload.client_id)]
+      const [keyId, exp, kid] = [asNumber(payload.key_id), payload.exp, protectedHeader.kid]
+      if (subject === undefined || policyId === undefined || !keyId || !exp || !kid) return undefined
+      return { identity: { subject, policyId, keyId }, kid, expiresAtMs: exp * 1000 }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** Whether a credential claims to be an access token; it may also be an API key that a partner chose. */
+export function isAccessToken(credential: string): boolean {
+  if (credential.length > maxTokenLength) return false
+  try {
+    return decodeProtectedHeader(credential).typ === tokenType
+  } catch {
+    return false
+  }
+}
+
+function toPublicKey({ kid, public_jwk }: SigningKey): PublicKey {
+  const { x = '', y = '' } = JSON.parse(public_jwk) as JWK
+  return { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid, x, y }
+}

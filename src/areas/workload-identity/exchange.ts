@@ -1,0 +1,144 @@
+import { findKey } from '../../account/keys.ts'
+import { accessTokenScope } from '../../app/access-tokens.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { IssuerUnavailableError } from '../../app/issuer-keys.ts'
+import type { Actor, AuditEvent } from '../../audit/entry.ts'
+import { transactAs } from '../../audit/transaction.ts'
+import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import { uuidPattern } from '../../lib/ids.ts'
+import { resolveRequestId } from '../../lib/request-id.ts'
+import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
+import { resolveTokenIssuer } from '../../pipeline/request/workload.ts'
+import { isTargetKey, targetOf } from './policies.ts'
+import { findExchangePolicy, type Policy } from './store.ts'
+import { Refusal, type SubjectToken, verifySubjectToken } from './subject-token.ts'
+import { accessTokenType, type TokenExchange } from './token-request.ts'
+
+const maxLifetimeSeconds = 15 * 60
+const unavailableSeconds = 10
+/** Failed exchanges in a minute, from one address: in total, and with one policy. */
+const maxFailures = 60
+const maxPolicyFailures = 20
+/** Tokens that a policy issues in a minute, on one node. */
+const maxIssued = 1000
+
+interface Exchange extends TokenExchange {
+  gateway: Gateway
+  httpRequest: Request
+}
+
+/** Exchanges the token of an issuer for an access token. Every refusal looks the same. */
+export async function exchangeToken(exchange: Exchange) {
+  const { gateway, policyId, subjectToken } = exchange
+  const restore = countAttempt(exchange)
+  const found = uuidPattern.test(policyId)
+    ? await findExchangePolicy(gateway.db, policyId.toLowerCase())
+    : undefined
+  const policy = found?.policy ?? null
+  try {
+    if (!found?.policy.enabled) throw new Refusal(found ? 'policy disabled' : 'unknown policy')
+    const subject = await verifySubjectToken(gateway, found, subjectToken)
+    const issued = await issueToken(gateway, found.policy, subject)
+    const [actor, target] = [{ id: found.policy.id, name: subject.subject }, targetOf(found.policy)]
+    const { workspaceId } = issued
+    await recordExchange(exchange, found.policy, actor, { action, target, workspaceId })
+    restore()
+    return issued.response
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof IssuerUnavailableError)) throw error
+    const subject = error instanceof Refusal ? error.subject : null
+    await recordExchange(
+      exchange,
+      policy,
+      { id: subject && policyId, name: subject },
+      {
+        action,
+        target: policy ? targetOf(policy) : { type: 'workload_policy', id: toKnownForm(policyId) },
+        outcome: 'refused',
+        details: { reason: error.message },
+      },
+    )
+    throw error instanceof Refusal ? gatewayError('invalid_grant') : unavailableIssuerError()
+  }
+}
+
+const action = 'workload_token.issue'
+
+/** What is sent may be anything; a policy has the id of a record. */
+function toKnownForm(policyId: string): string {
+  return uuidPattern.test(policyId) ? policyId.toLowerCase() : 'unknown'
+}
+
+/** Counts before the work, so that concurrent failures count too; what succeeds is taken back. */
+function countAttempt({ gateway, httpRequest, policyId }: Exchange): () => void {
+  const address = resolveRequestSource(gateway, httpRequest).ip ?? ''
+  const counters: [string, number][] = [
+    [`token exchange ${address}`, maxFailures],
+    [`token exchange ${address} ${policyId.slice(0, 64)}`, maxPolicyFailures],
+  ]
+  for (const [name, limit] of counters) consume(gateway, name, limit)
+  return () => {
+    for (const [name] of counters) gateway.rateLimiter.restore(name)
+  }
+}
+
+function consume({ rateLimiter, clock }: Gateway, name: string, limit: number): void {
+  const now = clock.now()
+  try {
+    rateLimiter.consume(name, limit, now, 'Too many token exchanges. Retry in a minute.')
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const seconds = Math.ceil((60_000 - (now % 60_000)) / 1000)
+    const headers = { ...error.headers, 'retry-after': String(seconds) }
+    throw new GatewayError('rate_limited', { message: error.message, headers })
+  }
+}
+
+async function issueToken(gateway: Gateway, policy: Policy, { subject, expiresAt }: SubjectToken) {
+  const key = await findKey(gateway.db, policy.organization_id, policy.target_key)
+  const now = gateway.clock.now()
+  if (!key || !isTargetKey(key) || key.disabled || key.suspended) throw new Refusal('key', subject)
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= now) throw new Refusal('key expired', subject)
+  consume(gateway, `token policy ${policy.id}`, maxIssued)
+  const nowSeconds = Math.floor(now / 1000)
+  const expires = Math.min(expiresAt, nowSeconds + maxLifetimeSeconds)
+  const access_token = await gateway.accessTokens.issue({
+    subject,
+    policyId: policy.id,
+    keyId: key.id,
+    issuer: resolveTokenIssuer(gateway),
+    expiresAt: expires,
+  })
+  return {
+    workspaceId: key.workspace_id,
+    response: {
+      access_token,
+      issued_token_type: accessTokenType,
+      token_type: 'Bearer' as const,
+      expires_in: expires - nowSeconds,
+      scope: accessTokenScope,
+    },
+  }
+}
+
+async function recordExchange(
+  { gateway, httpRequest }: Exchange,
+  policy: Policy | null,
+  actor: Omit<Actor, 'type'>,
+  event: AuditEvent,
+): Promise<void> {
+  const origin = {
+    organizationId: policy?.organization_id ?? null,
+    actor: { type: 'workload' as const, ...actor },
+    ...resolveRequestSource(gateway, httpRequest),
+    requestId: resolveRequestId(httpRequest),
+  }
+  await transactAs(gateway, origin, async (_, record) => record(event))
+}
+
+function unavailableIssuerError(): GatewayError {
+  return new GatewayError('unavailable', {
+    message: 'The issuer of the subject token cannot be reached. Retry later.',
+    headers: { 'retry-after': String(unavailableSeconds) },
+  })
+}
