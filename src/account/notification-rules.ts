@@ -1,7 +1,7 @@
 import type { Selectable, Updateable } from 'kysely'
 import type { Db } from '../db/db.ts'
 import { fetchPage, type RowPage } from '../db/page.ts'
-import type { NotificationKind, NotificationRuleTable } from '../db/schema.ts'
+import type { NotificationDeliveryTable, NotificationKind, NotificationRuleTable } from '../db/schema.ts'
 import { decodeList } from '../db/values.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
@@ -110,13 +110,22 @@ export function updateRule(
     .executeTakeFirstOrThrow()
 }
 
-/** What was not sent yet is not sent any more. */
-export async function deleteRule(tx: Db, id: string): Promise<void> {
+/** What was not sent yet is not sent any more, except to the addresses that remain. */
+export async function dropPending(
+  tx: Db,
+  ruleId: string,
+  remainingAddresses: readonly string[],
+): Promise<void> {
   await tx
     .deleteFrom('notification_deliveries')
-    .where('rule_id', '=', id)
+    .where('rule_id', '=', ruleId)
     .where('state', '=', 'pending')
+    .where('address', 'not in', ['', ...remainingAddresses])
     .execute()
+}
+
+export async function deleteRule(tx: Db, id: string): Promise<void> {
+  await dropPending(tx, id, [])
   await tx.deleteFrom('notification_rules').where('id', '=', id).execute()
 }
 
@@ -124,18 +133,25 @@ export function listEnabledRules(db: Db): Promise<NotificationRule[]> {
   return db.selectFrom('notification_rules').selectAll().where('enabled', '=', 1).execute()
 }
 
+type ChannelName = NotificationDeliveryTable['channel']
+
+export const channelNames = Object.keys({
+  email: true,
+  webhook: true,
+} satisfies Record<ChannelName, true>) as ChannelName[]
+
 /** An address of a rule. */
 export interface RuleChannel {
-  channel: 'email' | 'webhook'
+  channel: ChannelName
   address: string
 }
 
 export function listChannels(rule: Pick<NotificationRule, 'emails' | 'webhook_url'>): RuleChannel[] {
-  const emails = decodeList<string>(rule.emails) ?? []
-  return [
-    ...emails.map((address) => ({ channel: 'email' as const, address })),
-    ...(rule.webhook_url === null ? [] : [{ channel: 'webhook' as const, address: rule.webhook_url }]),
-  ]
+  const addresses: Record<ChannelName, string[]> = {
+    email: decodeList<string>(rule.emails) ?? [],
+    webhook: rule.webhook_url === null ? [] : [rule.webhook_url],
+  }
+  return channelNames.flatMap((channel) => addresses[channel].map((address) => ({ channel, address })))
 }
 
 export function openWebhookSecret(

@@ -7,6 +7,8 @@ import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
 import { runDeliveries } from '../delivery/worker.ts'
 import { liveness } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
+import { deliverNotifications } from '../notifications/deliveries/deliver.ts'
+import { runNotifications } from '../notifications/evaluate.ts'
 import { maintainBackgroundResponses } from '../pipeline/reply/background.ts'
 import { buildDetachedStatements } from '../pipeline/settlement/records.ts'
 import { sweepVideos } from '../pipeline/video/content.ts'
@@ -48,6 +50,8 @@ const jobs: Job[] = [
   { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs },
   { name: 'deliveries', everyMs: deliverySyncMs, run: runDeliveries },
   { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues },
+  { name: 'notifications', everyMs: minuteMs, run: runNotifications },
+  { name: 'notification deliveries', everyMs: queueSyncMs, run: deliverNotifications },
   { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
   { name: 'benchmarks', everyMs: benchmarkSyncMs, run: ({ benchmarks, db }) => benchmarks.poll(db) },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },

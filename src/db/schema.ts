@@ -292,7 +292,7 @@ export type NotificationKind =
   | 'provider_failing'
   | 'unusual_spend'
 
-/** What an organization wants to be told, and how; see `src/notifications`. */
+/** What an organization is notified of, and how; see `src/notifications`. */
 export interface NotificationRuleTable {
   id: string
   organization_id: string

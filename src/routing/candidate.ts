@@ -1,6 +1,7 @@
 import type { ByokKey } from '../account/byok-keys.ts'
 import type { Endpoint, Model } from '../catalogue/model.ts'
-import { type EndpointHealth, healthIdOf } from './health.ts'
+import type { EndpointHealth } from './health.ts'
+import { healthIdOf } from './health-id.ts'
 
 /** Why a candidate has its rank. */
 export type RankingReason =

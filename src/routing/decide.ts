@@ -18,7 +18,7 @@ import {
   listSentParameters,
   parseMaxPrice,
 } from './filter.ts'
-import { healthIdOf } from './health.ts'
+import { healthIdOf } from './health-id.ts'
 import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers, type TierAccess } from './query.ts'
 import { computeMinToolSuccess, type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
 import { findSelectorIndex, resolveSelectors } from './selectors.ts'

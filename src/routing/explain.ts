@@ -6,7 +6,7 @@ import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Candidate } from './candidate.ts'
 import type { RoutingDecision } from './decide.ts'
 import type { ExclusionReason } from './filter.ts'
-import { healthIdOf } from './health.ts'
+import { healthIdOf } from './health-id.ts'
 import type { RoutingState } from './rank.ts'
 import { describeExclusion, rankingReasonTexts } from './reason-texts.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Endpoint } from '../catalogue/model.ts'
-import { EndpointHealth, HealthRegistry, healthIdOf } from './health.ts'
+import { EndpointHealth, HealthRegistry } from './health.ts'
+import { healthIdOf } from './health-id.ts'
 
 const second = 1000
 const minute = 60 * second

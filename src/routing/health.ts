@@ -2,6 +2,7 @@ import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import type { Endpoint } from '../catalogue/model.ts'
 import { SlidingCounter } from '../lib/sliding-counter.ts'
 import type { Quantiles } from '../lib/sliding-histogram.ts'
+import { byokPrefix } from './health-id.ts'
 import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-windows.ts'
 import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from './tool-call-history.ts'
 
@@ -105,10 +106,17 @@ export class EndpointHealth {
   #ejections = 0
   #ejectedAt = 0
   #retryBudget = 0
+  /** When it was first ejected or in cooldown after its last success. */
+  #failingSince = 0
 
   /** When the provider's `Retry-After` ends. */
   get cooldownUntil(): number {
     return this.#cooldownUntil
+  }
+
+  /** Since when it has been ejected or in cooldown without a success, and its last failure. */
+  get failure(): { since: number; lastAt: number } | null {
+    return this.#failingSince === 0 ? null : { since: this.#failingSince, lastAt: this.#lastFailureAt }
   }
 
   isCoolingDown(now: number): boolean {
@@ -153,6 +161,7 @@ export class EndpointHealth {
     this.#latency.add(now, firstTokenMs)
     if (tokensPerSecond !== null) this.#throughput.add(now, tokensPerSecond)
     this.#consecutiveFailures = 0
+    this.#failingSince = 0
     // The ejection time is reset only after the endpoint has been stable for longer than any ejection.
     if (now - this.#ejectedAt > 2 * maxEjectionMs) this.#ejections = 0
     if (this.#trialUntil !== 0) this.#ejectedUntil = 0
@@ -175,6 +184,7 @@ export class EndpointHealth {
     if (this.isCoolingDown(now) && this.#cooldownUntil >= until) return
     this.#cooldownUntil = until
     this.#cooldownMs = ms
+    this.#failingSince ||= now
     if (isCut) this.#ejectedUntil = until
   }
 
@@ -256,6 +266,7 @@ export class EndpointHealth {
   /** Each repeated ejection doubles the time, up to a maximum. */
   #eject(now: number): void {
     this.#ejectedAt = now
+    this.#failingSince ||= now
     this.#ejectedUntil = now + Math.min(maxEjectionMs, baseEjectionMs * 2 ** this.#ejections)
     this.#ejections += 1
     this.#trialUntil = 0
@@ -280,13 +291,6 @@ function countAttempts(counters: SlidingCounter, now: number, windowMs: number):
 /** Beyond this number, the least recently used are evicted. */
 const maxEndpoints = 20_000
 const maxByokEndpoints = 5000
-
-const byokPrefix = 'own '
-
-/** Health is recorded per endpoint and credential: an endpoint may work with one key and fail with another. */
-export function healthIdOf(endpointId: string, byokKeyId: string | null): string {
-  return byokKeyId === null ? endpointId : `${byokPrefix}${byokKeyId} ${endpointId}`
-}
 
 /** The health of every endpoint with recent traffic, by id. */
 export class HealthRegistry {
@@ -323,6 +327,13 @@ export class HealthRegistry {
     if (map.size > (map === this.#byok ? maxByokEndpoints : maxEndpoints) && idle !== undefined)
       map.delete(idle)
     return health
+  }
+
+  /** Every endpoint that has been ejected or in cooldown without a success since. */
+  *listFailing(): Generator<{ id: string; since: number; lastAt: number }> {
+    for (const map of [this.#shared, this.#byok]) {
+      for (const [id, { failure }] of map) if (failure) yield { id, ...failure }
+    }
   }
 
   /** To be called when the endpoint or its credential has changed. */

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import {
   deleteRule,
+  dropPending,
   findRule,
   insertRule,
+  listChannels,
   listRules,
   lockRule,
   type NotificationRule,
@@ -16,7 +18,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { channelResult, testChannels } from '../../notifications/test-channels.ts'
+import { channelResult, testChannels } from '../../notifications/deliveries/test-channels.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { createRuleBody, ruleRecord, toRuleRecord, updateRuleBody } from './rule-record.ts'
@@ -119,6 +121,8 @@ const updateNotificationRule = defineOperation({
         ...(body.digest && { digest: body.digest }),
         ...(body.enabled !== undefined && { enabled: toFlag(body.enabled) }),
       })
+      const remaining = after.enabled === 1 ? listChannels(after).map(({ address }) => address) : []
+      await dropPending(tx, after.id, remaining)
       record({
         action: 'notification_rule.update',
         ...describeRule(after),

@@ -64,6 +64,7 @@ const channels = z.strictObject({
   webhook: webhook.nullish(),
 })
 
+export type WebhookBody = z.output<typeof webhook>
 export type ChannelsBody = z.output<typeof channels>
 
 const commonFields = {

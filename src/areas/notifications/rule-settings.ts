@@ -5,7 +5,7 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { isMasked } from '../../lib/mask.ts'
 import { canSendMail } from '../../mail/send-mail.ts'
-import type { ChannelsBody } from './rule-record.ts'
+import type { ChannelsBody, WebhookBody } from './rule-record.ts'
 
 export function resolveThreshold(kind: NotificationKind, sent: number | undefined): number {
   const { unit, defaultThreshold, min, max } = notificationKinds[kind]
@@ -41,17 +41,13 @@ export function toChannelColumns(gateway: Gateway, ruleId: string, { email, webh
   }
 }
 
-function toWebhookColumns(
-  { vault, settings }: Gateway,
-  ruleId: string,
-  { url, secret }: NonNullable<ChannelsBody['webhook']>,
-) {
+function toWebhookColumns({ vault, settings }: Gateway, ruleId: string, { url, secret }: WebhookBody) {
   const problem = findUrlProblem(URL.parse(url), settings.egress.allow_private)
   if (problem !== null) throw invalidFieldError('channels.webhook.url', problem)
-  const isKept = secret === undefined || (secret !== null && isMasked(secret))
+  const isUnchanged = secret === undefined || (secret !== null && isMasked(secret))
   return {
     webhook_url: url,
-    ...(!isKept && {
+    ...(!isUnchanged && {
       sealed_webhook_secret: secret === null ? null : vault.seal(secret, webhookSecretContext(ruleId)),
     }),
   }

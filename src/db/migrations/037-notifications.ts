@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration'
 import { deriveUuid } from '../../lib/ids.ts'
 import { clustered, flag, index, key, organization, required } from './columns.ts'
 
-/** What organizations are told about, how, and what each key spent in each hour, to recognise unusual spending. */
+/** What organizations are notified of, how, and what each key spent in each hour, to recognise unusual spending. */
 export const notifications: Migration = {
   async up(db) {
     await createRules(db)
@@ -110,16 +110,22 @@ const defaults: [kind: string, threshold: number][] = [
 
 /** New organizations get the same. */
 async function addDefaultRules(db: Kysely<unknown>): Promise<void> {
-  const { rows } = await sql<{
-    id: string
-    created_at: string
-  }>`select id, created_at from organizations`.execute(db)
-  for (const { id, created_at } of rows) {
-    for (const [kind, threshold] of defaults) {
-      await sql`insert into notification_rules
-        (id, organization_id, kind, threshold, emails, digest, enabled, created_at, updated_at) values
-        (${deriveUuid('notification-rule', id, kind)}, ${id}, ${kind}, ${threshold}, '[]', 'immediate', 1,
-        ${created_at}, ${created_at})`.execute(db)
-    }
-  }
+  const { rows } = await sql<Owner>`select id, created_at from organizations`.execute(db)
+  for (const row of rows) for (const rule of defaults) await addDefaultRule(db, row, rule)
+}
+
+interface Owner {
+  id: string
+  created_at: string
+}
+
+async function addDefaultRule(
+  db: Kysely<unknown>,
+  { id, created_at }: Owner,
+  [kind, threshold]: [string, number],
+): Promise<void> {
+  await sql`insert into notification_rules
+    (id, organization_id, kind, threshold, emails, digest, enabled, created_at, updated_at) values
+    (${deriveUuid('notification-rule', id, kind)}, ${id}, ${kind}, ${threshold}, '[]', 'immediate', 1,
+    ${created_at}, ${created_at})`.execute(db)
 }

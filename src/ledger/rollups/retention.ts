@@ -11,6 +11,8 @@ const dayMs = 86_400_000
 const batchSize = 500
 /** Queries for single requests reach back a year; the daily roll-up is retained. */
 const segmentRetentionDays = 400
+/** Unusual spending is recognised by the last four weeks. */
+const hourRetentionDays = 35
 
 export interface MaintenanceContext {
   db: Db
@@ -32,6 +34,7 @@ export async function runMaintenance(
   await deleteOldGenerations(context, retentionDays)
   await deleteOldHits(context, retentionDays)
   await deleteOldSegments(context)
+  await deleteOldHours(context)
   if (postingDays !== null) await compactEntries(context.db, isoDaysAgo(context.clock, postingDays))
   // PostgreSQL maintains its statistics itself.
   if (!isPostgres(context.db)) await sql`pragma optimize`.execute(context.db)
@@ -72,6 +75,19 @@ export async function deleteOldHits({ db, clock }: MaintenanceContext, days: num
       .executeTakeFirst()
     deleted += Number(numDeletedRows)
     if (numDeletedRows < BigInt(batchSize)) return deleted
+  }
+}
+
+/** Deletes what keys spent in hours that no baseline reads any more. */
+async function deleteOldHours({ db, clock }: MaintenanceContext): Promise<void> {
+  const before = isoDaysAgo(clock, hourRetentionDays).slice(0, 13)
+  for (;;) {
+    const { first } = await db
+      .selectFrom('key_hours')
+      .select((eb) => eb.fn.min<string | null>('hour').as('first'))
+      .executeTakeFirstOrThrow()
+    if (first === null || first >= before) return
+    await db.deleteFrom('key_hours').where('hour', '=', first).execute()
   }
 }
 

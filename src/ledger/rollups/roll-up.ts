@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
-import type { KeyDayTable, UnrolledGenerationTable } from '../../db/schema.ts'
+import type { KeyDayTable, KeyHourTable, UnrolledGenerationTable } from '../../db/schema.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { buildDatasetBatch, countDatasetBatch } from '../datasets/count.ts'
 import { rollupLevelNames, rollupLevels } from './levels.ts'
@@ -64,6 +64,7 @@ async function rollUpBatch(
   const records = [...current, ...reversals]
   const segments = await buildNewSegments(records)
   const totals = computeKeyDays(records)
+  const hours = computeKeyHours(records)
   const datasets = await buildDatasetBatch(db, records)
   return db.transaction().execute(async (tx) => {
     if (!(await advanceStep(tx, steps))) return false
@@ -72,6 +73,7 @@ async function rollUpBatch(
     }
     await insertSegments(tx, segments)
     await addKeyDays(tx, totals)
+    await addKeyHours(tx, hours)
     await countDatasetBatch(tx, datasets)
     return true
   })
@@ -142,6 +144,34 @@ async function addKeyDays(tx: Db, totals: readonly KeyDayTable[]): Promise<void>
           requests: sql<number>`${addToColumn('requests')}`,
           usage_nanos: sql<bigint>`${addToColumn('usage_nanos')}`,
           byok_usage_nanos: sql<bigint>`${addToColumn('byok_usage_nanos')}`,
+        }),
+      )
+      .execute()
+  }
+}
+
+/** What each key spent in credits, by UTC hour. */
+function computeKeyHours(records: readonly UsageRecord[]): KeyHourTable[] {
+  const totals = new Map<string, KeyHourTable>()
+  for (const { key_id, created_at, cost_nanos, sign } of records) {
+    if (cost_nanos === 0n) continue
+    const hour = created_at.slice(0, 13)
+    const key = `${key_id} ${hour}`
+    const total = totals.get(key) ?? { key_id, hour, usage_nanos: 0n }
+    total.usage_nanos += BigInt(sign ?? 1) * cost_nanos
+    totals.set(key, total)
+  }
+  return [...totals.values()]
+}
+
+async function addKeyHours(tx: Db, totals: readonly KeyHourTable[]): Promise<void> {
+  for (const some of splitChunks(totals)) {
+    await tx
+      .insertInto('key_hours')
+      .values(some)
+      .onConflict((conflict) =>
+        conflict.columns(['key_id', 'hour']).doUpdateSet({
+          usage_nanos: sql<bigint>`key_hours.usage_nanos + excluded.usage_nanos`,
         }),
       )
       .execute()

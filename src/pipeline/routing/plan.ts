@@ -8,7 +8,7 @@ import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gate
 import type { Candidate } from '../../routing/candidate.ts'
 import { decideRoute, type Exclusion, findQualityFloor, type RoutingDecision } from '../../routing/decide.ts'
 import { type HealthSnapshot, takeHealthSnapshot } from '../../routing/explain.ts'
-import { healthIdOf } from '../../routing/health.ts'
+import { healthIdOf } from '../../routing/health-id.ts'
 import type { RoutingQuery } from '../../routing/query.ts'
 import type { RoutingState } from '../../routing/rank.ts'
 import { hashConversationStart } from '../../routing/sticky.ts'

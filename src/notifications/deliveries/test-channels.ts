@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { listChannels, type NotificationRule } from '../account/notification-rules.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { isoNow } from '../lib/clock.ts'
-import { newUuid } from '../lib/ids.ts'
+import { channelNames, listChannels, type NotificationRule } from '../../account/notification-rules.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { isoNow } from '../../lib/clock.ts'
+import { newUuid } from '../../lib/ids.ts'
 import { type Message, postWebhook, sendEmail } from './message.ts'
 
 export const channelResult = z
   .strictObject({
-    channel: z.enum(['email', 'webhook']),
+    channel: z.enum(channelNames),
     address: z.string(),
     delivered: z.boolean(),
     error: z.string().nullable(),

@@ -1,9 +1,9 @@
-import { type NotificationRule, openWebhookSecret } from '../account/notification-rules.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { signWebhook } from '../destinations/standard-webhooks.ts'
-import { EgressError, sendBuffered } from '../lib/egress-client.ts'
-import { MailError } from '../mail/mailer.ts'
-import { sendMail } from '../mail/send-mail.ts'
+import { type NotificationRule, openWebhookSecret } from '../../account/notification-rules.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { signWebhook } from '../../destinations/standard-webhooks.ts'
+import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
+import { MailError } from '../../mail/mailer.ts'
+import { sendMail } from '../../mail/send-mail.ts'
 
 /** What is sent to one address: one notification, or the digest of several. */
 export interface Message {
