@@ -64,7 +64,7 @@ function renderRoles(): string {
   return ['| Role | Name | Assigned in | |', '|---|---|---|---|', ...rows].join('\n')
 }
 
-const keyTexts = { inference: 'inference', management: 'management', any: 'both' }
+const keyTexts = { inference: 'inference', management: 'management', any: 'both', none: 'none' }
 
 const scopeTexts: Record<Scope, string> = {
   organization: 'organization',

@@ -53,6 +53,8 @@ export const recordCeilings = {
     column: 'user_id',
   },
   sessions: { defaultMax: 100, noun: 'sessions', owner: 'member', table: 'sessions', column: 'user_id' },
+  passkeys: { defaultMax: 20, noun: 'passkeys', owner: 'member', table: 'passkeys', column: 'user_id' },
+  invitations: perOrganization(1000, 'invitations', 'invitations'),
   scim_tokens: perOrganization(100, 'SCIM tokens', 'scim_tokens'),
   scim_groups: perOrganization(5000, 'SCIM groups', 'scim_groups'),
   scim_mappings: perOrganization(10_000, 'group mappings', 'scim_group_mappings'),

@@ -3,6 +3,7 @@ import { type Db, isUniqueViolation } from '../db/db.ts'
 import type { MemberTable, OrganizationRole, WorkspaceMemberTable } from '../db/schema.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
+import { parseEmailAddress } from '../lib/email-address.ts'
 import { newId, newUuid } from '../lib/ids.ts'
 import { findDefaultWorkspace } from './workspaces.ts'
 
@@ -148,4 +149,33 @@ export async function tryLockMember(tx: Db, organizationId: string, id: string):
     .where('active', '=', 1)
     .returningAll()
     .executeTakeFirst()
+}
+
+export async function findActiveMember(db: Db, id: string): Promise<Member | undefined> {
+  return db.selectFrom('members').selectAll().where('id', '=', id).where('active', '=', 1).executeTakeFirst()
+}
+
+/** An address may belong to members of several organizations. */
+const maxMembersPerAddress = 5
+
+/** The active members with an address in any organization, oldest first. */
+export async function findMembersByAddress(db: Db, email: string): Promise<Member[]> {
+  const addresses = spellingsOf(email)
+  if (addresses.length === 0) return []
+  return db
+    .selectFrom('members')
+    .selectAll()
+    .where('email', 'in', addresses)
+    .where('active', '=', 1)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(maxMembersPerAddress)
+    .execute()
+}
+
+/** How an address may be stored. The first owner of an installation has one without a domain. */
+function spellingsOf(email: string): string[] {
+  const parsed = parseEmailAddress(email.trim())
+  if (parsed) return [...new Set([parsed.address, parsed.unicodeAddress])]
+  return /^[\w.+-]{1,64}@localhost$/i.test(email.trim()) ? [email.trim().toLowerCase()] : []
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { newToken, newUuid } from '../lib/ids.ts'
 import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
-import type { Member } from './members.ts'
+import { findActiveMember, type Member } from './members.ts'
 import { assertMethodAllowed } from './sign-in-rules.ts'
 
 const signinLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
@@ -78,10 +78,6 @@ export async function findSigninMember(
     .executeTakeFirst()
   const member = link && (await findActiveMember(db, link.user_id))
   return member && { member, method: link.method }
-}
-
-async function findActiveMember(db: Db, id: string): Promise<Member | undefined> {
-  return db.selectFrom('members').selectAll().where('id', '=', id).where('active', '=', 1).executeTakeFirst()
 }
 
 /** Uses up a sign-in token; false if it is unknown, used or expired. */
@@ -209,6 +205,7 @@ const expiringTables = {
   signin_links: 'token_hash',
   sessions: 'token_hash',
   sso_used_tokens: 'token_hash',
+  used_challenges: 'challenge_hash',
 } as const
 
 /** More than one, so that expired rows cannot accumulate; few enough to be cheap. */

@@ -4,6 +4,8 @@ import { AttemptLimiter } from '../lib/attempt-limiter.ts'
 
 /** Who tries to sign in, and as whom. */
 export interface SignInAttempt {
+  /** Counted separately. */
+  kind: 'password' | 'code' | 'passkey' | 'mail' | 'invitation'
   ip: string | null
   /** What the client entered, whether or not it exists. */
   name: string
@@ -41,8 +43,8 @@ export class SignInLimiter {
   }
 }
 
-function namesOf({ ip, name }: SignInAttempt) {
-  const client = networkOf(ip ?? '')
+function namesOf({ kind, ip, name }: SignInAttempt) {
+  const client = `${kind} ${networkOf(ip ?? '')}`
   return { client, clientAndName: `${client} ${name.slice(0, 300)}` }
 }
 

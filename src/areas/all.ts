@@ -1,4 +1,5 @@
 import type { Operation, RawRoute } from '../http/operation.ts'
+import { accountOperations } from './account/operations.ts'
 import { analyticsOperations } from './analytics/operations.ts'
 import { auditOperations } from './audit/operations.ts'
 import { batchOperations } from './batches/operations.ts'
@@ -39,7 +40,10 @@ import { roleOperations } from './roles/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
 import { sessionOperations } from './sessions/operations.ts'
+import { codePages } from './sign-in/code.ts'
 import { linkPages } from './sign-in/link.ts'
+import { passkeyPages } from './sign-in/passkey.ts'
+import { passwordPages } from './sign-in/password.ts'
 import { speechOperations } from './speech/operations.ts'
 import { backchannelPages } from './sso/backchannel-logout.ts'
 import { ssoOperations } from './sso/operations.ts'
@@ -71,6 +75,7 @@ export const operations: Operation[] = [
   ...organizationOperations,
   ...sessionOperations,
   ...roleOperations,
+  ...accountOperations,
   ...workspaceOperations,
   ...guardrailOperations,
   ...observabilityOperations,
@@ -101,6 +106,9 @@ export const pages: RawRoute[] = [
   ...linkPages,
   ...ssoSignInPages,
   ...backchannelPages,
+  ...passwordPages,
+  ...codePages,
+  ...passkeyPages,
   ...consentPages,
   ...scimServerPages,
 ]

@@ -30,15 +30,17 @@ export function renderSigninPage({ status, problem }: { status: number; problem?
   })
 }
 
-interface MethodsView {
+export interface MethodsView {
   email: string
   canMail: boolean
+  /** The identity provider for the domain of the address. */
+  provider?: { name: string; path: string }
   status?: number
   problem?: string
 }
 
 /** The second step: the same for every address, whether or not a member has it. */
-export function renderMethodsPage({ email, canMail, status = 200, problem }: MethodsView): Response {
+export function renderMethodsPage({ email, canMail, provider, status = 200, problem }: MethodsView): Response {
   const address = html`<input type="hidden" name="email" value="${email}">`
   const mailForm = html`<form method="post" action="/signin/email">${address}
 <p><button>Send me a sign-in link</button></p></form>`
@@ -47,7 +49,7 @@ export function renderMethodsPage({ email, canMail, status = 200, problem }: Met
     status,
     script: passkeyScriptPath,
     body: html`${renderProblem(problem)}<p>Signing in as <strong><bdi>${email}</bdi></strong>. <a href="/signin">Another address</a></p>
-<form method="post" action="/signin/password"><input type="hidden" name="email" autocomplete="username" value="${email}">
+${provider ? html`<p><a href="${provider.path}">Sign in with <bdi>${provider.name}</bdi></a></p>` : []}<form method="post" action="/signin/password"><input type="hidden" name="email" autocomplete="username" value="${email}">
 <p><label for="password">Password</label><br>
 <input id="password" name="password" type="password" autocomplete="current-password" maxlength="128" required autofocus></p>
 <p><button class="primary">Sign in</button></p></form>

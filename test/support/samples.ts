@@ -1,8 +1,13 @@
+import { storePassword } from '../../src/account/passwords.ts'
+import { confirmTotp, createTotp, deleteTotp } from '../../src/account/totp.ts'
 import { postFunding } from '../../src/ledger/entries.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { newUuid } from '../../src/lib/ids.ts'
+import { computeTotp, totpStepAt } from '../../src/lib/totp.ts'
 import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { Authenticator } from './authenticator.ts'
+import { decodeBase32 } from './base32.ts'
 import { createContainerFilePath } from './containers.ts'
 import { insertContent, insertGeneration } from './generations.ts'
 import type { CallOptions, Tenant, TestResponse, TestServer } from './harness.ts'
@@ -63,6 +68,12 @@ async function createRolePath(call: TenantCall): Promise<string> {
 }
 
 const buildAssignment = ({ workspace }: Tenant) => ({ role_id: 'viewer', workspace_id: workspace.id })
+async function buildPasskeyBody({ owner }: Tenant, call: TenantCall, server: TestServer) {
+  await server.gateway.db.deleteFrom('passkeys').where('user_id', '=', owner.id).execute()
+  const headers = await createSessionHeaders(server, owner)
+  const { data } = (await call('POST', '/account/passkeys/options', { key: null, headers })).body
+  return { name: 'Laptop', credential: new Authenticator(server.url).create(data) }
+}
 
 async function createGuardrailId(call: TenantCall): Promise<string> {
   return (await call('POST', '/guardrails', { body: { name: uniqueName('guardrail') } })).body.data.id
@@ -479,6 +490,47 @@ export const samples: Record<string, SampleFactory> = {
     const path = `/organization/members/${await createMemberId(call)}/roles`
     const { id } = (await call('POST', path, { body: buildAssignment(tenant) })).body.data
     return ownedSample(`${path}/${id}`)
+  },
+  getAccount: fixedSample('/account'),
+  setAccountPassword: fixedSample('/account/password', { password: 'seven blue herons' }),
+  deleteAccountPassword: async ({ owner }, _, { gateway }) => {
+    await storePassword(gateway.db, gateway.clock, owner.id, 'not a hash')
+    return { path: '/account/password' }
+  },
+  createAccountTotp: async ({ owner }, _, { gateway }) => {
+    await deleteTotp(gateway.db, owner.id)
+    return { path: '/account/totp' }
+  },
+  confirmAccountTotp: async ({ owner }, _, { gateway }) => {
+    await deleteTotp(gateway.db, owner.id)
+    const secret = decodeBase32(await createTotp(gateway.db, gateway, owner.id))
+    const code = computeTotp(secret, totpStepAt(gateway.clock.now()))
+    return { path: '/account/totp/confirm', body: { code } }
+  },
+  deleteAccountTotp: async ({ owner }, _, { gateway }) => {
+    await deleteTotp(gateway.db, owner.id)
+    await createTotp(gateway.db, gateway, owner.id)
+    return { path: '/account/totp' }
+  },
+  createAccountRecoveryCodes: async ({ owner }, _, { gateway }) => {
+    await deleteTotp(gateway.db, owner.id)
+    await createTotp(gateway.db, gateway, owner.id)
+    await confirmTotp(gateway.db, gateway.clock, owner.id)
+    return { path: '/account/recovery-codes' }
+  },
+  listAccountPasskeys: fixedSample('/account/passkeys'),
+  createAccountPasskeyOptions: fixedSample('/account/passkeys/options'),
+  createAccountPasskey: async (tenant, call, server) => ({
+    path: '/account/passkeys',
+    body: await buildPasskeyBody(tenant, call, server),
+  }),
+  deleteAccountPasskey: async (tenant, call, server) => {
+    const [body, headers] = [
+      await buildPasskeyBody(tenant, call, server),
+      await createSessionHeaders(server, tenant.owner),
+    ]
+    const { data } = (await call('POST', '/account/passkeys', { key: null, headers, body })).body
+    return ownedSample(`/account/passkeys/${data.id}`)
   },
   createAuthCode: fixedSample('/auth/keys/code', { callback_url: 'https://app.example.com/callback' }),
   exchangeAuthCode: async (_, call) => {

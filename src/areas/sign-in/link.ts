@@ -1,16 +1,20 @@
 import { claimSigninToken, findSigninMember } from '../../account/sessions.ts'
+import { requiresCode } from '../../account/totp.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import type { Db } from '../../db/db.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { createPage, findVisitor, readForm, setSessionCookie } from '../../pages/browser.ts'
 import { finishSignIn, promptSignin, signOut } from '../../pages/sign-in.ts'
 import {
+  renderCodeStepPage,
   renderDeadLinkPage,
   renderLinkPage,
   renderSignedInPage,
   renderSignedOutPage,
 } from '../../pages/sign-in-views.ts'
 import { findProviderSignOutUrl } from '../../pipeline/sign-in/sign-out.ts'
+import { createPendingToken } from './code.ts'
 
 /** Shows only a button for a link, so that link previews do not use up the token. */
 async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
@@ -28,7 +32,11 @@ async function useLink(gateway: Gateway, request: Request): Promise<Response> {
   const token = form.get('token') ?? ''
   const found = await findSigninMember(gateway.db, gateway.clock, token)
   if (!found) return renderDeadLinkPage()
-  const claim = (tx: typeof gateway.db) => claimSigninToken(tx, gateway.clock, token)
+  const claim = (tx: Db) => claimSigninToken(tx, gateway.clock, token)
+  if (found.method === 'email' && (await requiresCode(gateway.db, found.member.id))) {
+    if (!(await claim(gateway.db))) return renderDeadLinkPage()
+    return renderCodeStepPage(createPendingToken(gateway, { userId: found.member.id, method: 'email' }))
+  }
   return (await finishSignIn(gateway, request, { ...found, claim })) ?? renderDeadLinkPage()
 }
 

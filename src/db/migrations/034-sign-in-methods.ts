@@ -12,6 +12,8 @@ export const signInMethods: Migration = {
       .alterTable('signin_links')
       .addColumn('method', 'text', (column) => required(column).defaultTo('link'))
       .execute()
+    // Members sign in with their address alone.
+    await index(db, 'members_by_email', 'members', ['email'])
     await createPasswords(db)
     await createPasskeys(db)
     await createInvitations(db)

@@ -1,0 +1,23 @@
+import { findActiveMember, type Member } from '../../account/members.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+
+const recentMs = 15 * 60_000
+
+/** Whether the member proved who they are a moment ago: a session that was left open or stolen did not. */
+export function isRecentlySignedIn({ clock }: Gateway, { session }: Caller): boolean {
+  return session !== null && clock.now() - Date.parse(session.session.created_at) < recentMs
+}
+
+export function assertRecentlySignedIn(gateway: Gateway, caller: Caller): void {
+  if (!isRecentlySignedIn(gateway, caller))
+    throw gatewayError('forbidden', 'This requires a sign-in within the last 15 minutes. Sign in again.')
+}
+
+/** The member whose session the request has. */
+export async function requireAccount({ db }: Gateway, { userId }: Caller): Promise<Member> {
+  const member = await findActiveMember(db, userId ?? '')
+  if (!member) throw gatewayError('credential_invalid', 'The session has ended. Sign in again.')
+  return member
+}

@@ -1,0 +1,110 @@
+import { findMembersByAddress, type Member } from '../../account/members.ts'
+import { listPasswords, verifyPassword } from '../../account/passwords.ts'
+import { createSigninToken } from '../../account/sessions.ts'
+import { findSignInRule } from '../../account/sign-in-rules.ts'
+import { requiresCode } from '../../account/totp.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import type { RawRoute } from '../../http/operation.ts'
+import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
+import { createPage, readForm } from '../../pages/browser.ts'
+import { finishSignIn, recordRefusal } from '../../pages/sign-in.ts'
+import { type MethodsView, renderCodeStepPage, renderMailSentPage, renderMethodsPage } from '../../pages/sign-in-views.ts'
+import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
+import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { createPendingToken } from './code.ts'
+
+const wrongPassword = 'The address or the password is wrong.'
+
+/** The text that was entered, which may be no address at all: the pages show the same then. */
+async function readAddress(gateway: Gateway, request: Request) {
+  const form = await readForm(gateway, request)
+  const email = (form.get('email') ?? '').trim()
+  if (email === '' || email.length > 254) throw invalidFieldError('email', 'must be an e-mail address')
+  const { ip } = resolveRequestSource(gateway, request)
+  return { form, email, attempt: { kind: 'password', ip, name: email.toLowerCase() } as const }
+}
+
+async function showMethods(gateway: Gateway, request: Request): Promise<Response> {
+  const { email } = await readAddress(gateway, request)
+  return renderMethodsPage(await describeMethods(gateway, email))
+}
+
+/** Single sign-on is shown for all addresses of a domain, whether or not members have them. */
+async function describeMethods(gateway: Gateway, email: string): Promise<MethodsView> {
+  const rule = await findSignInRule(gateway.db, email)
+  const provider = rule && { name: rule.connection.name, path: `/signin/oidc/${rule.connection.id}` }
+  return { email, canMail: canSendMail(gateway), ...(provider && { provider }) }
+}
+
+async function usePassword(gateway: Gateway, request: Request): Promise<Response> {
+  const { form, email, attempt } = await readAddress(gateway, request)
+  gateway.signInLimiter.begin(attempt, gateway.clock.now())
+  const members = await findMembersByAddress(gateway.db, email)
+  const member = await findByPassword(gateway, members, form.get('password') ?? '')
+  if (!member) {
+    await recordRefusal(gateway, request, {
+      method: 'password',
+      reason: members.length === 0 ? 'unknown address' : 'wrong password',
+      member: members[0] ?? null,
+    })
+    return refuse(gateway, email)
+  }
+  gateway.signInLimiter.succeed(attempt)
+  if (await requiresCode(gateway.db, member.id)) {
+    return renderCodeStepPage(createPendingToken(gateway, { userId: member.id, method: 'password' }))
+  }
+  return (await finishSignIn(gateway, request, { member, method: 'password' })) ?? refuse(gateway, email)
+}
+
+async function refuse(gateway: Gateway, email: string): Promise<Response> {
+  const methods = await describeMethods(gateway, email)
+  return renderMethodsPage({ ...methods, status: 401, problem: wrongPassword })
+}
+
+/** One verification at least, whether or not the address and a password exist. */
+async function findByPassword(
+  { db, passwordQueue }: Gateway,
+  members: Member[],
+  password: string,
+): Promise<Member | undefined> {
+  const userIds = members.map(({ id }) => id)
+  const passwords = await listPasswords(db, userIds)
+  if (passwords.length === 0) await verifyPassword(passwordQueue, password, undefined)
+  const results = await Promise.all(
+    passwords.map(({ password_hash }) => verifyPassword(passwordQueue, password, password_hash)),
+  )
+  const right = passwords.find((_, i) => results[i])
+  return members.find(({ id }) => id === right?.user_id)
+}
+
+async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
+  const { email, attempt } = await readAddress(gateway, request)
+  if (!canSendMail(gateway)) throw gatewayError('not_found', 'This server cannot send mail.')
+  gateway.signInLimiter.begin({ ...attempt, kind: 'mail' }, gateway.clock.now())
+  const members = await findMembersByAddress(gateway.db, email)
+  // The reply does not wait for it, so its time does not tell whether there is a member.
+  void sendLinks(gateway, request, members).catch((err: unknown) =>
+    gateway.log.warn({ err }, 'sign-in link not sent'),
+  )
+  return renderMailSentPage(email)
+}
+
+async function sendLinks(gateway: Gateway, request: Request, members: Member[]): Promise<void> {
+  const origin = resolvePublicOrigin(gateway, request)
+  for (const member of members) {
+    const token = await createSigninToken(gateway.db, gateway.clock, member.id, 'email')
+    const link = `${origin}/signin?token=${token}`
+    sendMailInBackground(gateway, {
+      to: member.email,
+      subject: 'Sign in to Headgate',
+      text: `Open this link to sign in to Headgate. It is valid once, for 15 minutes.\n\n${link}\n\nIf you did not request it, ignore this mail.\n`,
+    })
+  }
+}
+
+export const passwordPages: RawRoute[] = [
+  createPage('POST', '/signin/methods', showMethods),
+  createPage('POST', '/signin/password', usePassword),
+  createPage('POST', '/signin/email', mailLink),
+]
