@@ -5,7 +5,7 @@ import { AttemptLimiter } from '../lib/attempt-limiter.ts'
 /** Who tries to sign in, and as whom. */
 export interface SignInAttempt {
   /** Counted separately. */
-  kind: 'password' | 'code' | 'passkey' | 'mail' | 'invitation'
+  kind: 'password' | 'code' | 'passkey' | 'mail'
   ip: string | null
   /** What the client entered, whether or not it exists. */
   name: string

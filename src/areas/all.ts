@@ -19,6 +19,8 @@ import { geminiOperations } from './gemini/operations.ts'
 import { generationOperations } from './generations/operations.ts'
 import { guardrailOperations } from './guardrails/operations.ts'
 import { imageOperations } from './images/operations.ts'
+import { invitationOperations } from './invitations/operations.ts'
+import { invitationPages } from './invitations/pages.ts'
 import { keyOperations } from './keys/operations.ts'
 import { managementKeyOperations } from './management-keys/operations.ts'
 import { messageOperations } from './messages/operations.ts'
@@ -73,6 +75,7 @@ export const operations: Operation[] = [
   ...analyticsOperations,
   ...datasetOperations,
   ...organizationOperations,
+  ...invitationOperations,
   ...sessionOperations,
   ...roleOperations,
   ...accountOperations,
@@ -109,6 +112,7 @@ export const pages: RawRoute[] = [
   ...passwordPages,
   ...codePages,
   ...passkeyPages,
+  ...invitationPages,
   ...consentPages,
   ...scimServerPages,
 ]

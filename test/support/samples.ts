@@ -491,6 +491,16 @@ export const samples: Record<string, SampleFactory> = {
     const { id } = (await call('POST', path, { body: buildAssignment(tenant) })).body.data
     return ownedSample(`${path}/${id}`)
   },
+  createInvitation: async () => ({
+    path: '/organization/invitations',
+    body: { email: `${uniqueName('guest')}@example.com` },
+  }),
+  listInvitations: fixedSample('/organization/invitations'),
+  deleteInvitation: async (_, call) => {
+    const body = { email: `${uniqueName('guest')}@example.com` }
+    const { data } = (await call('POST', '/organization/invitations', { body })).body
+    return ownedSample(`/organization/invitations/${data.id}`)
+  },
   getAccount: fixedSample('/account'),
   setAccountPassword: fixedSample('/account/password', { password: 'seven blue herons' }),
   deleteAccountPassword: async ({ owner }, _, { gateway }) => {

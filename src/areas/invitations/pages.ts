@@ -1,0 +1,85 @@
+import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { claimInvitation, findOpenInvitation, type Invitation } from '../../account/invitations.ts'
+import { createMember, joinWorkspace, type Member } from '../../account/members.ts'
+import { findOrganization, lockOrganization } from '../../account/organizations.ts'
+import { tryLockWorkspace } from '../../account/workspaces.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { transactAs } from '../../audit/transaction.ts'
+import { decodeList } from '../../db/values.ts'
+import type { RawRoute } from '../../http/operation.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { createPage, readForm } from '../../pages/browser.ts'
+import { html, renderPage } from '../../pages/markup.ts'
+import { finishSignIn, originOf } from '../../pages/sign-in.ts'
+
+const maxNameLength = 100
+
+/** Shows only a form, so that link previews do not use up the invitation. */
+async function showInvitation(gateway: Gateway, request: Request): Promise<Response> {
+  const token = parseRequestUrl(request).searchParams.get('token') ?? ''
+  const invitation = await findOpenInvitation(gateway.db, gateway.clock, token)
+  if (!invitation) return renderDeadInvitation()
+  const organization = await findOrganization(gateway.db, invitation.organization_id)
+  const name = organization?.name ?? ''
+  return renderPage({
+    title: `Join ${name}`,
+    body: html`<p>You are invited to <strong><bdi>${name}</bdi></strong> as <strong><bdi>${invitation.email}</bdi></strong>.</p>
+<form method="post" action="/invitation"><input type="hidden" name="token" value="${token}">
+<p><label for="first">First name</label><br><input id="first" name="first_name" autocomplete="given-name" maxlength="${String(maxNameLength)}"></p>
+<p><label for="last">Last name</label><br><input id="last" name="last_name" autocomplete="family-name" maxlength="${String(maxNameLength)}"></p>
+<p><button class="primary">Accept the invitation</button></p></form>`,
+  })
+}
+
+async function acceptInvitation(gateway: Gateway, request: Request): Promise<Response> {
+  const form = await readForm(gateway, request)
+  const invitation = await findOpenInvitation(gateway.db, gateway.clock, form.get('token') ?? '')
+  const nameOf = (field: string) => form.get(field)?.trim().slice(0, maxNameLength) || null
+  const names = { firstName: nameOf('first_name'), lastName: nameOf('last_name') }
+  const member = invitation && (await joinOrganization(gateway, request, invitation, names))
+  const signedIn = member && (await finishSignIn(gateway, request, { member, method: 'invitation' }))
+  return signedIn ?? renderDeadInvitation()
+}
+
+/** Creates the member; undefined if the invitation was used meanwhile. */
+async function joinOrganization(
+  gateway: Gateway,
+  request: Request,
+  invitation: Invitation,
+  names: { firstName: string | null; lastName: string | null },
+): Promise<Member | undefined> {
+  const { clock, settings } = gateway
+  const organizationId = invitation.organization_id
+  const origin = { ...originOf(gateway, request), organizationId }
+  return transactAs(gateway, origin, async (tx, record) => {
+    await lockOrganization(tx, organizationId)
+    const workspaceIds = decodeList<string>(invitation.workspace_ids) ?? []
+    const workspaces = []
+    for (const id of workspaceIds.toSorted()) workspaces.push(await tryLockWorkspace(tx, organizationId, id))
+    if (!(await claimInvitation(tx, clock, invitation))) return undefined
+    const { email, role } = invitation
+    const member = await createMember(tx, clock, { organizationId, email, role, ...names })
+    // A workspace that was deleted since is left out.
+    for (const workspace of workspaces) if (workspace) await joinWorkspace(tx, clock, workspace.id, [member])
+    await assertWithinCeiling(tx, settings.ceilings, 'members', organizationId)
+    record({
+      action: 'invitation.accept',
+      target: { type: 'invitation', id: invitation.id, name: email },
+      details: { member_id: member.id },
+    })
+    return member
+  })
+}
+
+function renderDeadInvitation(): Response {
+  return renderPage({
+    title: 'This invitation is invalid or expired',
+    body: html`<p>An invitation is valid once. Request a new one from the person who invited you, or <a href="/signin">sign in</a> if you accepted it before.</p>`,
+    status: 401,
+  })
+}
+
+export const invitationPages: RawRoute[] = [
+  createPage('GET', '/invitation', showInvitation),
+  createPage('POST', '/invitation', acceptInvitation),
+]
