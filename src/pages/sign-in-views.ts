@@ -40,7 +40,13 @@ export interface MethodsView {
 }
 
 /** The second step: the same for every address, whether or not a member has it. */
-export function renderMethodsPage({ email, canMail, provider, status = 200, problem }: MethodsView): Response {
+export function renderMethodsPage({
+  email,
+  canMail,
+  provider,
+  status = 200,
+  problem,
+}: MethodsView): Response {
   const address = html`<input type="hidden" name="email" value="${email}">`
   const mailForm = html`<form method="post" action="/signin/email">${address}
 <p><button>Send me a sign-in link</button></p></form>`

@@ -9,7 +9,12 @@ import type { RawRoute } from '../../http/operation.ts'
 import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
 import { createPage, readForm } from '../../pages/browser.ts'
 import { finishSignIn, recordRefusal } from '../../pages/sign-in.ts'
-import { type MethodsView, renderCodeStepPage, renderMailSentPage, renderMethodsPage } from '../../pages/sign-in-views.ts'
+import {
+  type MethodsView,
+  renderCodeStepPage,
+  renderMailSentPage,
+  renderMethodsPage,
+} from '../../pages/sign-in-views.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { createPendingToken } from './code.ts'
