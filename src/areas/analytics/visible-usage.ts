@@ -2,8 +2,8 @@ import type { Filter } from '../../ledger/rollups/aggregator.ts'
 import type { Reach } from '../../permissions/grant.ts'
 
 /**
- * The usage that a caller may see: of all requests in some workspaces, and of the requests that were made with their
- * own keys in others. It is combined with what the caller asks for, and thus cannot be widened.
+ * The usage that a caller may see: of all requests in some workspaces, and in others of those with keys that they
+ * created. It is combined with what the caller asks for, and thus cannot be widened.
  */
 export function listVisibleUsage({ everywhere, workspaceIds, own }: Reach): Filter[][] {
   if (everywhere) return []
