@@ -4,7 +4,6 @@ import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from '
 import { releaseDeliveryLeases } from './account/destination-states.ts'
 import { ResponseQuota } from './account/response-quota.ts'
 import { releaseLeases } from './account/video-jobs.ts'
-import { AccessTokens } from './app/access-tokens.ts'
 import { AccountCache } from './app/account-cache.ts'
 import { createContainers } from './app/containers.ts'
 import {
@@ -16,12 +15,11 @@ import {
   siteFilePath,
 } from './app/data-dir.ts'
 import type { Gateway } from './app/gateway.ts'
-import { IssuerKeys } from './app/issuer-keys.ts'
+import { createIdentity } from './app/identity.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
-import { readSettings, type Settings } from './app/settings.ts'
-import { SignInLimiter } from './app/sign-in-limiter.ts'
+import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
 import { operations, pages } from './areas/all.ts'
@@ -47,7 +45,6 @@ import { RollupThread } from './ledger/rollups/rollup-thread.ts'
 import { Spool } from './ledger/spool.ts'
 import { SqliteEngine } from './ledger/sqlite-engine.ts'
 import { BackgroundRuns } from './lib/background-runs.ts'
-import { BoundedQueue } from './lib/bounded-queue.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
 import { CoarseTimer } from './lib/coarse-timer.ts'
@@ -62,8 +59,6 @@ import { rootCauseMessage } from './lib/root-cause.ts'
 import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
-import { Mailer } from './mail/mailer.ts'
-import { OidcProviders } from './oidc/providers.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
 import { HtmlReader } from './web/html-reader.ts'
@@ -74,9 +69,6 @@ const maxDrains = 100
 const maxVideoTasks = 16
 /** Destinations that are sent to at the same time. */
 const maxDeliveryTasks = 64
-/** Passwords that are verified at the same time, each with 19 MiB, and those that wait. */
-const maxPasswordTasks = 4
-const maxPasswordsWaiting = 200
 /** From the end of a request to its delivery: it takes a moment until SQLite has flushed the journal. */
 const deliveryDelayMs = 300
 
@@ -113,8 +105,6 @@ export async function openGateway(
     metrics,
     tracer,
     accounts: new AccountCache(db),
-    accessTokens: new AccessTokens(db, clock, vault),
-    issuerKeys: new IssuerKeys(clock),
     connections: null,
     ledger,
     statementWriter: new StatementWriter(db),
@@ -128,7 +118,8 @@ export async function openGateway(
     benchmarks: await Benchmarks.open(db),
     origins: new OriginReachability(),
     requestSigner: new RequestSigner(clock),
-    ...createSso(clock, () => gateway.settings),
+    ...createIdentity({ db, clock, vault, settings: () => gateway.settings }),
+    resolveTxt,
     drainLimiter: new ConcurrencyLimiter(maxDrains),
     exchanges: new Set(),
     responseCache,
@@ -136,7 +127,6 @@ export async function openGateway(
     videoTasks: new TaskPool(maxVideoTasks),
     deliveryTasks: new TaskPool(maxDeliveryTasks),
     deliverySignal: new WakeSignal(deliveryDelayMs),
-    ...createSignInParts(),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
     settings,
@@ -145,24 +135,9 @@ export async function openGateway(
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
-/** What members sign in with. */
-function createSignInParts(): Pick<Gateway, 'mailer' | 'signInLimiter' | 'passwordQueue'> {
-  return {
-    mailer: new Mailer(),
-    signInLimiter: new SignInLimiter(),
-    passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
-  }
-}
-
 function createLogger({ logLevel }: Config): Logger {
   const options = { level: logLevel, base: null, serializers: { err: serializeError } }
   return pino(options, pino.destination(2))
-}
-
-/** What single sign-on sends requests with. */
-function createSso(clock: Clock, settings: () => Settings): Pick<Gateway, 'oidcProviders' | 'resolveTxt'> {
-  const egress = () => ({ allowPrivate: settings().egress.allow_private })
-  return { oidcProviders: new OidcProviders(clock, egress), resolveTxt }
 }
 
 /** Work on texts that runs on separate threads. */

@@ -1,0 +1,35 @@
+import type { Db } from '../db/db.ts'
+import { BoundedQueue } from '../lib/bounded-queue.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Vault } from '../lib/crypto.ts'
+import { Mailer } from '../mail/mailer.ts'
+import { OidcProviders } from '../oidc/providers.ts'
+import { AccessTokens } from './access-tokens.ts'
+import type { Gateway } from './gateway.ts'
+import { IssuerKeys } from './issuer-keys.ts'
+import type { Settings } from './settings.ts'
+import { SignInLimiter } from './sign-in-limiter.ts'
+
+/** Passwords that are verified at the same time, each with 19 MiB, and those that wait. */
+const maxPasswordTasks = 4
+const maxPasswordsWaiting = 200
+
+interface IdentityOptions {
+  db: Db
+  clock: Clock
+  vault: Vault
+  settings: () => Settings
+}
+
+/** What people and workloads sign in with. */
+export function createIdentity({ db, clock, vault, settings }: IdentityOptions) {
+  const egress = () => ({ allowPrivate: settings().egress.allow_private })
+  return {
+    accessTokens: new AccessTokens(db, clock, vault),
+    issuerKeys: new IssuerKeys(clock),
+    oidcProviders: new OidcProviders(clock, egress),
+    mailer: new Mailer(),
+    signInLimiter: new SignInLimiter(),
+    passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),
+  } satisfies Partial<Gateway>
+}
