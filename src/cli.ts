@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { readSettings } from './app/settings.ts'
-import { checkAuditCommand } from './commands/audit.ts'
+import { auditCommand, checkAuditCommand } from './commands/audit.ts'
 import { benchmarkCommand } from './commands/benchmark.ts'
 import {
   type CommandResult,
@@ -58,6 +58,7 @@ program.addCommand(ssoCommand(run))
 program.addCommand(signingKeyCommand(run))
 program.addCommand(benchmarkCommand(run))
 program.addCommand(checkLedgerCommand(run))
+program.addCommand(auditCommand(run))
 program.addCommand(checkAuditCommand(run))
 program.addCommand(acceptJournalLossCommand(run))
 

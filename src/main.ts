@@ -19,10 +19,15 @@ import { createIdentity } from './app/identity.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
+import { describeServerEvent, listChangedSections, recordServerEvent } from './app/server-events.ts'
 import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
 import { operations, pages } from './areas/all.ts'
+import { AuditQueue } from './audit/queue.ts'
+import { RefusalLog } from './audit/refusals.ts'
+import { SecretUses } from './audit/secret-uses.ts'
+import type { AuditDeps } from './audit/transaction.ts'
 import { Benchmarks } from './benchmarks/benchmarks.ts'
 import { readOverrides } from './catalogue/store.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -58,6 +63,7 @@ import { MinuteRateLimiter } from './lib/rate-limiter.ts'
 import { rootCauseMessage } from './lib/root-cause.ts'
 import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
+import { version } from './lib/version.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
 import { Routing } from './routing/routing.ts'
 import { RequestSigner } from './sign-in/request-signer.ts'
@@ -95,6 +101,7 @@ export async function openGateway(
   const responseCache = new ByteCache()
   metrics.registerLedger(ledger)
   metrics.registerCache(responseCache)
+  const node = new ClusterNode(!isPostgresUrl(config.databaseUrl))
   const tracer = config.tracing && (await openTracer(config.tracing, { clock, log, metrics }))
   const gateway: Gateway = {
     config,
@@ -109,7 +116,8 @@ export async function openGateway(
     ledger,
     statementWriter: new StatementWriter(db),
     ...createReaders(),
-    node: new ClusterNode(!isPostgresUrl(config.databaseUrl)),
+    node,
+    ...createAuditRecorders({ db, clock, vault, log }, node),
     rollUps: new RollupThread(config.databaseUrl),
     timer: new CoarseTimer(),
     timeSlicer: new TimeSlicer(),
@@ -138,6 +146,13 @@ export async function openGateway(
 function createLogger({ logLevel }: Config): Logger {
   const options = { level: logLevel, base: null, serializers: { err: serializeError } }
   return pino(options, pino.destination(2))
+}
+
+/** For events without a transaction of their own. */
+function createAuditRecorders(deps: AuditDeps & { log: Logger }, node: ClusterNode) {
+  const auditQueue = new AuditQueue(deps)
+  const refusals = new RefusalLog(auditQueue, deps.clock)
+  return { auditQueue, refusals, secretUses: new SecretUses(auditQueue, deps.clock, node.id) }
 }
 
 /** Work on texts that runs on separate threads. */
@@ -210,9 +225,12 @@ export function startServer(gateway: Gateway): Server {
 /** Reloads headgate.yaml. If it is invalid, the settings in effect remain. */
 export function reloadGateway(gateway: Gateway): void {
   try {
+    const before = gateway.settings
     reloadSettings(gateway)
     warnUnusableCredentials(gateway)
     gateway.log.info('headgate.yaml reloaded')
+    const sections = listChangedSections(before, gateway.settings)
+    gateway.auditQueue.add(async () => describeServerEvent(gateway, 'settings.reload', { sections }))
   } catch (error) {
     gateway.log.error({ problem: rootCauseMessage(error) }, 'reload of headgate.yaml failed')
   }
@@ -232,6 +250,7 @@ export async function serve(config: Config): Promise<void> {
   await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
   await sendHeartbeat(gateway)
   await settleOrphanedHolds(gateway)
+  await recordServerEvent(gateway, 'server.start', { version })
   assertNoNewerHolds(gateway)
   if (!isPostgresUrl(config.databaseUrl)) {
     await releaseLeases(gateway.db)
@@ -323,6 +342,10 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.officeReader.stop()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
+  gateway.refusals.sweep(true)
+  await gateway.auditQueue.flush()
+  // The database may be unavailable.
+  await recordServerEvent(gateway, 'server.stop').catch(() => undefined)
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)
 }

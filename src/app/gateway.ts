@@ -1,5 +1,8 @@
 import type { Logger } from 'pino'
 import type { ResponseQuota } from '../account/response-quota.ts'
+import type { AuditQueue } from '../audit/queue.ts'
+import type { RefusalLog } from '../audit/refusals.ts'
+import type { SecretUses } from '../audit/secret-uses.ts'
 import type { Benchmarks } from '../benchmarks/benchmarks.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CatalogueOverrides } from '../catalogue/overrides.ts'
@@ -100,6 +103,10 @@ export interface Gateway {
   readonly signInLimiter: SignInLimiter
   /** Bounds the memory that passwords take to verify. */
   readonly passwordQueue: BoundedQueue
+  /** Events of the audit log that have no transaction of their own. */
+  readonly auditQueue: AuditQueue
+  readonly refusals: RefusalLog
+  readonly secretUses: SecretUses
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   /** Where models run shell commands; null while the operator has not enabled it. */

@@ -24,4 +24,10 @@ export const identitySettings = {
     .prefault({}),
   /** Without it, no mail is sent. */
   smtp: smtpSettings.optional(),
+  audit: z
+    .strictObject({
+      /** Older entries of the audit log are deleted. Null keeps them. */
+      retention_days: z.int().min(1).max(36_500).nullable().default(null),
+    })
+    .prefault({}),
 }

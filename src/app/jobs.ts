@@ -2,6 +2,7 @@ import { deleteExpiredConversations } from '../account/conversations.ts'
 import { deleteExpiredResponses } from '../account/stored-responses.ts'
 import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
+import { deleteOldEntries } from '../audit/retention.ts'
 import { readDatabaseTime } from '../db/db.ts'
 import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
 import { runDeliveries } from '../delivery/worker.ts'
@@ -39,6 +40,8 @@ const videoSyncMs = 1000
 /** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
 const deliverySyncMs = 1000
 const queueSyncMs = 10_000
+/** A refusal that was only counted is recorded within about this time after its minute. */
+const refusalSyncMs = 10_000
 /** A response is cancelled by any node within about this time. */
 const backgroundSyncMs = 1000
 
@@ -59,6 +62,8 @@ const jobs: Job[] = [
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
+  { name: 'refusals', everyMs: refusalSyncMs, run: recordRefusals },
+  { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'videos', everyMs: hourMs, run: sweepVideos },
   { name: 'containers', everyMs: hourMs, run: deleteExpiredContainers },
@@ -103,6 +108,15 @@ function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
   const { retention_days, posting_days } = settings.records
   const ages = { retentionDays: retention_days, postingDays: posting_days ?? retention_days }
   return rollUps.runMaintenance(clock.now(), ages)
+}
+
+async function recordRefusals({ refusals, auditQueue }: Gateway): Promise<void> {
+  refusals.sweep()
+  await auditQueue.flush()
+}
+
+function applyAuditRetention(gateway: Gateway): Promise<void> {
+  return deleteOldEntries(gateway, gateway.settings.audit.retention_days)
 }
 
 /** Recorded by the clock of the database, which all nodes share. */

@@ -37,3 +37,13 @@ export interface AuditEvent {
   /** What else is known, such as the reason of a refusal. */
   details?: AuditRecord
 }
+
+/** Whose secret it is; null: the installation's. */
+export interface SecretOwner {
+  organizationId: string | null
+  workspaceId: string | null
+  name: string | null
+}
+
+/** Secrets whose owner is found by their id. */
+export type OwnedSecret = 'byok_key' | 'destination' | 'audit_destination' | 'video_secret'

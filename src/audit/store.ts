@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { AuditChainTable } from '../db/schema.ts'
 import type { Vault } from '../lib/crypto.ts'
 import { firstHash, signHead, signStart } from './chain.ts'
-import type { AuditEntry } from './entry.ts'
+import type { AuditEntry, OwnedSecret, SecretOwner } from './entry.ts'
 
 export type AuditChain = Selectable<AuditChainTable>
 
@@ -180,4 +180,30 @@ export function matchesSelection(selection: AuditSelection, entry: AuditEntry): 
   return [...indexedFilters, ...otherFilters].every(
     (name) => selection[name] === undefined || selection[name] === entry[name],
   )
+}
+
+/** Undefined once its record is deleted. */
+export async function findSecretOwner(
+  db: Db,
+  type: OwnedSecret,
+  id: string,
+): Promise<SecretOwner | undefined> {
+  const row = await findSecretRecord(db, type, id)
+  return row && { organizationId: row.organization_id, workspaceId: row.workspace_id, name: row.name }
+}
+
+function findSecretRecord(db: Db, type: OwnedSecret, id: string) {
+  const columns = ['organization_id', 'workspace_id', 'name'] as const
+  if (type === 'byok_key')
+    return db.selectFrom('byok_keys').select(columns).where('id', '=', id).executeTakeFirst()
+  if (type === 'destination')
+    return db.selectFrom('destinations').select(columns).where('id', '=', id).executeTakeFirst()
+  const table = type === 'video_secret' ? 'workspaces' : 'audit_destinations'
+  const workspaceId = type === 'video_secret' ? sql<string | null>`id` : sql<string | null>`null`
+  return db
+    .selectFrom(table)
+    .select(['organization_id', 'name'])
+    .select(workspaceId.as('workspace_id'))
+    .where('id', '=', id)
+    .executeTakeFirst()
 }

@@ -34,9 +34,10 @@ export async function transactAs<T>(
   })
 }
 
-async function appendEvents(
+/** Writes events at the end of a transaction. */
+export async function appendEvents(
   tx: Db,
-  { clock, vault }: AuditDeps,
+  { clock, vault }: Omit<AuditDeps, 'db'>,
   origin: AuditOrigin,
   events: readonly AuditEvent[],
 ): Promise<void> {

@@ -57,7 +57,7 @@ function* parseRows(rows: readonly ResultRow[]): Generator<void, BenchmarkResult
 
 /** A score is replaced unless the stored one is newer. Saving the same results again changes nothing. */
 export function saveResults(db: Db, results: readonly BenchmarkResult[]): Promise<SaveSummary> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await incrementVersion(tx)
     const stored = await readStored(tx, results)
     const summary: SaveSummary = { added: 0, updated: 0, unchanged: 0, outdated: 0 }
@@ -70,6 +70,10 @@ export function saveResults(db: Db, results: readonly BenchmarkResult[]): Promis
     for (const run of changed) if (run.runId !== '') await deleteOldRuns(tx, run)
     return summary
   })
+}
+
+function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work)
 }
 
 /** Serializes changes: the update locks the row of the version. */

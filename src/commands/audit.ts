@@ -1,7 +1,20 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Gateway } from '../app/gateway.ts'
+import { installationChain } from '../audit/chain.ts'
+import { type ExportFormat, exportEntries, exportFormats } from '../audit/export.ts'
 import { type ChainReport, type ExpectedHead, verifyChains } from '../audit/verify.ts'
-import { type CommandResult, type CommandRunner, UsageError } from './command.ts'
+import { isUtcTimestamp } from '../lib/time.ts'
+import {
+  type CommandResult,
+  type CommandRunner,
+  type OrgOption,
+  orgFlag,
+  resolveOrganization,
+  transactAsCommand,
+  UsageError,
+} from './command.ts'
 import { ProgressLine } from './progress.ts'
 
 interface CheckOptions {
@@ -18,6 +31,72 @@ export function checkAuditCommand(run: CommandRunner): Command {
       [],
     )
     .action((options: CheckOptions) => run((gateway) => runCheck(gateway, options)))
+}
+
+interface ExportOptions extends OrgOption {
+  output: string
+  format: ExportFormat
+  installation?: boolean
+  action?: string
+  from?: string
+  to?: string
+}
+
+export function auditCommand(run: CommandRunner): Command {
+  const audit = new Command('audit').description('work with the audit log')
+  audit
+    .command('export')
+    .description('write the audit log of an organization to a file, newest first')
+    .requiredOption('--output <file>', 'a file that does not exist yet')
+    .addOption(new Option('--format <format>').choices(exportFormats).default('jsonl'))
+    .option('--installation', 'events that belong to no organization, such as the start of the server')
+    .option('--action <action>', 'only entries with this action, such as key.update')
+    .option('--from <time>', 'in UTC with seconds, such as 2027-01-31T23:59:59Z', parseMoment)
+    .option('--to <time>', 'exclusive', parseMoment)
+    .option(...orgFlag)
+    .action((options: ExportOptions) => run((gateway) => runExport(gateway, options)))
+  return audit
+}
+
+async function runExport(gateway: Gateway, options: ExportOptions): Promise<CommandResult> {
+  const { output, format, installation, org, ...filters } = options
+  const chainId = installation ? installationChain : (await resolveOrganization(gateway, org)).id
+  const { action, from = null, to = null } = filters
+  await transactAsCommand(gateway, installation ? null : chainId, async (_tx, record) => {
+    record({
+      action: 'audit.export',
+      target: { type: 'audit', id: chainId },
+      details: { format, ...filters },
+    })
+  })
+  const progress = new ProgressLine('entries exported')
+  let entries = 0
+  const chunks = exportEntries(gateway.db, { chainId, action, from, to }, format, (count) => {
+    entries = count
+    progress.update(count)
+  })
+  await writeFile(output, chunks)
+  progress.end()
+  return { value: { file: output, entries }, text: `Wrote ${entries} entries to ${output}.` }
+}
+
+/** Not readable by other users: entries name members and addresses. */
+async function writeFile(path: string, chunks: AsyncIterable<string>): Promise<void> {
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
+  try {
+    await once(file, 'open')
+    for await (const chunk of chunks) if (!file.write(chunk)) await once(file, 'drain')
+    file.end()
+    await once(file, 'finish')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`The file ${path} cannot be written: ${reason}.`)
+  }
+}
+
+function parseMoment(text: string): string {
+  if (isUtcTimestamp(text)) return new Date(text).toISOString()
+  throw new InvalidArgumentError('It must be a UTC time with seconds, such as 2027-01-31T23:59:59Z.')
 }
 
 /** Exit code 1 when a chain is broken. */

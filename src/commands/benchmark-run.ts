@@ -21,7 +21,14 @@ import { usdFromNanos } from '../ledger/money.ts'
 import { isoNow } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { newId } from '../lib/ids.ts'
-import { type CommandResult, type CommandRunner, parseAmount, readTextFile, UsageError } from './command.ts'
+import {
+  type CommandResult,
+  type CommandRunner,
+  parseAmount,
+  readTextFile,
+  transactAsCommand,
+  UsageError,
+} from './command.ts'
 
 interface RunOptions {
   models: string[]
@@ -83,10 +90,18 @@ async function runBenchmark(gateway: Gateway, path: string, options: RunOptions)
     const outcome = await runTasks(plan, { client, codeRunner, state, onProgress })
     const summaries = summarizeAnswers(outcome.answers, { ...plan, tasks: tasks.length })
     const results = summaries.map((summary) => toResult(summary, { name, tasks, models, state, options }))
-    await saveResults(
-      gateway.db,
-      results.map((result) => ({ ...result, importedAt: isoNow(gateway.clock) })),
-    )
+    await transactAsCommand(gateway, null, async (tx, record) => {
+      const importedAt = isoNow(gateway.clock)
+      await saveResults(
+        tx,
+        results.map((result) => ({ ...result, importedAt })),
+      )
+      record({
+        action: 'benchmark.run',
+        target: { type: 'benchmark', id: name },
+        details: { results: results.length },
+      })
+    })
     return finish({ name, outcome, summaries, plan, state })
   } catch (error) {
     throw error instanceof RunError ? new UsageError(error.message) : error

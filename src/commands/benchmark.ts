@@ -10,7 +10,13 @@ import { findModel } from '../catalogue/lookup.ts'
 import type { Model } from '../catalogue/model.ts'
 import { isoNow } from '../lib/clock.ts'
 import { benchmarkRunCommand } from './benchmark-run.ts'
-import { type CommandResult, type CommandRunner, readTextFile, UsageError } from './command.ts'
+import {
+  type CommandResult,
+  type CommandRunner,
+  readTextFile,
+  transactAsCommand,
+  UsageError,
+} from './command.ts'
 
 interface ImportOptions {
   source: BenchmarkSource
@@ -55,7 +61,12 @@ async function runImport(gateway: Gateway, path: string, options: ImportOptions)
     sourceUrl: options.sourceUrl ?? null,
     importedAt: now,
   })
-  const saved = await saveResults(gateway.db, results)
+  const saved = await transactAsCommand(gateway, null, async (tx, record) => {
+    const summary = await saveResults(tx, results)
+    const target = { type: 'benchmark', id: options.source }
+    record({ action: 'benchmark.import', target, details: { ...summary } })
+    return summary
+  })
   const models = new Set(results.map(({ model }) => model)).size
   const value = { source: options.source, models, ...saved, superseded, unmatched }
   const counts = `${saved.added} added, ${saved.updated} updated, ${saved.unchanged} unchanged, ${saved.outdated} older than what is stored`

@@ -1,9 +1,12 @@
+import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 import { findOperatorOrganization, findOrganization } from '../account/organizations.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { AuditOrigin } from '../audit/entry.ts'
+import { type RecordEvent, transactAs } from '../audit/transaction.ts'
 import { readConfig } from '../config.ts'
+import type { Db } from '../db/db.ts'
 import { maxUsd, nanosFromUsd } from '../ledger/money.ts'
 import { isUtcTimestamp } from '../lib/time.ts'
 
@@ -40,7 +43,26 @@ export async function withGateway<T>(work: (gateway: Gateway) => Promise<T>): Pr
   try {
     return await work(gateway)
   } finally {
+    await gateway.auditQueue.flush()
     await gateway.db.destroy()
+  }
+}
+
+/** Runs the transaction of a command. */
+export async function transactAsCommand<T>(
+  gateway: Gateway,
+  organizationId: string | null,
+  work: (tx: Db, record: RecordEvent) => Promise<T>,
+): Promise<T> {
+  return transactAs(gateway, originOfCommand(organizationId), work)
+}
+
+/** A container may run with a user id that has no name. */
+function findUserName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
   }
 }
 
@@ -56,9 +78,9 @@ export async function resolveOrganization(gateway: Gateway, id: string | undefin
   )
 }
 
-/** For the audit log. */
-export function originOfCommand(organizationId: string | null): AuditOrigin {
-  const actor = { type: 'command' as const, id: null, name: 'Command line' }
+/** For the audit log, which names the user of the operating system. */
+function originOfCommand(organizationId: string | null): AuditOrigin {
+  const actor = { type: 'command' as const, id: null, name: findUserName() }
   return { organizationId, actor, ip: null, userAgent: null, requestId: null }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { displayNameOf, emailOf, findFirstAdmin, findMemberByEmail } from '../account/members.ts'
-import { createScimToken, deleteScimToken, listScimTokens } from '../account/scim-tokens.ts'
+import { createScimToken, deleteScimToken, listScimTokens, type ScimToken } from '../account/scim-tokens.ts'
 import { createSigninToken } from '../account/sessions.ts'
 import { siteFilePath } from '../app/data-dir.ts'
 import type { Gateway } from '../app/gateway.ts'
@@ -13,6 +13,7 @@ import {
   orgFlag,
   parseName,
   resolveOrganization,
+  transactAsCommand,
   UsageError,
 } from './command.ts'
 
@@ -59,7 +60,11 @@ async function runSignin(gateway: Gateway, options: SigninOptions): Promise<Comm
     ? await findMemberByEmail(gateway.db, organization.id, options.email)
     : await findFirstAdmin(gateway.db, organization.id)
   if (!member) throw new UsageError('The member does not exist. Check --email and --org.')
-  const token = await createSigninToken(gateway.db, gateway.clock, member.id)
+  const token = await transactAsCommand(gateway, organization.id, async (tx, record) => {
+    const target = { type: 'member', id: member.id, name: displayNameOf(member) }
+    record({ action: 'signin_link.create', target })
+    return createSigninToken(tx, gateway.clock, member.id)
+  })
   const url = buildSigninUrl(findSiteUrl(gateway), token)
   return {
     value: { url, email: emailOf(member) },
@@ -80,11 +85,19 @@ async function runCreateToken(
 ): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
   const newToken = { organizationId: organization.id, name: options.name }
-  const { token, secret } = await createScimToken(gateway.db, gateway.clock, newToken)
+  const { token, secret } = await transactAsCommand(gateway, organization.id, async (tx, record) => {
+    const created = await createScimToken(tx, gateway.clock, newToken)
+    record({ action: 'scim_token.create', target: targetOf(created.token), after: created.token })
+    return created
+  })
   return {
     value: { token: secret, id: token.id, name: token.name },
     text: `${secret}\nThis token is shown only once. Id: ${token.id}`,
   }
+}
+
+function targetOf({ id, name }: ScimToken) {
+  return { type: 'scim_token', id, name }
 }
 
 async function runListTokens(gateway: Gateway, options: OrgOption): Promise<CommandResult> {
@@ -99,7 +112,11 @@ async function runListTokens(gateway: Gateway, options: OrgOption): Promise<Comm
 
 async function runRevokeToken(gateway: Gateway, id: string, options: OrgOption): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
-  const token = await deleteScimToken(gateway.db, organization.id, id.toLowerCase())
+  const token = await transactAsCommand(gateway, organization.id, async (tx, record) => {
+    const deleted = await deleteScimToken(tx, organization.id, id.toLowerCase())
+    if (deleted) record({ action: 'scim_token.delete', target: targetOf(deleted), before: deleted })
+    return deleted
+  })
   if (!token) throw new UsageError('The token does not exist. Run "scim token list" to see the ids.')
   return { value: { revoked: token.id }, text: `Revoked ${token.label} (${token.name}).` }
 }

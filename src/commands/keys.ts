@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { type ApiKey, createKey, deleteKey, listOrganizationKeys, type NewKey } from '../account/keys.ts'
 import { findFirstWorkspaceId, requireDefaultWorkspace, requireWorkspace } from '../account/workspaces.ts'
 import type { Gateway } from '../app/gateway.ts'
-import { transactAs } from '../audit/transaction.ts'
 import type { Db } from '../db/db.ts'
 import { decodeList } from '../db/values.ts'
 import { isPermission, keyPermissions, type Permission } from '../permissions/permissions.ts'
@@ -11,7 +10,7 @@ import {
   type CommandRunner,
   type OrgOption,
   orgFlag,
-  originOfCommand,
+  transactAsCommand,
   parseAmount,
   parseList,
   parseName,
@@ -94,7 +93,7 @@ async function runCreate(gateway: Gateway, options: KeyOptions): Promise<Command
     permissions: options.permissions ?? null,
     workspaceIds: await resolveWorkspaceIds(db, organization.id, options.workspaces),
   }
-  const { key, secret } = await transactAs(gateway, originOfCommand(organization.id), async (tx, record) => {
+  const { key, secret } = await transactAsCommand(gateway, organization.id, async (tx, record) => {
     const created = await createKey(tx, clock, input)
     const described = describeKey(created.key)
     record({ action: `${described.target.type}.create`, ...described, after: created.key })
@@ -158,7 +157,7 @@ async function runRevoke(gateway: Gateway, hash: string, options: OrgOption): Pr
   const [key, another] = keys.filter((candidate) => candidate.hash.startsWith(hash.toLowerCase()))
   if (!key) throw new UsageError('The key does not exist. Run "keys list" to see the hashes.')
   if (another) throw new UsageError('Several keys have this prefix. Use more digits of the hash.')
-  await transactAs(gateway, originOfCommand(organization.id), async (tx, record) => {
+  await transactAsCommand(gateway, organization.id, async (tx, record) => {
     await deleteKey(tx, key.id)
     const described = describeKey(key)
     record({ action: `${described.target.type}.delete`, ...described, before: key })

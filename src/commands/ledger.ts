@@ -5,7 +5,7 @@ import { isPostgresUrl } from '../db/db.ts'
 import { checkLedger, type Finding, type LedgerTotals } from '../ledger/check.ts'
 import { acceptJournalLoss } from '../ledger/journal-loss.ts'
 import { usdFromNanos } from '../ledger/money.ts'
-import { type CommandResult, type CommandRunner, UsageError } from './command.ts'
+import { type CommandResult, type CommandRunner, transactAsCommand, UsageError } from './command.ts'
 
 export function checkLedgerCommand(run: CommandRunner): Command {
   return new Command('check-ledger')
@@ -19,13 +19,21 @@ export function acceptJournalLossCommand(run: CommandRunner): Command {
     .action(() => run(runAcceptLoss))
 }
 
-async function runAcceptLoss({ config, db }: Gateway): Promise<CommandResult> {
-  const { databaseUrl } = config
+async function runAcceptLoss(gateway: Gateway): Promise<CommandResult> {
+  const { databaseUrl } = gateway.config
   if (isPostgresUrl(databaseUrl))
     throw new UsageError('The journal exists only with SQLite; this installation uses PostgreSQL.')
   const unlock = lockDatabase(databaseUrl)
   try {
-    const files = await acceptJournalLoss(db, databaseUrl)
+    const files = await transactAsCommand(gateway, null, async (tx, record) => {
+      const renamed = await acceptJournalLoss(tx, databaseUrl)
+      record({
+        action: 'journal.accept_loss',
+        target: { type: 'journal', id: 'ledger' },
+        details: { renamed },
+      })
+      return renamed
+    })
     const text = files.length === 0 ? 'No file was renamed.' : `Renamed: ${files.join(', ')}`
     return { value: { set_aside: files }, text: `The server can start with the remaining journal.\n${text}` }
   } finally {

@@ -15,6 +15,7 @@ import {
   parseEmail,
   parseName,
   resolveOrganization,
+  transactAsCommand,
   UsageError,
 } from './command.ts'
 
@@ -64,7 +65,7 @@ export function creditsCommand(run: CommandRunner): Command {
 
 async function runCreate(gateway: Gateway, options: NewOrganization): Promise<CommandResult> {
   const { clock } = gateway
-  const created = await gateway.db.transaction().execute(async (tx) => {
+  const created = await transactAsCommand(gateway, null, async (tx, record) => {
     const start = await createOrganization(tx, clock, options)
     const { secret } = await createKey(tx, clock, {
       organizationId: start.organization.id,
@@ -73,6 +74,10 @@ async function runCreate(gateway: Gateway, options: NewOrganization): Promise<Co
       kind: 'management',
       name: 'First management key',
     })
+    const { id, name } = start.organization
+    const target = { type: 'organization', id, name }
+    const details = { owner_id: start.owner.id, owner_email: options.ownerEmail }
+    record({ action: 'organization.create', target, organizationId: id, after: start.organization, details })
     return { organization_id: start.organization.id, owner_id: start.owner.id, management_key: secret }
   })
   return {
@@ -90,15 +95,21 @@ async function runList(gateway: Gateway): Promise<CommandResult> {
 async function runGrant(gateway: Gateway, amount: bigint, options: GrantOptions): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
   if (amount === 0n) throw new UsageError('The amount must be greater than zero.')
-  await gateway.db.transaction().execute(async (tx) => {
+  const transactionId = newId('txn')
+  await transactAsCommand(gateway, organization.id, async (tx, record) => {
     await lockOrganization(tx, organization.id)
     await postFunding(tx, {
       organizationId: organization.id,
       kind: options.kind,
       amount,
       note: options.note ?? null,
-      transactionId: newId('txn'),
+      transactionId,
       at: isoNow(gateway.clock),
+    })
+    record({
+      action: `credits.${options.kind}`,
+      target: { type: 'credits', id: transactionId },
+      details: { amount_usd: usdFromNanos(amount), note: options.note ?? null },
     })
   })
   const { total } = await loadCreditTotals(gateway.db, organization.id)

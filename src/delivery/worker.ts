@@ -75,6 +75,7 @@ async function deliverNext(gateway: Gateway, id: string): Promise<boolean> {
   if (state.paused === 1) return false
   const channel = openChannel(gateway, row)
   if (typeof channel === 'string') return recordHold(gateway, id, channel)
+  gateway.secretUses.add('destination', id)
   // One that has failed is tried with a single batch.
   const maxBatches = state.failures > 0 ? 1 : parallelBatches
   const { exporter } = channel

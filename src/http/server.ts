@@ -24,6 +24,7 @@ import type { Caller } from '../pipeline/request/caller.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
 import { enforceRateLimit } from './rate-limit.ts'
+import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 
 /** The canonical base path first; the second is what clients of other services use. */
@@ -136,6 +137,7 @@ async function handleRequest(
       const failure = toClientError(error)
       Object.assign(failure.headers, cors)
       failure.userId = caller?.userId ?? null
+      recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
       throw failure
     }
   })

@@ -1,4 +1,5 @@
 import type { ByokKey } from '../account/byok-keys.ts'
+import type { SecretUses } from '../audit/secret-uses.ts'
 import type { Vault } from '../lib/crypto.ts'
 import type { SearchEngine } from './engine.ts'
 import { findSearchEngine, searchEngines } from './engines/all.ts'
@@ -17,6 +18,7 @@ export interface EngineAccess {
 export interface AccessContext {
   vault: Vault
   settings: { web: WebSettings }
+  secretUses: Pick<SecretUses, 'add'>
 }
 
 /** Keys that are tried in one search. */
@@ -44,7 +46,7 @@ export function findDefaultEngine(
 
 /** In the order they are tried. Empty: the engine cannot be used. Decrypts keys. */
 export function listAccesses(
-  { vault, settings }: AccessContext,
+  { vault, settings, secretUses }: AccessContext,
   engine: SearchEngine,
   byokKeys: readonly ByokKey[],
   model: string | null,
@@ -63,12 +65,11 @@ export function listAccesses(
   const open = (isFallback: boolean) =>
     own
       .filter((key) => key.isFallback === isFallback)
-      .map(({ id: keyId, sealed }) => ({
-        baseUrl,
-        key: vault.open(sealed, `byok/${keyId}`),
-        isOwnKey: true,
-        isOperatorAddress,
-      }))
+      .map(({ id: keyId, sealed }) => {
+        secretUses.add('byok_key', keyId)
+        const key = vault.open(sealed, `byok/${keyId}`)
+        return { baseUrl, key, isOwnKey: true, isOperatorAddress }
+      })
   const isShared =
     (!api.needsKey || operatorKey !== null) &&
     !ofEngine.some(({ isByokOnly }) => isByokOnly) &&

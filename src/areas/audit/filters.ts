@@ -4,7 +4,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { installationChain } from '../../audit/chain.ts'
 import { actorTypes, outcomes } from '../../audit/record.ts'
 import type { AuditSelection } from '../../audit/store.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { GatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { utcTimestamp } from '../../lib/time.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 
@@ -55,8 +55,7 @@ export async function resolveChain(
 ): Promise<string> {
   if (chain === 'organization') return organizationId
   if ((await findOperatorOrganization(db))?.id === organizationId) return installationChain
-  throw gatewayError(
-    'forbidden',
-    'chain: only the organization that operates this installation can read the chain installation.',
-  )
+  const message =
+    'chain: only the organization that operates this installation can read the chain installation.'
+  throw new GatewayError('permission_missing', { message, metadata: { permission: 'audit:read' } })
 }

@@ -3,7 +3,7 @@ import { findMember } from '../../account/members.ts'
 import { findScimToken } from '../../account/scim-tokens.ts'
 import type { WorkloadIdentity } from '../../app/access-tokens.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
 import { authenticateSession } from './session.ts'
 import { authenticateWorkload, tokenPrefix } from './workload.ts'
@@ -36,6 +36,16 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
 export async function authenticateByHash(gateway: Gateway, hash: string): Promise<Caller> {
   const key = await findKeyByHash(gateway.db, hash)
   return requireCaller(gateway, key)
+}
+
+/** A key that is known, but no longer valid. */
+export class RefusedKeyError extends GatewayError {
+  readonly key: ApiKey
+
+  constructor(code: 'key_disabled' | 'key_expired', key: ApiKey) {
+    super(code)
+    this.key = key
+  }
 }
 
 /** An identity provider: acts for the whole organization, at /scim/v2 only. */
@@ -101,8 +111,8 @@ async function findActiveCreator(gateway: Gateway, key: ApiKey): Promise<string 
 
 function findKeyProblem(gateway: Gateway, key: ApiKey | undefined): GatewayError | undefined {
   if (!key) return gatewayError('credential_invalid')
-  if (key.disabled || key.suspended) return gatewayError('key_disabled')
+  if (key.disabled || key.suspended) return new RefusedKeyError('key_disabled', key)
   if (key.expires_at !== null && Date.parse(key.expires_at) <= gateway.clock.now())
-    return gatewayError('key_expired')
+    return new RefusedKeyError('key_expired', key)
   return undefined
 }

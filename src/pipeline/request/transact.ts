@@ -23,10 +23,19 @@ export async function transact<T>(
 }
 
 /** Who sent the request, and from where. */
-export async function resolveOrigin({ gateway, caller, httpRequest }: AuditedRequest): Promise<AuditOrigin> {
+export async function resolveOrigin(request: AuditedRequest): Promise<AuditOrigin> {
+  const origin = describeOrigin(request)
+  const { gateway, caller } = request
+  if (!caller || origin.actor.type !== 'member') return origin
+  const member = await findMember(gateway.db, caller.organizationId, caller.userId ?? '')
+  return { ...origin, actor: { ...origin.actor, name: member ? displayNameOf(member) : null } }
+}
+
+/** As `resolveOrigin`, without the name of a member. */
+export function describeOrigin({ gateway, caller, httpRequest }: AuditedRequest): AuditOrigin {
   return {
     organizationId: caller?.organizationId ?? null,
-    actor: caller ? await resolveActor(gateway, caller) : { type: 'anonymous', id: null, name: null },
+    actor: describeActor(caller),
     ...resolveRequestSource(gateway, httpRequest),
     requestId: resolveRequestId(httpRequest),
   }
@@ -42,11 +51,11 @@ export function originOfMember(gateway: Gateway, httpRequest: Request, member: M
   }
 }
 
-async function resolveActor({ db }: Gateway, caller: Caller): Promise<Actor> {
-  const { workload } = caller
+function describeActor(caller: Caller | null): Actor {
+  if (!caller) return { type: 'anonymous', id: null, name: null }
+  const { workload, key, userId } = caller
   if (workload) return { type: 'workload', id: workload.policyId, name: workload.subject }
   // The key of a session acts for its member, also without the session: see uploads.
-  if (caller.key.source !== 'session') return { type: 'key', id: caller.key.hash, name: caller.key.name }
-  const member = await findMember(db, caller.organizationId, caller.userId ?? '')
-  return { type: 'member', id: caller.userId, name: member ? displayNameOf(member) : null }
+  if (key.source === 'session') return { type: 'member', id: userId, name: null }
+  return { type: 'key', id: key.hash, name: key.name }
 }

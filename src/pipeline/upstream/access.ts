@@ -97,6 +97,7 @@ function openCredential(
   provider: CatalogueProvider,
   { id, sealed }: ByokKey,
 ): Credential | null {
+  gateway.secretUses.add('byok_key', id)
   try {
     return parseCredential(gateway.vault.open(sealed, `byok/${id}`), credentialFormOf(provider))
   } catch {

@@ -87,12 +87,13 @@ async function buildEvent(gateway: Gateway, job: VideoJob, origin: string) {
 
 /** With the secret of the workspace, if it has one. */
 async function buildSignature(
-  { db, vault, clock }: Gateway,
+  { db, vault, clock, secretUses }: Gateway,
   job: VideoJob,
   body: string,
 ): Promise<Record<string, string>> {
   const sealed = (await findVideoCallback(db, job.workspace_id))?.sealed_video_secret
   if (!sealed) return {}
+  secretUses.add('video_secret', job.workspace_id)
   const secret = vault.open(sealed, videoSecretContext(job.workspace_id))
   const time = Math.floor(clock.now() / 1000)
   const signature = createHmac('sha256', secret).update(`${time},${body}`).digest('hex')

@@ -1,0 +1,72 @@
+import type { Clock } from '../lib/clock.ts'
+import type { AuditEvent, AuditOrigin } from './entry.ts'
+import type { AuditQueue } from './queue.ts'
+
+/** What was refused, to whom. */
+export interface Refusal {
+  origin: AuditOrigin
+  operation: { id: string; name: string }
+  workspaceId: string | null
+  reason: string
+  permission: string | null
+}
+
+interface Window {
+  endsAt: number
+  /** Since the last entry. */
+  count: number
+  last: Refusal
+}
+
+const windowMs = 60_000
+/** Callers and operations at a time. Refusals of others are not recorded. */
+const maxWindows = 10_000
+
+/** Records refusals: at most one entry in a minute for each caller and operation, with the number it stands for. */
+export class RefusalLog {
+  readonly #queue: AuditQueue
+  readonly #clock: Clock
+  readonly #windows = new Map<string, Window>()
+
+  constructor(queue: AuditQueue, clock: Clock) {
+    this.#queue = queue
+    this.#clock = clock
+  }
+
+  add(refusal: Refusal): void {
+    const { origin, operation } = refusal
+    const { type, id } = origin.actor
+    const key = JSON.stringify([origin.organizationId, type, id, operation.id])
+    const now = this.#clock.now()
+    const window = this.#windows.get(key)
+    if (!window && this.#windows.size >= maxWindows) return
+    const count = (window?.count ?? 0) + 1
+    if (window && now < window.endsAt) this.#windows.set(key, { ...window, count, last: refusal })
+    else this.#record(key, refusal, count)
+  }
+
+  /** Records what was counted in windows that have ended; all of them when the process stops. */
+  sweep(isAll = false): void {
+    const now = this.#clock.now()
+    for (const [key, { endsAt, count, last }] of this.#windows) {
+      if (!isAll && now < endsAt) continue
+      if (count > 0) this.#record(key, last, count)
+      else this.#windows.delete(key)
+    }
+  }
+
+  #record(key: string, refusal: Refusal, count: number): void {
+    this.#windows.set(key, { endsAt: this.#clock.now() + windowMs, count: 0, last: refusal })
+    this.#queue.add(async () => ({ origin: refusal.origin, event: toEvent(refusal, count) }))
+  }
+}
+
+function toEvent({ operation, workspaceId, reason, permission }: Refusal, count: number): AuditEvent {
+  return {
+    action: 'operation.refuse',
+    target: { type: 'operation', ...operation },
+    workspaceId,
+    outcome: 'refused',
+    details: { reason, ...(permission && { permission }), count },
+  }
+}
