@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
+import { releaseAuditLeases } from './account/audit-destinations.ts'
 import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from './account/bootstrap.ts'
 import { releaseDeliveryLeases } from './account/destination-states.ts'
 import { ResponseQuota } from './account/response-quota.ts'
@@ -255,6 +256,7 @@ export async function serve(config: Config): Promise<void> {
   if (!isPostgresUrl(config.databaseUrl)) {
     await releaseLeases(gateway.db)
     await releaseDeliveryLeases(gateway.db)
+    await releaseAuditLeases(gateway.db)
   }
   // Before the startup message: a supervisor may send a signal as soon as it reads it.
   const stopped = waitForStopSignal()

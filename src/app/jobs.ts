@@ -4,6 +4,7 @@ import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
 import { deleteOldEntries } from '../audit/retention.ts'
 import { readDatabaseTime } from '../db/db.ts'
+import { runAuditDeliveries } from '../delivery/audit-worker.ts'
 import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
 import { runDeliveries } from '../delivery/worker.ts'
 import { liveness } from '../ledger/recovery.ts'
@@ -52,6 +53,7 @@ const jobs: Job[] = [
   { name: 'background responses', everyMs: backgroundSyncMs, run: maintainBackgroundResponses },
   { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs },
   { name: 'deliveries', everyMs: deliverySyncMs, run: runDeliveries },
+  { name: 'audit deliveries', everyMs: deliverySyncMs, run: runAuditDeliveries },
   { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues },
   { name: 'notifications', everyMs: minuteMs, run: runNotifications },
   { name: 'notification deliveries', everyMs: queueSyncMs, run: deliverNotifications },

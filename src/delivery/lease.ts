@@ -5,7 +5,7 @@ import { isoNow } from '../lib/clock.ts'
 /** Another node takes a destination over that has not been renewed for this long. Longer than a request takes. */
 export const deliveryLease = { leaseMs: 60_000, renewMs: 15_000 }
 
-function buildLease({ node, clock }: Gateway): Lease {
+export function buildLease({ node, clock }: Gateway): Lease {
   return {
     owner: node.id,
     now: isoNow(clock),

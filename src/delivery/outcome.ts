@@ -67,7 +67,7 @@ export async function recordFailure(
   })
 }
 
-function computeBackoff(failures: number): number {
+export function computeBackoff(failures: number): number {
   const limit = Math.min(backoff.maxMs, backoff.firstMs * 2 ** Math.min(failures, 20))
   return Math.max(backoff.minMs, Math.random() * limit)
 }

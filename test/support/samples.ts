@@ -180,6 +180,13 @@ async function createNotificationPath({ organization }: Tenant, { gateway }: Tes
 
 const byokBody = { provider: 'groq', key: 'sample-credential-0123456789' }
 
+const auditDestinationBody = { name: 'SIEM', type: 'webhook', config: { url: 'https://127.0.0.1:9/events' } }
+
+async function createAuditDestinationPath(call: TenantCall): Promise<string> {
+  const { body } = await call('POST', '/audit/destinations', { body: auditDestinationBody })
+  return `/audit/destinations/${body.data.id}`
+}
+
 async function createByokPath(call: TenantCall): Promise<string> {
   return `/byok/${(await call('POST', '/byok', { body: byokBody })).body.data.id}`
 }
@@ -659,6 +666,13 @@ export const samples: Record<string, SampleFactory> = {
 
   listAuditEntries: fixedSample('/audit'),
   exportAuditEntries: fixedSample('/audit/export?format=csv'),
+  listAuditDestinations: fixedSample('/audit/destinations'),
+  createAuditDestination: fixedSample('/audit/destinations', auditDestinationBody),
+  getAuditDestination: async (_, call) => ownedSample(await createAuditDestinationPath(call)),
+  updateAuditDestination: async (_, call) =>
+    ownedSample(await createAuditDestinationPath(call), { enabled: false }),
+  deleteAuditDestination: async (_, call) => ownedSample(await createAuditDestinationPath(call)),
+  testAuditDestination: async (_, call) => ownedSample(`${await createAuditDestinationPath(call)}/test`),
   listNotifications: fixedSample('/notifications'),
   updateNotification: async (tenant, _, server) =>
     ownedSample(await createNotificationPath(tenant, server), { read: true }),

@@ -10,6 +10,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { transact } from '../../pipeline/request/transact.ts'
+import { auditDestinationOperations } from './destinations.ts'
 import { auditFilters, resolveSelection } from './filters.ts'
 
 /** Entries that are read for one page: filters without an index are applied to these. */
@@ -76,7 +77,7 @@ const exportAuditEntries = defineOperation({
   },
 })
 
-export const auditOperations = [listAuditEntries, exportAuditEntries]
+export const auditOperations = [listAuditEntries, exportAuditEntries, ...auditDestinationOperations]
 
 /** Pulled: the next entries are read when the client has taken the last. */
 function toStream(chunks: AsyncGenerator<string>): ReadableStream<Uint8Array> {
