@@ -25,10 +25,7 @@ import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
 import { operations, pages } from './areas/all.ts'
-import { AuditQueue } from './audit/queue.ts'
-import { RefusalLog } from './audit/refusals.ts'
-import { SecretUses } from './audit/secret-uses.ts'
-import type { AuditDeps } from './audit/transaction.ts'
+import { createAuditRecorders } from './audit/recorders.ts'
 import { Benchmarks } from './benchmarks/benchmarks.ts'
 import { readOverrides } from './catalogue/store.ts'
 import { type Config, ConfigError } from './config.ts'
@@ -129,13 +126,10 @@ export async function openGateway(
     requestSigner: new RequestSigner(clock),
     ...createIdentity({ db, clock, vault, settings: () => gateway.settings }),
     resolveTxt,
-    drainLimiter: new ConcurrencyLimiter(maxDrains),
     exchanges: new Set(),
     responseCache,
     backgroundRuns: new BackgroundRuns(),
-    videoTasks: new TaskPool(maxVideoTasks),
-    deliveryTasks: new TaskPool(maxDeliveryTasks),
-    deliverySignal: new WakeSignal(deliveryDelayMs),
+    ...createTaskPools(),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
     settings,
@@ -144,16 +138,16 @@ export async function openGateway(
   return Object.assign(gateway, { containers: createContainers(gateway) })
 }
 
+/** Bounds the work that goes on without a client. */
+function createTaskPools() {
+  const [videoTasks, deliveryTasks] = [new TaskPool(maxVideoTasks), new TaskPool(maxDeliveryTasks)]
+  const deliverySignal = new WakeSignal(deliveryDelayMs)
+  return { drainLimiter: new ConcurrencyLimiter(maxDrains), videoTasks, deliveryTasks, deliverySignal }
+}
+
 function createLogger({ logLevel }: Config): Logger {
   const options = { level: logLevel, base: null, serializers: { err: serializeError } }
   return pino(options, pino.destination(2))
-}
-
-/** For events without a transaction of their own. */
-function createAuditRecorders(deps: AuditDeps & { log: Logger }, node: ClusterNode) {
-  const auditQueue = new AuditQueue(deps)
-  const refusals = new RefusalLog(auditQueue, deps.clock)
-  return { auditQueue, refusals, secretUses: new SecretUses(auditQueue, deps.clock, node.id) }
 }
 
 /** Work on texts that runs on separate threads. */

@@ -10,12 +10,12 @@ import {
   type CommandRunner,
   type OrgOption,
   orgFlag,
-  transactAsCommand,
   parseAmount,
   parseList,
   parseName,
   parseTime,
   resolveOrganization,
+  transactAsCommand,
   UsageError,
 } from './command.ts'
 

@@ -28,5 +28,11 @@ export function recordRefusal(
 function findRefusedCaller(failure: GatewayError): Caller | null {
   if (!(failure instanceof RefusedKeyError)) return null
   const { key } = failure
-  return { key, organizationId: key.organization_id, userId: key.creator_user_id, session: null, workload: null }
+  return {
+    key,
+    organizationId: key.organization_id,
+    userId: key.creator_user_id,
+    session: null,
+    workload: null,
+  }
 }

@@ -33,9 +33,9 @@ import { sessions } from './032-sessions.ts'
 import { audit } from './033-audit.ts'
 import { signInMethods } from './034-sign-in-methods.ts'
 import { oidc } from './035-oidc.ts'
+import { workloadIdentity } from './036-workload-identity.ts'
 import { notifications } from './037-notifications.ts'
 import { auditDelivery } from './039-audit-delivery.ts'
-import { workloadIdentity } from './036-workload-identity.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
