@@ -24,8 +24,14 @@ export async function lockChain(tx: Db, chainId: string): Promise<ChainHead> {
     .executeTakeFirstOrThrow()
 }
 
+/** Well below the number of parameters that either database accepts in one statement. */
+const entriesPerStatement = 500
+
 export async function insertEntries(tx: Db, entries: AuditEntry[]): Promise<void> {
-  if (entries.length > 0) await tx.insertInto('audit_entries').values(entries).execute()
+  for (let start = 0; start < entries.length; start += entriesPerStatement) {
+    const part = entries.slice(start, start + entriesPerStatement)
+    await tx.insertInto('audit_entries').values(part).execute()
+  }
 }
 
 export async function updateChain(tx: Db, vault: Vault, head: ChainHead): Promise<void> {

@@ -104,7 +104,8 @@ class SqliteDriver implements Driver {
     this.#changes.endTransaction(connection)
   }
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'))
+    // A full disk ends the transaction by itself; a second rollback would hide that error.
+    if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'))
     this.#changes.endTransaction(connection)
   }
 

@@ -469,11 +469,17 @@ export const samples: Record<string, SampleFactory> = {
   listSessions: fixedSample('/sessions'),
   deleteSession: async (tenant, _, server) =>
     ownedSample(`/sessions/${await createSessionId(tenant, server)}`),
-  deleteOtherSessions: fixedSample('/sessions'),
+  deleteOtherSessions: async (tenant, _, server) => {
+    await createSessionId(tenant, server)
+    return { path: '/sessions' }
+  },
   listMemberSessions: async (_, call) =>
     ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
-  deleteMemberSessions: async (_, call) =>
-    ownedSample(`/organization/members/${await createMemberId(call)}/sessions`),
+  deleteMemberSessions: async (_, call, server) => {
+    const id = await createMemberId(call)
+    await createSessionHeaders(server, { id })
+    return ownedSample(`/organization/members/${id}/sessions`)
+  },
 
   listManagementKeys: fixedSample('/management-keys'),
   createManagementKey: fixedSample('/management-keys', { name: 'sample', permissions: ['keys:read'] }),

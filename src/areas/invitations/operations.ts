@@ -17,6 +17,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { type EmailAddress, parseEmailAddress } from '../../lib/email-address.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
+import { assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 
@@ -45,6 +46,7 @@ const createInvitation = defineOperation({
   summary:
     'Invites a person to the organization. The link is shown only once, and mailed if mail is configured.',
   permission: 'members:write',
+  scope: 'organization',
   body: z.strictObject({
     email: z.string().min(3).max(254),
     role: role.default('org:member'),
@@ -70,6 +72,7 @@ const createInvitation = defineOperation({
   handle: async (context) => {
     const { gateway, caller, body, httpRequest } = context
     const { organizationId } = caller
+    assertMayChangeRole(caller, body.role)
     const address = parseEmailAddress(body.email.trim())
     if (!address) throw invalidFieldError('email', 'must be an e-mail address')
     const { invitation, token } = await transact(context, async (tx, record) => {
@@ -128,6 +131,7 @@ const listOrganizationInvitations = defineOperation({
   tag,
   summary: 'Lists the invitations of the organization, oldest first.',
   permission: 'members:read',
+  scope: 'organization',
   query: pageQuery,
   response: z.strictObject({ data: z.array(invitationRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, query }) => {
@@ -143,6 +147,7 @@ const deleteInvitation = defineOperation({
   tag,
   summary: 'Revokes an invitation that was not accepted.',
   permission: 'members:write',
+  scope: 'organization',
   params: z.object({ id: z.string().min(1).max(256) }),
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),

@@ -2,13 +2,9 @@ import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { createMember, displayNameOf, emailOf, type Member, requireMember } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
-import type { OrganizationRole } from '../../db/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { grantOfRole } from '../../permissions/grant.ts'
-import { organizationRoles } from '../../permissions/roles.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { assertMayDelegate } from '../../pipeline/request/delegate.ts'
+import { assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { pluginOperations } from './plugins.ts'
 import { listMembers } from './store.ts'
@@ -160,12 +156,6 @@ export const organizationOperations = [
   deleteOrganizationMember,
   ...pluginOperations,
 ]
-
-/** To make someone an admin, or no longer one, is to grant everything. */
-function assertMayChangeRole(caller: Caller, ...roles: OrganizationRole[]): void {
-  if (!roles.includes('org:admin')) return
-  assertMayDelegate(caller, grantOfRole({ role: organizationRoles['org:admin'], workspaceId: null }))
-}
 
 function describeMember(member: Member) {
   return { target: { type: 'member', id: member.id, name: displayNameOf(member) } }

@@ -5,9 +5,14 @@ import { applyGrants } from '../../account/scim-grants.ts'
 import { tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
+import type { WorkspaceRole } from '../../db/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
+import { grantOfRole } from '../../permissions/grant.ts'
+import { workspaceRoles } from '../../permissions/roles.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+import { assertMayDelegate } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { findGroup } from './groups/store.ts'
 import {
@@ -80,6 +85,7 @@ const createScimGroupMapping = defineOperation({
       await lockOrganization(tx, caller.organizationId)
       const targets = await requireTargets(tx, caller.organizationId, body)
       const { scim_group_id, workspace_id } = targets
+      assertMayAssign(caller, workspace_id, body.role)
       const existing = await findMappingByTarget(tx, caller.organizationId, scim_group_id, workspace_id)
       if (existing && existing.role !== body.role) {
         throw gatewayError(
@@ -126,6 +132,7 @@ const updateScimGroupMapping = defineOperation({
       const { gateway, caller, params, body } = context
       await lockOrganization(tx, caller.organizationId)
       const before = await requireMapping(tx, caller.organizationId, params.id)
+      assertMayAssign(caller, before.workspace_id, body.role)
       const mapping = await setMappingRole(tx, gateway.clock, before.id, body.role)
       await applyMapping(tx, gateway, mapping)
       record({ action: 'scim_mapping.update', ...describeMapping(mapping), before, after: mapping })
@@ -177,6 +184,10 @@ async function requireMapping(db: Db, organizationId: string, id: string): Promi
   const mapping = await findMapping(db, organizationId, id.toLowerCase())
   if (!mapping) throw gatewayError('not_found', 'The group mapping does not exist.')
   return mapping
+}
+
+function assertMayAssign(caller: Caller, workspaceId: string, role: WorkspaceRole): void {
+  assertMayDelegate(caller, grantOfRole({ role: workspaceRoles[role], workspaceId }))
 }
 
 async function requireTargets(tx: Db, organizationId: string, body: z.output<typeof createBody>) {

@@ -9,6 +9,7 @@ import {
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Admin'
@@ -30,6 +31,8 @@ const createScimTokenOperation = defineOperation({
   response: z.strictObject({ data: tokenRecord, token: z.string() }),
   handle: async (context) => {
     const { gateway, caller, body } = context
+    // It decides who is in which group, and with that in which workspace.
+    assertMayGrantAll(caller)
     const input = { organizationId: caller.organizationId, name: body.name }
     const { token, secret } = await transact(context, async (tx, record) => {
       const created = await createScimToken(tx, gateway.clock, input)

@@ -19,6 +19,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { isMasked } from '../../lib/mask.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { validateConnection, validateNewSecret } from './connection-rules.ts'
 import {
@@ -75,6 +76,7 @@ const createSsoConnection = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, body } = context
       const { organizationId } = caller
+      assertMayGrantAll(caller)
       await lockOrganization(tx, organizationId)
       validateNewSecret(body.client_secret)
       await validateConnection(gateway, tx, caller, body)
@@ -134,6 +136,7 @@ const updateSsoConnection = defineOperation({
   handle: (context) =>
     transact(context, async (tx, record) => {
       const { gateway, caller, params, body } = context
+      assertMayGrantAll(caller)
       await lockOrganization(tx, caller.organizationId)
       const before = await requireConnection(tx, caller.organizationId, params.id)
       const mappingsBefore = await listMappings(tx, [before.id])

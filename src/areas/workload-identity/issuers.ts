@@ -8,6 +8,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertMayIssueTokens } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { resolveTokenIssuer } from '../../pipeline/request/workload.ts'
 import {
@@ -151,6 +152,7 @@ const updateWorkloadIssuer = defineOperation({
   response: z.strictObject({ data: issuerRecord }),
   handle: async (context) => {
     const { gateway, caller, params, body } = context
+    assertMayIssueTokens(caller)
     assertAddress(gateway, 'jwks_uri', body.jwks_uri)
     const { algorithms, ...fields } = body
     const after = await transact(context, async (tx, record) => {

@@ -9,6 +9,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { requireFields } from '../../lib/schema-rules.ts'
+import { assertMayIssueTokens } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { findConditionProblem } from './claims.ts'
 import {
@@ -96,6 +97,7 @@ const createWorkloadPolicy = defineOperation({
   handle: async (context) => {
     const { gateway, caller, body } = context
     const { key_hash, enabled, issuer_id, subject = null, condition = null, ...fields } = body
+    assertMayIssueTokens(caller)
     assertRule({ subject, condition })
     const now = isoNow(gateway.clock)
     const policy: Policy = {
@@ -170,6 +172,7 @@ const updateWorkloadPolicy = defineOperation({
   handle: async (context) => {
     const { gateway, caller, params, body } = context
     const { key_hash, enabled, ...fields } = body
+    assertMayIssueTokens(caller)
     const after = await transact(context, async (tx, record) => {
       const before = await lockPolicy(tx, caller.organizationId, params.id.toLowerCase())
       if (!before) throw errorNotFound()

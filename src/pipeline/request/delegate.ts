@@ -1,6 +1,8 @@
+import type { OrganizationRole } from '../../db/schema.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { findExcess, type Grant } from '../../permissions/grant.ts'
-import { infoOf, type PermissionSet, permissionNames } from '../../permissions/permissions.ts'
+import { findExcess, type Grant, grantOfRole } from '../../permissions/grant.ts'
+import { infoOf, keyPermissions, type PermissionSet, permissionNames } from '../../permissions/permissions.ts'
+import { organizationRoles } from '../../permissions/roles.ts'
 import { grantOfKey } from './authorize.ts'
 import type { Caller } from './caller.ts'
 
@@ -10,6 +12,20 @@ export function assertMayDelegate(caller: Caller, granted: Grant): void {
   if (permission === undefined) return
   const message = `You cannot grant the permission ${permission} there, because you do not have it there.`
   throw new GatewayError('permission_missing', { message, metadata: { permission } })
+}
+
+/** To make someone an admin, or no longer one, is to grant everything. */
+export function assertMayChangeRole(caller: Caller, ...roles: OrganizationRole[]): void {
+  if (roles.includes('org:admin')) assertMayGrantAll(caller)
+}
+
+export function assertMayGrantAll(caller: Caller): void {
+  assertMayDelegate(caller, grantOfRole({ role: organizationRoles['org:admin'], workspaceId: null }))
+}
+
+/** A workload can do what an inference key can do. */
+export function assertMayIssueTokens(caller: Caller): void {
+  assertMayDelegate(caller, { everywhere: keyPermissions.inference, workspaces: new Map(), own: null })
 }
 
 function grantOfCaller({ key, session }: Caller): Grant {
