@@ -14,13 +14,13 @@ const text = z.string().min(1).max(256)
 export const chainField = z.enum(['organization', installationChain])
 
 /** Which entries are meant. */
-export const auditFilters = z.strictObject({
+export const auditFilters = z.object({
   action: text.optional().describe('Such as `key.update`.'),
   actor_type: z.enum(actorTypes).optional(),
   actor_id: text.optional().describe('A member, or the hash of a key.'),
   target_type: text.optional(),
   target_id: text.optional(),
-  workspace_id: text.optional(),
+  workspace_id: z.uuid().optional(),
   outcome: z.enum(outcomes).optional(),
   request_id: text.optional(),
   from: utcTimestamp.optional(),
