@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { sql } from 'kysely'
-import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
+import { createTenant, describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
 import type { AuditEvent } from '../../audit/entry.ts'
 import { type AuditSelection, walkEntries } from '../../audit/store.ts'
 import { transactAs } from '../../audit/transaction.ts'
@@ -20,6 +20,7 @@ const record = (
 describeOnEachDatabase('GET /audit', (server, kind) => {
   test('lists the organization with every filter, newest first, in pages', async () => {
     const { call, own, foreign, clock } = server()
+    const workspaceId = own.workspace.id
     const event = (action: string, id: string, rest: Partial<AuditEvent> = {}): AuditEvent => ({
       action,
       target: { type: action.split('.')[0] ?? '', id, name: `name of ${id}` },
@@ -31,7 +32,7 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
     ])
     clock.freeze('2030-01-02T00:00:00.000Z')
     await record(server(), own.organization.id, [
-      event('member.create', 'b', { workspaceId: 'w1', outcome: 'refused' }),
+      event('member.create', 'b', { workspaceId, outcome: 'refused' }),
       event('key.delete', 'c', { details: { reason: 'left' } }),
     ])
     clock.release()
@@ -46,11 +47,11 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
       ['actor_type=job', ['c', 'b', 'a']],
       ['actor_id=node&target_type=key', ['c', 'a']],
       ['target_id=b', ['b']],
-      ['workspace_id=w1', ['b']],
+      [`workspace_id=${workspaceId}`, ['b']],
       ['outcome=refused', ['b']],
       ['request_id=req-b', ['c', 'b']],
       ['request_id=req-b&outcome=success', ['c']],
-      ['action=key.update&workspace_id=w1', []],
+      [`action=key.update&workspace_id=${workspaceId}`, []],
     ] as const)
       expect(await idsOf(query)).toEqual([...ids])
 
@@ -102,8 +103,9 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
   })
 
   test('every filter reads an index of many entries, and a page is bounded', async () => {
-    const { gateway, foreign, call } = server()
-    const chainId = foreign.organization.id
+    const { gateway, call } = server()
+    const tenant = await createTenant(gateway, 'Many entries')
+    const chainId = tenant.organization.id
     await fillChain(server(), chainId, 12_000)
     if (kind === 'postgres') await sql`analyze audit_entries`.execute(gateway.db)
     const indexed = ['action', 'actor_id', 'target_id', 'workspace_id', 'request_id'] as const
@@ -117,7 +119,7 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
       expect(plan).toContain(`audit_entries_by_${name}`)
       expect(plan).not.toMatch(/temp b-tree|Sort|Seq Scan/i)
     }
-    const key = foreign.managementKey
+    const key = tenant.managementKey
     const page = await call('GET', '/audit?outcome=refused', { key })
     expect(page.body.data).toEqual([])
     expect(page.body.cursor).not.toBeNull()
