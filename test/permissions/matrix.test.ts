@@ -159,7 +159,10 @@ describe('S2 every operation, called by every role', () => {
         await joinWorkspaces(profile)
         const response = await send(profile, operation, sample)
         const outcome = `${profile.name}: ${response.status}`
-        if (expected === 'allowed' && !boundToOwner.has(operation.id))
+        // The samples have the password, codes and passkeys of another member, who signed in a moment ago.
+        if (operation.permission === 'account:write' && expected === 'allowed')
+          expect(response.body?.error?.metadata.reason).not.toBe('permission_missing')
+        else if (expected === 'allowed' && !boundToOwner.has(operation.id))
           expect(outcome).toBe(`${profile.name}: ${operation.status}`)
         else if (expected === 'denied' || createdByOthers.has(operation.id)) {
           expect(outcome).toBe(`${profile.name}: 403`)
