@@ -16,6 +16,8 @@ describe('JSON with long strings', () => {
   test('of any shape', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
+        // S14: such keys are left out.
+        fc.pre(!JSON.stringify(value).includes('__proto__'))
         const padded = { value, pad: 'x'.repeat(200_000) }
         expect(parseLongJson(JSON.stringify(padded), 10_000)).toEqual(JSON.parse(JSON.stringify(padded)))
         expect(JSON.parse([...encodeJsonChunks(padded)].join(''))).toEqual(JSON.parse(JSON.stringify(padded)))
