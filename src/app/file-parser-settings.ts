@@ -36,5 +36,3 @@ export const fileParserSettings = z
     path: ['ocr_model'],
     error: 'must be null if file_parser.ocr.api_key is set: documents are read by the API or by the model',
   })
-
-export type FileParserSettings = z.output<typeof fileParserSettings>

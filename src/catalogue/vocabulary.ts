@@ -70,7 +70,6 @@ export const tasks = {
   },
 } as const satisfies Record<string, TaskTraits>
 export type TaskName = keyof typeof tasks
-export type ApiType = (typeof tasks)[TaskName]['apiType']
 
 /** The wire formats of a task. */
 export type TaskDialect<T extends TaskName> = (typeof tasks)[T]['dialects'][number]

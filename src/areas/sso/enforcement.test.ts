@@ -13,7 +13,6 @@ import { createMember, type Member } from '../../account/members.ts'
 import { removeMember, updateMember } from '../../account/organizations.ts'
 import { createSigninToken } from '../../account/sessions.ts'
 import { findSignInRule, isMethodAllowed } from '../../account/sign-in-rules.ts'
-import { findSsoStartPath } from '../../pipeline/sign-in/start-path.ts'
 
 describeOnEachDatabase('Enforced single sign-on', (server) => {
   let provider: TestProvider
@@ -111,9 +110,12 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
     const { db } = server().gateway
     const rule = await findSignInRule(db, 'Somebody@EXAMPLE.com')
     expect(rule).toMatchObject({ connection: { id: setup.connectionId }, enforced: false })
-    const { gateway } = server()
-    expect(await findSsoStartPath(gateway, 'a@example.com')).toBe(`/signin/oidc/${setup.connectionId}`)
-    expect(await findSsoStartPath(gateway, 'a@elsewhere.test')).toBeUndefined()
+    const showMethods = async (email: string) => {
+      const body = new URLSearchParams({ email })
+      return (await fetch(`${server().url}/signin/methods`, { method: 'POST', body })).text()
+    }
+    expect(await showMethods('a@example.com')).toContain(`/signin/oidc/${setup.connectionId}`)
+    expect(await showMethods('a@elsewhere.test')).not.toContain('/signin/oidc/')
     await setPolicy({ enforced: true, break_glass_user_ids: [server().own.owner.id] })
     expect((await findSignInRule(db, 'a@example.com'))?.enforced).toBe(true)
     await server().call('POST', '/organization/sso/domains', { body: { domain: 'pending.test' } })

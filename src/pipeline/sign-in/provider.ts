@@ -4,8 +4,9 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { OidcProvider, ProviderClient } from '../../oidc/providers.ts'
 import { resolvePublicOrigin } from '../request/origin.ts'
 
-export function clientOf({ vault }: Gateway, connection: SsoConnection): ProviderClient {
-  const { issuer, client_id, client_auth } = connection
+export function clientOf({ vault, secretUses }: Gateway, connection: SsoConnection): ProviderClient {
+  const { id, name, organization_id: organizationId, issuer, client_id, client_auth } = connection
+  secretUses.addOwned('sso_connection', id, { organizationId, workspaceId: null, name })
   return { issuer, client_id, client_auth, clientSecret: openClientSecret(vault, connection) }
 }
 
