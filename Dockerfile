@@ -3,7 +3,9 @@ FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
-COPY scripts/install.mjs scripts/
+COPY scripts/install.mjs scripts/console.mjs scripts/
+COPY console console
+RUN node scripts/console.mjs && rm -rf console/node_modules console/src
 RUN mv "$(node -e "import('./scripts/install.mjs').then(({ findBunBinary }) => console.log(findBunBinary()))")" /usr/local/bin/bun \
   && rm -rf node_modules/@oven scripts
 COPY LICENSE NOTICE ./

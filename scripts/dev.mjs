@@ -1,7 +1,8 @@
-// Runs the server for development and restarts it when its source or headgate.yaml changes.
+// Runs the server for development: restarts it when its source or headgate.yaml changes, and rebuilds the console.
 import { watch } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { startBun } from './bun.mjs'
+import { isConsoleBuilt, startConsoleBuild } from './console.mjs'
 import { ensureInstalled, root } from './install.mjs'
 
 /** Editors write a file in several steps, and git many files at once. */
@@ -14,6 +15,7 @@ ensureInstalled({ dev: true })
 const settings = resolve(process.env.HEADGATE_CONFIG || 'headgate.yaml')
 let server = null
 let change = null
+let consoleChange = null
 let isRestarting = false
 let isStopping = false
 
@@ -25,7 +27,16 @@ watch(join(root, 'src'), { recursive: true }, (_, name) => {
 watch(dirname(settings), (_, name) => {
   if (name === basename(settings)) scheduleRestart(name)
 })
+watch(join(root, 'console', 'src'), { recursive: true }, () => {
+  clearTimeout(consoleChange)
+  consoleChange = setTimeout(buildConsole, settleMs)
+})
+buildConsole()
 start()
+
+function buildConsole() {
+  if (!isConsoleBuilt()) startConsoleBuild()
+}
 
 function start() {
   server = startBun('src/cli.ts', ['serve'])

@@ -42,6 +42,7 @@ const layers: Record<string, number> = {
   notifications: 7,
   http: 8,
   pages: 8,
+  console: 9,
   areas: 9,
   'app/jobs.ts': 10,
   'main.ts': 11,
@@ -88,7 +89,8 @@ interface Module {
 }
 
 const problems: string[] = []
-const modules = readModules()
+const modules = readModules('src/**/*.ts')
+const consoleModules = readModules('console/src/**/*.{ts,tsx}')
 
 if (modules.length < minModules)
   problems.push(`only ${modules.length} modules found: the check does not see the source`)
@@ -101,22 +103,32 @@ for (const module of modules) {
   checkLengths(module)
 }
 checkCycles()
+if (consoleModules.length < minModules / 2)
+  problems.push(`only ${consoleModules.length} modules of the console found`)
+for (const module of consoleModules) {
+  checkConsoleImports(module)
+  checkWords(module)
+  if (!module.path.endsWith('/schema.ts')) checkLengths(module)
+}
 
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`)
   process.exit(1)
 }
-process.stdout.write(`shape: ${modules.length} modules, no problems\n`)
+process.stdout.write(`shape: ${modules.length + consoleModules.length} modules, no problems\n`)
 
-function readModules(): Module[] {
-  const transpiler = new Bun.Transpiler({ loader: 'ts' })
-  const paths = [...new Glob('src/**/*.ts').scanSync('.')].filter((path) => !path.endsWith('.test.ts')).sort()
+function readModules(pattern: string): Module[] {
+  const [ts, tsx] = [new Bun.Transpiler({ loader: 'ts' }), new Bun.Transpiler({ loader: 'tsx' })]
+  const paths = [...new Glob(pattern).scanSync('.')].filter((path) => !/\.test\.tsx?$/.test(path)).sort()
   return paths.map((path) => {
     const text = readFileSync(path, 'utf8')
     // The transpiler drops type-only imports, so they are read from the text.
     const typeImports = [...text.matchAll(/from '(\.[^']+)'/g)].map((match) => match[1] ?? '')
-    const all = [...transpiler.scanImports(text).map(({ path }) => path), ...typeImports]
-    const local = all.filter((target) => target.startsWith('.') && target.endsWith('.ts'))
+    const all = [
+      ...(path.endsWith('.tsx') ? tsx : ts).scanImports(text).map(({ path }) => path),
+      ...typeImports,
+    ]
+    const local = all.filter((target) => target.startsWith('.') && /\.tsx?$/.test(target))
     return {
       path,
       text,
@@ -142,6 +154,17 @@ function checkLayers({ path, imports }: Module): void {
     if (layerOf(target) > layerOf(path)) problems.push(`${path}: imports from a higher layer, ${target}`)
     const [from, to] = [areaOf(path), areaOf(target)]
     if (from && to && from !== to) problems.push(`${path}: imports from another area, ${target}`)
+  }
+}
+
+/** The console knows only the API; a screen knows no other screen. */
+function checkConsoleImports({ path, imports }: Module): void {
+  const screenOf = (module: string) => /^console\/src\/screens\/([^/]+)\//.exec(module)?.[1]
+  for (const target of imports) {
+    if (!target.startsWith('console/src/'))
+      problems.push(`${path}: imports from outside the console, ${target}`)
+    const [from, to] = [screenOf(path), screenOf(target)]
+    if (from && to && from !== to) problems.push(`${path}: imports from another screen, ${target}`)
   }
 }
 

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { prepareBubblewrap } from './bubblewrap.mjs'
+import { generateTypes } from './console.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
@@ -14,15 +15,18 @@ const paths = args.filter((argument) => !argument.startsWith('--'))
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
+ensureInstalled({ dev: true, folder: 'console' })
 const bun = findBunBinary()
 
 const checks = [
   ['types', process.execPath, [tool('typescript', 'bin/tsc'), '--noEmit']],
+  ['types of the console', process.execPath, [tool('typescript', 'bin/tsc'), '--noEmit', '-p', 'console']],
   ['lint and format', process.execPath, [tool('@biomejs/biome', 'bin/biome'), 'check', '.']],
   ['shape', bun, ['scripts/shape.ts']],
 ]
 
 if (paths.length === 0) {
+  if (!generateTypes()) finish(0, 1, 0)
   for (const [name, command, commandArgs] of checks) {
     process.stdout.write(`check: ${name}\n`)
     const { status } = spawnSync(command, commandArgs, { cwd: root, stdio: 'inherit' })
@@ -82,9 +86,9 @@ finish(total('passed'), total('failed'), total('skipped'))
 /** The groups of files that are run in one process each, the slowest first. */
 function listGroups() {
   if (paths.length > 0) return [paths]
-  const files = ['src', 'test', 'scripts', 'bench'].flatMap((folder) =>
+  const files = ['src', 'test', 'scripts', 'bench', 'console/src'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
-      .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+      .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes('node_modules'))
       .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
   )
   const patterns = [

@@ -29,6 +29,7 @@ import { createAuditRecorders } from './audit/recorders.ts'
 import { Benchmarks } from './benchmarks/benchmarks.ts'
 import { readOverrides } from './catalogue/store.ts'
 import { type Config, ConfigError } from './config.ts'
+import { consolePage, consoleRoutes } from './console/routes.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './db/db.ts'
 import { PostgresBatchConnection } from './db/postgres-batch.ts'
 import { StatementWriter } from './db/statement-writer.ts'
@@ -211,8 +212,8 @@ let rawRoutes: RawRoute[] | undefined
 
 /** Servers of one process share the routes: it takes 100 ms to build the OpenAPI document. */
 export function startServer(gateway: Gateway): Server {
-  rawRoutes ??= [...pages, ...buildSystemRoutes(operations)]
-  const server = listen(gateway, operations, rawRoutes)
+  rawRoutes ??= [...pages, ...consoleRoutes, ...buildSystemRoutes(operations)]
+  const server = listen(gateway, operations, rawRoutes, consolePage)
   gateway.connections = server
   return server
 }

@@ -18,7 +18,11 @@ export function buildSigninUrl(site: string, token: string): string {
 export function formatStartupMessage(site: string, start: BootstrapResult | undefined): string {
   const base = `${site}/api/v1`
   const lines = start ? formatFirstStart(start, site, base) : []
-  return [...lines, `Headgate is listening. Base URL: ${base}   API reference: ${site}/docs`, ''].join('\n')
+  return [
+    ...lines,
+    `Headgate is listening. Console: ${site}   Base URL: ${base}   API reference: ${site}/docs`,
+    '',
+  ].join('\n')
 }
 
 function formatFirstStart(start: BootstrapResult, site: string, base: string): string[] {

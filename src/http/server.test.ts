@@ -234,6 +234,28 @@ describeOnEachDatabase(
       expect(text).not.toContain('CANARY')
     })
 
+    test('a browser gets the console at paths that only its screens have; other clients get an error', async () => {
+      const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+      for (const path of ['/', '/requests', '/requests/gen-1?tab=price']) {
+        const response = await get(path, browser)
+        expect(response.headers.get('content-type')).toContain('text/html')
+        expect(response.headers.get('content-security-policy')).not.toContain("script-src 'unsafe")
+      }
+      for (const [path, headers] of [
+        ['/requests', {}],
+        ['/requests', { accept: 'application/json' }],
+        ['/api/v1/requests', browser],
+        ['/v1/nothing', browser],
+        ['/assets/nothing.js', browser],
+      ] as const) {
+        const response = await get(path, headers)
+        expect([response.status, response.headers.get('content-type')]).toEqual([
+          404,
+          'application/json;charset=utf-8',
+        ])
+      }
+    })
+
     test('the reference page lists every operation and runs no script', async () => {
       const response = await get('/docs')
       const html = await response.text()

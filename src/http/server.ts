@@ -5,7 +5,6 @@ import { isDatabaseUnavailable } from '../db/unavailable.ts'
 import {
   GatewayError,
   gatewayError,
-  invalidFieldError,
   toErrorEnvelope,
   toGatewayError,
   unavailableError,
@@ -23,6 +22,7 @@ import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
+import { joinDeployment, parseQuery, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
 import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
@@ -198,40 +198,6 @@ async function runOperation(
   return result instanceof Response ? result : Response.json(result, { status: operation.status })
 }
 
-/** Joins the name of a deployment whose slash was not escaped. */
-function joinDeployment({ deployment, author, ...params }: Record<string, string>): Record<string, string> {
-  if (deployment === undefined) return author === undefined ? params : { ...params, author }
-  return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
-}
-
-/** The router decodes invalid percent-encoding as U+FFFD; a database cannot store U+0000. */
-function validateParameters(values: Record<string, string>): Record<string, string> {
-  for (const [name, value] of Object.entries(values)) {
-    if (/[\0\uFFFD]/.test(value)) throw invalidFieldError(name, 'is not valid percent-encoded UTF-8')
-  }
-  return values
-}
-
-/**
- * A repeated parameter is rejected: validation and handler could read different values. Only a list in brackets may
- * repeat: `include[]=a&include[]=b` is read as `include=a,b`.
- */
-function parseQuery(request: Request): Record<string, string> {
-  const { searchParams } = parseRequestUrl(request)
-  // Azure clients send it with every request; this API has one version.
-  searchParams.delete('api-version')
-  const query = new Map<string, string>()
-  for (const parameter of new Set(searchParams.keys())) {
-    const isList = parameter.endsWith('[]')
-    const name = isList ? parameter.slice(0, -2) : parameter
-    const values = searchParams.getAll(parameter)
-    if (query.has(name) || (values.length > 1 && !isList))
-      throw invalidFieldError(name, 'is repeated; send it once')
-    query.set(name, values.join(','))
-  }
-  return Object.fromEntries(query)
-}
-
 function resolveRegion(gateway: Gateway, request: Request): DataRegion {
   const { hosts, default: fallback } = gateway.settings.regions
   if (hosts.size === 0) return fallback
@@ -252,11 +218,25 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
   })
 }
 
-function handleUnknownPath(gateway: Gateway, request: Request): Promise<Response> {
+/** Paths of the API: an unknown one is an error also for a browser. */
+const apiPaths = /^\/(?:api|v1|v1beta|v1beta1|openai|anthropic|scim|assets)(?:\/|$)/
+
+/** A browser gets the page for unknown paths, which has screens of its own; other clients get an error. */
+function handleUnknownPath(
+  gateway: Gateway,
+  request: Request,
+  page: RawRoute | undefined,
+): Promise<Response> {
+  if (page && isNavigation(request)) return handleRawRoute(gateway, request, [page])
   return respondWithEnvelope(gateway, request, undefined, async () => {
     if (request.method === 'HEAD') return new Response(null)
     throw gatewayError('route_unknown')
   })
+}
+
+function isNavigation(request: Request): boolean {
+  if (request.method !== 'GET' || !request.headers.get('accept')?.includes('text/html')) return false
+  return !apiPaths.test(parseRequestUrl(request).pathname)
 }
 
 /** The only place where an error becomes a response, and where a response is counted and gets its request id. */
@@ -320,13 +300,18 @@ function addHeaders(response: Response, headers: Record<string, string>): Respon
 export type Server = ReturnType<typeof Bun.serve>
 
 /** The port is open only while requests can be served. */
-export function listen(gateway: Gateway, operations: Operation[], rawRoutes: RawRoute[]): Server {
+export function listen(
+  gateway: Gateway,
+  operations: Operation[],
+  rawRoutes: RawRoute[],
+  fallbackPage?: RawRoute,
+): Server {
   return Bun.serve({
     ...transportOptions,
     hostname: gateway.config.host,
     port: gateway.config.port,
     routes: buildRoutes(gateway, operations, rawRoutes),
-    fetch: (request) => handleUnknownPath(gateway, request),
+    fetch: (request) => handleUnknownPath(gateway, request, fallbackPage),
     error: (error) => buildErrorResponse(gateway, error, newId('req')),
   })
 }

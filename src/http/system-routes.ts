@@ -34,7 +34,6 @@ export function buildSystemRoutes(operations: Operation[]): RawRoute[] {
         }),
     ),
     getRoute('/docs', async () => renderReferencePage(document)),
-    getRoute('/', async () => new Response(null, { status: 302, headers: { location: '/docs' } })),
   ]
 }
 

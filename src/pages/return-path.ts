@@ -2,7 +2,7 @@
 export const returnCookie = { name: 'headgate_return', path: '/signin', maxAge: 600 }
 
 const base = 'http://headgate.invalid'
-const maxLength = 2048
+const maxLength = 3800
 
 /** A path of this server; null for anything that a browser could take for another site. */
 export function parseOwnPath(text: string | null): string | null {

@@ -10,30 +10,25 @@ import { parseRequestUrl } from '../lib/request-url.ts'
 import { resolveRequestSource } from '../pipeline/request/client-address.ts'
 import { cookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { redirectSeeOther, setCookie, setSessionCookie } from './browser.ts'
-import { returnCookie } from './return-path.ts'
+import { parseOwnPath, returnCookie } from './return-path.ts'
 import { renderSigninPage } from './sign-in-views.ts'
 
 /** Browsers drop a cookie of 4096 bytes, its name and attributes included. */
 const maxReturnLength = 3800
 
-/** Asks the visitor to sign in, and remembers the requested consent page. */
+/** Asks the visitor to sign in, and remembers the requested page. */
 export function promptSignin(gateway: Gateway, request: Request): Response {
-  const { pathname, search } = parseRequestUrl(request)
-  const value = pathname + search
+  const { pathname, search, searchParams } = parseRequestUrl(request)
+  const requested = pathname === '/signin' ? searchParams.get('return_to') : pathname + search
+  const value = parseOwnPath(requested)
   const response = renderSigninPage({ status: 401 })
-  if (!isConsentPath(value) || encodeURIComponent(value).length > maxReturnLength) return response
+  if (value === null || encodeURIComponent(value).length > maxReturnLength) return response
   return setCookie(gateway, request, response, { ...returnCookie, value })
 }
 
-function isConsentPath(path: string): boolean {
-  return path.startsWith('/auth?')
-}
-
-function readReturnPath(request: Request): string | undefined {
-  const path = cookieOf(request, returnCookie.name)
-  if (!path || !isConsentPath(path)) return undefined
-  const { pathname, search } = new URL(path, 'http://headgate.invalid')
-  return pathname + search
+/** Checked again: a page of a neighbouring domain can set cookies. */
+function readReturnPath(request: Request): string {
+  return parseOwnPath(cookieOf(request, returnCookie.name) ?? null) ?? '/'
 }
 
 export interface SignIn {
@@ -64,7 +59,7 @@ export async function finishSignIn(
     return started.token
   })
   if (token === undefined) return undefined
-  const response = redirectSeeOther(readReturnPath(request) ?? '/docs')
+  const response = redirectSeeOther(readReturnPath(request))
   setSessionCookie(gateway, request, response, token)
   return setCookie(gateway, request, response, { ...returnCookie, value: '' })
 }

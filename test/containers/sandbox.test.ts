@@ -156,8 +156,7 @@ describe.skipIf(bwrapPath === null)('a command in the sandbox', () => {
     const one = await run('head -c 600m /dev/zero | tail')
     expect(one.exitCode).not.toBe(0)
     // Without pipelines: six of them at once could reach the limit of processes instead.
-    const hogs =
-      'for i in 1 2 3 4 5 6; do (printf -v x %060000000d 0; sleep 15) & done; wait; echo survived'
+    const hogs = 'for i in 1 2 3 4 5 6; do (printf -v x %060000000d 0; sleep 15) & done; wait; echo survived'
     const all = await run(hogs)
     expect(all.stdout).not.toContain('survived')
     expect(all.stopReason).toBe('memory')

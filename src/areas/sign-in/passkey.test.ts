@@ -61,7 +61,7 @@ describeOnEachDatabase(
       const { authenticator } = await register(member)
       for (let i = 0; i < 3; i++) {
         const { browser, status, text } = await signIn(authenticator)
-        expect([status, text]).toEqual([200, '{"location":"/docs"}'])
+        expect([status, text]).toEqual([200, '{"location":"/"}'])
         const cookie = `__Host-headgate_session=${browser.cookies.get('__Host-headgate_session')}`
         const session = await server().call('GET', '/session', { key: null, headers: { cookie } })
         expect(session.body.data).toMatchObject({ member: { id: member.id }, method: 'passkey' })

@@ -65,7 +65,7 @@ describeOnEachDatabase(
         "default-src 'none'; script-src 'self'; connect-src 'self';",
       )
       const { status, location } = await signIn(browser, member.email)
-      expect([status, location]).toEqual([303, '/docs'])
+      expect([status, location]).toEqual([303, '/'])
       expect((await browser.open('/signin')).text).toContain(member.email)
       const event = await lastEvent(member.organization_id)
       expect(event).toMatchObject({ action: 'session.create', actor_id: member.id, outcome: 'success' })

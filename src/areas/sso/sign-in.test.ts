@@ -54,7 +54,7 @@ describeOnEachDatabase('Single sign-on', (server) => {
     const { subject, email } = account({ given_name: 'Ada', family_name: 'Lovelace' })
     const browser = new TestBrowser()
     const done = await signIn(setup, subject, browser)
-    expect([done.status, done.location]).toEqual([303, '/docs'])
+    expect([done.status, done.location]).toEqual([303, '/'])
     expect(await findSignedIn(server(), browser)).toBe(email)
     const again = new TestBrowser()
     await signIn(setup, subject, again)
@@ -185,12 +185,12 @@ describeOnEachDatabase('Single sign-on', (server) => {
     const { subject } = account()
     const cases: [string, string][] = [
       ['/auth?callback_url=https%3A%2F%2Fapp.test', '/auth?callback_url=https%3A%2F%2Fapp.test'],
-      ['//evil.test', '/docs'],
-      ['/\\evil.test', '/docs'],
-      ['/.//evil.test', '/docs'],
-      ['https://evil.test/', '/docs'],
-      ['javascript:alert(1)', '/docs'],
-      ['/\t/evil.test', '/docs'],
+      ['//evil.test', '/'],
+      ['/\\evil.test', '/'],
+      ['/.//evil.test', '/'],
+      ['https://evil.test/', '/'],
+      ['javascript:alert(1)', '/'],
+      ['/\t/evil.test', '/'],
     ]
     for (const [wanted, location] of cases) {
       const browser = new TestBrowser()

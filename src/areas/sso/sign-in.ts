@@ -29,7 +29,7 @@ import type { Claims } from './claims.ts'
 import { finishSignIn, recordRefusal, type SignInProof } from './finish.ts'
 import { clearLoginState, type LoginState, newExpiry, readLoginState, saveLoginState } from './login-state.ts'
 
-const defaultReturnPath = '/docs'
+const defaultReturnPath = '/'
 /** An office may have one address. */
 const requestsPerMinute = 600
 

@@ -1,0 +1,35 @@
+import createFetchClient, { type Middleware } from 'openapi-fetch'
+import createQueryClient from 'openapi-react-query'
+import { apiUrl } from './base-url.ts'
+import { ApiError } from './error.ts'
+import type { components, paths } from './schema.ts'
+
+export type Schemas = components['schemas']
+
+let csrfToken = ''
+
+export function setCsrfToken(token: string): void {
+  csrfToken = token
+}
+
+/** Headers of a request that changes something, or that a model answers. */
+export function sessionHeaders(): Record<string, string> {
+  return { 'x-csrf-token': csrfToken }
+}
+
+const session: Middleware = {
+  onRequest({ request }) {
+    if (request.method === 'GET') return
+    for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value)
+  },
+  async onResponse({ response }) {
+    if (!response.ok) throw await ApiError.from(response)
+  },
+}
+
+/** For calls outside of components: `await client.POST('/keys', { body })`. A failed one throws an ApiError. */
+export const client = createFetchClient<paths>({ baseUrl: apiUrl(), credentials: 'same-origin' })
+client.use(session)
+
+/** For components: `useQuery(api.queryOptions('get', '/keys'))` and `api.useMutation('post', '/keys')`. */
+export const api = createQueryClient(client)

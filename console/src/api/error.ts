@@ -1,0 +1,39 @@
+/** What the gateway answers a refused request with. */
+interface ErrorEnvelope {
+  error?: { message?: string; code?: number; metadata?: Record<string, unknown> }
+}
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly requestId: string | null
+  readonly metadata: Record<string, unknown>
+
+  constructor(status: number, message: string, requestId: string | null, metadata = {}) {
+    super(message)
+    this.status = status
+    this.requestId = requestId
+    this.metadata = metadata
+  }
+
+  static async from(response: Response): Promise<ApiError> {
+    const text = await response.text()
+    const { message, metadata } = readEnvelope(text)?.error ?? {}
+    const fallback = `The server answered ${response.status}.`
+    return new ApiError(
+      response.status,
+      message ?? fallback,
+      response.headers.get('x-request-id'),
+      metadata ?? {},
+    )
+  }
+}
+
+/** Undefined if a proxy answered, and not the gateway. */
+function readEnvelope(text: string): ErrorEnvelope | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,16 @@
+import { createRouter } from '@tanstack/react-router'
+import { screenRoutes } from '../screens/all.ts'
+import { rootRoute } from './root-route.tsx'
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren(screenRoutes),
+  basepath: new URL(document.baseURI).pathname,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

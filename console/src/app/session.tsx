@@ -1,0 +1,56 @@
+import { Center, Loader } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext, useEffect } from 'react'
+import { api, type Schemas, setCsrfToken } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { ErrorNotice } from '../components/error-notice.tsx'
+
+export type Session = Schemas['SessionIdentity']
+export type Permission = Session['permissions'][number]
+
+const Context = createContext<Session | null>(null)
+
+/** Who is signed in. */
+export function useSession(): Session {
+  const session = useContext(Context)
+  if (!session) throw new Error('useSession is used outside of SessionProvider')
+  return session
+}
+
+/** Whether the person may do this in the organization, in one of its workspaces, or for records of their own. */
+export function mayDo(session: Session, permission: Permission): boolean {
+  return (
+    session.permissions.includes(permission) ||
+    session.workspaces.some(
+      (workspace) =>
+        workspace.permissions.includes(permission) || workspace.own_permissions.includes(permission),
+    )
+  )
+}
+
+/** Nothing is shown before it is known who is signed in. */
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const query = useQuery({ ...api.queryOptions('get', '/session'), staleTime: 60_000 })
+  const session = query.data?.data
+  const isSignedOut = query.error instanceof ApiError && query.error.status === 401
+  useEffect(() => {
+    if (isSignedOut) goToSignIn()
+  }, [isSignedOut])
+  if (session) {
+    setCsrfToken(session.csrf_token)
+    return <Context value={session}>{children}</Context>
+  }
+  if (query.error && !isSignedOut)
+    return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+  return (
+    <Center h="100vh">
+      <Loader aria-label="Loading" />
+    </Center>
+  )
+}
+
+function goToSignIn(): void {
+  const base = new URL(document.baseURI).pathname
+  const here = `/${location.pathname.slice(base.length)}${location.search}`
+  location.assign(new URL(`signin?return_to=${encodeURIComponent(here)}`, document.baseURI))
+}

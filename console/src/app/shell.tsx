@@ -1,0 +1,146 @@
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  Tooltip,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { client } from '../api/client.ts'
+import { PersonIcon, SunIcon } from '../components/icons.tsx'
+import { type NavigationGroup, navigation } from './navigation.ts'
+import { Search } from './search.tsx'
+import { mayDo, type Session, SessionProvider, useSession } from './session.tsx'
+
+/** The frame around every screen: navigation, search and account. */
+export function Shell() {
+  return (
+    <SessionProvider>
+      <Frame />
+    </SessionProvider>
+  )
+}
+
+function Frame() {
+  const [isOpen, { toggle, close }] = useDisclosure()
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={isOpen ? 'Close the menu' : 'Open the menu'}
+            />
+            <Text fw={700} component={Link} to="/" c="inherit" td="none">
+              Headgate
+            </Text>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <Search />
+            <ColorSchemeButton />
+            <AccountMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label="Screens">
+        <ScrollArea p="xs">
+          <Navigation onNavigate={close} />
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <Outlet />
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+function Navigation({ onNavigate }: { onNavigate: () => void }) {
+  const session = useSession()
+  const { pathname } = useLocation()
+  return visibleNavigation(session).map((group) => (
+    <div key={group.label}>
+      <Text size="xs" c="dimmed" fw={600} px="sm" pt="sm" pb={4}>
+        {group.label}
+      </Text>
+      {group.items.map(({ label, to }) => (
+        <NavLink
+          key={to}
+          label={label}
+          component={Link}
+          to={to}
+          onClick={onNavigate}
+          active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
+        />
+      ))}
+    </div>
+  ))
+}
+
+/** The screens that the person may open. */
+export function visibleNavigation(session: Session): NavigationGroup[] {
+  return navigation
+    .map((group) => ({
+      ...group,
+      items: group.items.filter(({ permission }) => !permission || mayDo(session, permission)),
+    }))
+    .filter(({ items }) => items.length > 0)
+}
+
+function ColorSchemeButton() {
+  const { setColorScheme } = useMantineColorScheme()
+  const scheme = useComputedColorScheme('light')
+  const label = scheme === 'dark' ? 'Light mode' : 'Dark mode'
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={() => setColorScheme(scheme === 'dark' ? 'light' : 'dark')}
+      >
+        <SunIcon />
+      </ActionIcon>
+    </Tooltip>
+  )
+}
+
+function AccountMenu() {
+  const { member, organization, session_id } = useSession()
+  const name = [member.first_name, member.last_name].filter(Boolean).join(' ') || member.email || member.id
+  const signOut = async () => {
+    await client.DELETE('/sessions/{id}', { params: { path: { id: session_id } } })
+    location.assign(new URL('signin', document.baseURI))
+  }
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label="Account">
+          <PersonIcon />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {name}
+          <br />
+          {organization.name}
+        </Menu.Label>
+        <Menu.Item onClick={() => void signOut()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

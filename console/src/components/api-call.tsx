@@ -1,0 +1,27 @@
+import { Button, Popover, Stack, Text } from '@mantine/core'
+import { type Call, curlOf } from '../api/call.ts'
+import { CodeBlock } from './copy.tsx'
+import { TerminalIcon } from './icons.tsx'
+
+/** Shows the calls of the API that a screen makes, as commands. */
+export function ApiCalls({ calls }: { calls: Call[] }) {
+  return (
+    <Popover width={520} position="bottom-end" withArrow shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <Button variant="default" size="xs" leftSection={<TerminalIcon />}>
+          API
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown maw="calc(100vw - 24px)">
+        <Stack gap="xs">
+          <Text size="sm" c="dimmed">
+            The same with a management key:
+          </Text>
+          {calls.map((call) => (
+            <CodeBlock key={`${call.method} ${call.path}`} code={curlOf(call)} label="Copy as curl" />
+          ))}
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  )
+}

@@ -1,0 +1,67 @@
+import { Button, Code, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { ErrorNotice } from './error-notice.tsx'
+
+interface ConfirmByNameProps {
+  title: string
+  /** What the person has to type. */
+  name: string
+  action: string
+  /** What is lost. */
+  children: ReactNode
+  onConfirm: () => Promise<unknown>
+  onClose: () => void
+}
+
+/** For what cannot be undone: it is done only after its name has been typed. */
+export function ConfirmByName({ title, name, action, children, onConfirm, onClose }: ConfirmByNameProps) {
+  const [typed, setTyped] = useState('')
+  const [isPending, setPending] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const confirm = async () => {
+    setPending(true)
+    try {
+      await onConfirm()
+      onClose()
+    } catch (failure) {
+      setError(failure)
+      setPending(false)
+    }
+  }
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (typed === name && !isPending) void confirm()
+        }}
+      >
+        <Stack>
+          <Text size="sm" component="div">
+            {children}
+          </Text>
+          <TextInput
+            label={
+              <>
+                Type <Code>{name}</Code> to confirm
+              </>
+            }
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            data-autofocus
+            autoComplete="off"
+          />
+          {error !== null && <ErrorNotice error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" color="red" disabled={typed !== name} loading={isPending}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,18 @@
+import { Paper, Stack, Text, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+/** In place of an empty list: what will be here, and how it gets here. */
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <Paper withBorder p="xl" radius="md">
+      <Stack align="center" gap="xs" ta="center">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        <Text c="dimmed" size="sm" maw={520} component="div">
+          {children}
+        </Text>
+      </Stack>
+    </Paper>
+  )
+}

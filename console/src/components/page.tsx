@@ -1,0 +1,42 @@
+import { Group, Stack, Text, Title } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+import type { Call } from '../api/call.ts'
+import { ApiCalls } from './api-call.tsx'
+
+interface PageProps {
+  title: string
+  /** One sentence for somebody who sees the screen for the first time. */
+  description?: ReactNode
+  /** The calls that the screen makes. */
+  calls?: Call[]
+  actions?: ReactNode
+  children: ReactNode
+}
+
+/** The frame of every screen. */
+export function Page({ title, description, calls = [], actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Headgate`
+  }, [title])
+  return (
+    <Stack gap="lg">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <div style={{ flex: '1 1 260px', minWidth: 0 }}>
+          <Title order={1} size="h2">
+            {title}
+          </Title>
+          {description && (
+            <Text c="dimmed" size="sm" maw={640}>
+              {description}
+            </Text>
+          )}
+        </div>
+        <Group gap="xs">
+          {actions}
+          {calls.length > 0 && <ApiCalls calls={calls} />}
+        </Group>
+      </Group>
+      {children}
+    </Stack>
+  )
+}

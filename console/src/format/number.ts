@@ -1,0 +1,30 @@
+const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const whole = new Intl.NumberFormat('en-US')
+
+/** `12.3K` */
+export function formatCompact(count: number): string {
+  return compact.format(count)
+}
+
+/** `12,345` */
+export function formatCount(count: number): string {
+  return whole.format(count)
+}
+
+/** `120 ms` or `2.5 s` */
+export function formatDuration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`
+}
+
+/** `98.5 %` of a share between 0 and 1. */
+export function formatShare(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`
+}
+
+const units = ['B', 'KB', 'MB', 'GB', 'TB']
+
+/** `1.5 MB` */
+export function formatBytes(bytes: number): string {
+  const step = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1)
+  return `${Math.round((bytes / 1000 ** step) * 10) / 10} ${units[step]}`
+}

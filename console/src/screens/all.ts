@@ -1,0 +1,5 @@
+import { getStartedRoute } from './get-started/route.ts'
+import { keysRoute } from './keys/route.ts'
+
+/** Every screen of the console. */
+export const screenRoutes = [getStartedRoute, keysRoute]
