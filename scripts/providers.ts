@@ -6,8 +6,8 @@ import { dialects } from '../src/dialects/all.ts'
 import type { MediaDialect } from '../src/dialects/media.ts'
 import { speechDialects } from '../src/dialects/speech/all.ts'
 import { transcriptionDialects } from '../src/dialects/transcriptions/all.ts'
+import { findScheme } from '../src/provider-auth/all.ts'
 import { providers } from '../src/providers/all.ts'
-import { findScheme } from '../src/sign-in/all.ts'
 import { notes } from './providers/notes.ts'
 
 export const documentedProviders = providers.filter(({ inProcess }) => !inProcess)
@@ -58,7 +58,7 @@ function renderAttributes(provider: Provider): string {
     ['Slug', `\`${slug}\``],
     ['Base URL', `\`${baseUrl}\``],
     ['Formats', provider.dialects.join(', ')],
-    ['Authentication', describeSigning(provider)],
+    ['Authentication', describeAuthentication(provider)],
     ['Trains on prompts', dataPolicy.training ? 'yes, or not ruled out' : 'no'],
     ['Stores prompts', dataPolicy.retains ? 'yes, or not ruled out' : 'no'],
     ...(provider.statusPageUrl ? [['Status', `<${provider.statusPageUrl}>`]] : []),
@@ -66,7 +66,7 @@ function renderAttributes(provider: Provider): string {
   return `| | |\n|---|---|\n${rows.map(([title, value]) => `| ${title} | ${value} |`).join('\n')}`
 }
 
-function describeSigning({ keyHeader, signIn, dialects: names }: Provider): string {
+function describeAuthentication({ keyHeader, auth, dialects: names }: Provider): string {
   const shown = new Set(
     names.map((name) => {
       const defaults = findDefaults(name)
@@ -75,7 +75,7 @@ function describeSigning({ keyHeader, signIn, dialects: names }: Provider): stri
       return `\`Authorization: ${defaults.keyScheme ?? 'Bearer'}\``
     }),
   )
-  const label = signIn && findScheme(signIn.scheme).format?.label
+  const label = auth && findScheme(auth.scheme).format?.label
   return [[...shown].join(', '), ...(label ? [`or ${label}`] : [])].join(', ')
 }
 

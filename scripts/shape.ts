@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { Glob } from 'bun'
 import { destinations } from '../src/destinations/all.ts'
+import { authSchemes } from '../src/provider-auth/all.ts'
 import { providers } from '../src/providers/all.ts'
-import { signInSchemes } from '../src/sign-in/all.ts'
 import { findRetiredWords } from './retired-words.ts'
 
 /** The layer of each folder or file of src. A module imports only from its own layer or below. */
@@ -18,7 +18,7 @@ const layers: Record<string, number> = {
   filters: 2,
   catalogue: 2,
   ledger: 2,
-  'sign-in': 2,
+  'provider-auth': 2,
   permissions: 2,
   account: 3,
   audit: 3,
@@ -181,7 +181,7 @@ function checkCycles(): void {
   for (const { path } of modules) visit(path, [])
 }
 
-/** Shared code reads properties of providers, destinations and sign-in schemes; it never checks which one it has. */
+/** Shared code reads properties of providers, destinations and auth schemes; it never checks which one it has. */
 function checkNames({ path, text }: Module): void {
   if (bannedNames.test(path)) problems.push(`${path}: a file name without meaning`)
   if (dataFiles.test(path)) return
@@ -199,12 +199,12 @@ function checkNames({ path, text }: Module): void {
 
 /** Schemes with options: `none` and `token` are what every provider has. */
 function checkSchemeNames({ path, text }: Pick<Module, 'path' | 'text'>): void {
-  if (path.startsWith('src/sign-in/')) return
-  for (const { kind, format } of signInSchemes) {
+  if (path.startsWith('src/provider-auth/')) return
+  for (const { kind, format } of authSchemes) {
     if (!format) continue
     const fields = Object.keys(format.overrides?.fields ?? {})
     if (new RegExp(`['"\`]${kind}['"\`]${fields.map((name) => `|\\b${name}\\b`).join('')}`).test(text))
-      problems.push(`${path}: names the sign-in scheme ${kind}`)
+      problems.push(`${path}: names the auth scheme ${kind}`)
   }
 }
 

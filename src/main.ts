@@ -64,8 +64,8 @@ import { TaskPool } from './lib/task-pool.ts'
 import { TimeSlicer } from './lib/time-slicer.ts'
 import { version } from './lib/version.ts'
 import { WakeSignal } from './lib/wake-signal.ts'
+import { RequestSigner } from './provider-auth/request-signer.ts'
 import { Routing } from './routing/routing.ts'
-import { RequestSigner } from './sign-in/request-signer.ts'
 import { HtmlReader } from './web/html-reader.ts'
 
 /** Time for aborted replies to be settled and sent. */

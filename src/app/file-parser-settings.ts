@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { usdAmount } from '../ledger/money.ts'
-import { printableMessage, printablePattern } from '../sign-in/credential-field.ts'
+import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 
 /** An API for OCR in the wire format of Mistral. */
 const ocrApi = z.strictObject({

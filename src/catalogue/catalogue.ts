@@ -1,5 +1,5 @@
 import type { Environment } from '../config.ts'
-import { applySignInFields } from '../sign-in/all.ts'
+import { applyAuthFields } from '../provider-auth/all.ts'
 import { compileModel } from './compile-model.ts'
 import type { DeclaredCatalogue, DeclaredProvider } from './declared.ts'
 import { type DeclaredModel, declaredModel } from './declared-model.ts'
@@ -128,7 +128,7 @@ function mergeProvider(provider: Provider, changes: DeclaredProvider): Provider 
     slug: changes.slug,
     name: changes.name ?? provider.name,
     ...(changes.base_url && { baseUrl: changes.base_url, addresses: [] }),
-    ...(provider.signIn && { signIn: applySignInFields(provider.signIn, changes) }),
+    ...(provider.auth && { auth: applyAuthFields(provider.auth, changes) }),
     dialects: changes.dialects ?? provider.dialects,
     ...(changes.key_header && { keyHeader: changes.key_header }),
     ...(changes.headers && { headers: changes.headers }),

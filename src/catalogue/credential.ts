@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { parseJson } from '../lib/json.ts'
 import { JsonError } from '../lib/json-error.ts'
 import { flattenIssues } from '../lib/validation-issues.ts'
-import { findScheme, type SignInOptions, type SigningCredential } from '../sign-in/all.ts'
-import { credentialField, printableMessage, printablePattern } from '../sign-in/credential-field.ts'
+import { type AuthOptions, findScheme, type SigningCredential } from '../provider-auth/all.ts'
+import { credentialField, printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 import type { Provider } from './provider.ts'
 import { type ProviderSettings, settingPatterns } from './provider-settings.ts'
 
@@ -82,15 +82,15 @@ const deployments = z
     }),
   )
 
-/** How a credential in JSON is read: as that of a sign-in scheme, or as a list of resources and deployments. */
-export type CredentialForm = SignInOptions['scheme'] | Deployments['kind']
+/** How a credential in JSON is read: as that of an auth scheme, or as a list of resources and deployments. */
+export type CredentialForm = AuthOptions['scheme'] | Deployments['kind']
 
 /** The form of credential that a provider accepts besides a token. */
 export function credentialFormOf({
-  signIn,
+  auth,
   acceptsDeployments,
-}: Pick<Provider, 'signIn' | 'acceptsDeployments'>): CredentialForm | undefined {
-  return acceptsDeployments ? 'deployments' : signIn?.scheme
+}: Pick<Provider, 'auth' | 'acceptsDeployments'>): CredentialForm | undefined {
+  return acceptsDeployments ? 'deployments' : auth?.scheme
 }
 
 /** The message names a field, never its value. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { signInFields } from '../sign-in/all.ts'
-import { printableMessage, printablePattern } from '../sign-in/credential-field.ts'
+import { authFields } from '../provider-auth/all.ts'
+import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 import {
   CredentialError,
   type CredentialForm,
@@ -35,7 +35,7 @@ export const declaredProvider = z.strictObject({
   credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
   /** `region`, `project` and the like: the values of placeholders in the base URL. */
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
-  ...signInFields,
+  ...authFields,
   dialects: z.array(z.enum(dialectNames)).min(1).optional(),
   /** The header for the key, if it differs from the format's; `authorization` means Bearer. */
   key_header: headerName.optional(),

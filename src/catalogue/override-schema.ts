@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { signInFields } from '../sign-in/all.ts'
+import { authFields } from '../provider-auth/all.ts'
 import { declaredProvider } from './declared.ts'
 import { declaredEndpoint, declaredModel, imageCapabilities, videoCapabilities } from './declared-model.ts'
 import { pricing } from './price.ts'
@@ -28,9 +28,9 @@ function toPartialSchema<S extends z.ZodRawShape>(shape: S): PartialSchema<S> {
   return z.strictObject(Object.fromEntries(fields)) as unknown as PartialSchema<S>
 }
 
-/** Of each sign-in scheme: they decide where a credential is sent. */
-const signInFieldMask = Object.fromEntries(Object.keys(signInFields).map((name) => [name, true])) as {
-  [Name in keyof typeof signInFields]: true
+/** Of each auth scheme: they decide where a credential is sent. */
+const authFieldMask = Object.fromEntries(Object.keys(authFields).map((name) => [name, true])) as {
+  [Name in keyof typeof authFields]: true
 }
 
 /** Fields of a provider that decide whether it exists, where a credential is sent, or that are a credential in JSON. */
@@ -39,7 +39,7 @@ const fileOnlyFields = {
   like: true,
   credentials: true,
   settings: true,
-  ...signInFieldMask,
+  ...authFieldMask,
 } as const
 
 /** What an operator may override at run time: any of these fields of headgate.yaml. */

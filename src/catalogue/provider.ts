@@ -1,7 +1,7 @@
 import type { ReasoningFormat } from '../call/part.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import type { FrameReader } from '../lib/sse.ts'
-import type { SignInOptions } from '../sign-in/all.ts'
+import type { AuthOptions } from '../provider-auth/all.ts'
 import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
 import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
 import type {
@@ -146,7 +146,7 @@ export interface Provider extends ProviderAddress {
   /** The variable may hold the path of a file instead. */
   keyFile?: true
   /** The scheme, and its options, of the JSON credentials that it accepts besides a token. */
-  signIn?: SignInOptions
+  auth?: AuthOptions
   webSearch?: NativeSearch
   /** The format in which it connects to MCP servers itself. */
   connectsToMcp?: DialectName

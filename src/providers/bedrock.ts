@@ -64,7 +64,7 @@ export const bedrock: Provider = {
   // Not AWS_ACCESS_KEY_ID, which many machines have set for other purposes.
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
   keyHeader: 'authorization',
-  signIn: { scheme: 'access-key', service: 'bedrock' },
+  auth: { scheme: 'access-key', service: 'bedrock' },
   dialects: ['messages', 'chat'],
   wire: { messages: invokeModel, chat: openaiPath },
   resolveModelName,

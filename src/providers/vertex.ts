@@ -84,7 +84,7 @@ export const vertex: Provider = {
   keyVariable: 'GOOGLE_APPLICATION_CREDENTIALS',
   keyFile: true,
   keyHeader: 'x-goog-api-key',
-  signIn: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
+  auth: { scheme: 'service-account', tokenUrl: 'https://oauth2.googleapis.com/token' },
   dialects: ['gemini', 'messages', 'chat', 'gemini-images', 'imagen'],
   wire: {
     gemini: generateContent,

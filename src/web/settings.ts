@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { usdAmount } from '../ledger/money.ts'
-import { printableMessage, printablePattern } from '../sign-in/credential-field.ts'
+import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 import { searchModes } from './engine.ts'
 import { searchEngines } from './engines/all.ts'
 

@@ -10,8 +10,8 @@ import {
 import type { CatalogueProvider, Endpoint, Model } from '../../catalogue/model.ts'
 import { originOf, type ProviderSettings, resolveAddress } from '../../catalogue/provider-settings.ts'
 import type { DataRegion, DialectName } from '../../catalogue/vocabulary.ts'
+import type { SigningCredential } from '../../provider-auth/all.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import type { SigningCredential } from '../../sign-in/all.ts'
 
 /** The address of a provider and the credential for it. */
 export interface ProviderAccess {

@@ -7,7 +7,7 @@ const access = {
   provider: { headers: { 'x-team': 'team-secret-1234567890' } },
 } as unknown as ProviderAccess
 
-test('S12 redacts the credential, what a sign-in scheme sends in any header, and configured headers', () => {
+test('S12 redacts the credential, what an auth scheme sends in any header, and configured headers', () => {
   const secrets = collectSecrets(access, {
     authorization: 'Bearer issued-token-1234567890',
     'x-nonce-token': 'nonce"token-1234567890',

@@ -4,7 +4,7 @@ import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { TextRewrite } from '../../lib/long-json.ts'
 import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
-import type { HeaderMap } from '../../sign-in/scheme.ts'
+import type { HeaderMap } from '../../provider-auth/scheme.ts'
 import type { ProviderAccess } from './access.ts'
 
 /** Shorter values are protocol constants, or placeholders where no key is needed. */

@@ -3,15 +3,15 @@ import type { DialectDefaults, UpstreamCodec } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
 import { parseRetryAfter } from '../../lib/retry-after.ts'
-import type { SignInOptions } from '../../sign-in/all.ts'
+import type { AuthOptions } from '../../provider-auth/all.ts'
 import {
+  type AuthContext,
   type HeaderMap,
   isStreamed,
-  type SignInContext,
-  SignInError,
+  ProviderAuthError,
   type UpstreamBody,
-} from '../../sign-in/scheme.ts'
-import { bearerHeader } from '../../sign-in/token.ts'
+} from '../../provider-auth/scheme.ts'
+import { bearerHeader } from '../../provider-auth/token.ts'
 import type { ProviderAccess } from './access.ts'
 import { timeoutError, UpstreamError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
@@ -69,7 +69,7 @@ export async function send(
     throw unexpectedReplyError(`The provider responded with status ${response.status}.`)
   const failure = upstream.decodeError(response.status, await readErrorBody(received, exchange))
   if (response.status === 401)
-    gateway.requestSigner.forgetToken(access.credential, buildSignInContext(gateway, access, upstream))
+    gateway.requestSigner.forgetToken(access.credential, buildAuthContext(gateway, access, upstream))
   const retryAfterMs = failure.retryAfterMs ?? parseRetryAfter(response.headers)
   const redact = (text: string) => redactSecrets(text, secrets())
   throw new UpstreamError({
@@ -98,7 +98,7 @@ async function sendSigned(
   call: UpstreamCall,
 ): Promise<UpstreamResponse> {
   const { access, path, method = 'POST', body } = call
-  if (access.problem !== null) throw signInError(new SignInError(access.problem))
+  if (access.problem !== null) throw providerAuthError(new ProviderAuthError(access.problem))
   const { baseUrl } = access
   await ensureReachable(gateway, exchange, access)
   const url = baseUrl + path + access.query
@@ -220,25 +220,25 @@ function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): Heade
 async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpRequest): Promise<HeaderMap> {
   const { access, upstream } = call
   try {
-    const context = buildSignInContext(gateway, access, upstream)
+    const context = buildAuthContext(gateway, access, upstream)
     return await gateway.requestSigner.sign(plain, access.credential, context)
   } catch (error) {
-    if (error instanceof SignInError) throw signInError(error)
+    if (error instanceof ProviderAuthError) throw providerAuthError(error)
     throw error
   }
 }
 
-function buildSignInContext(
+function buildAuthContext(
   gateway: Gateway,
   { provider, settings }: ProviderAccess,
   { defaults }: WireFormat,
-): SignInContext<SignInOptions | undefined> {
-  const { keyHeader, signIn } = provider
+): AuthContext<AuthOptions | undefined> {
+  const { keyHeader, auth } = provider
   return {
     keyHeader: keyHeader ?? defaults.keyHeader ?? bearerHeader,
     ...(defaults.keyScheme && { keyScheme: defaults.keyScheme }),
     settings,
-    options: signIn,
+    options: auth,
     allowPrivate: gateway.settings.egress.allow_private,
   }
 }
@@ -260,6 +260,6 @@ async function readErrorBody(
 }
 
 /** Not caused by the client's key: the reason is logged, and hidden from the client. */
-function signInError(cause: SignInError): UpstreamError {
+function providerAuthError(cause: ProviderAuthError): UpstreamError {
   return new UpstreamError({ kind: 'authentication', status: null, message: cause.message }, cause)
 }

@@ -7,9 +7,9 @@ import type { VideoDialect } from '../../dialects/video/dialect.ts'
 import { videoRequest } from '../../dialects/video/schema.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { asObject } from '../../lib/json-values.ts'
+import { ProviderAuthError } from '../../provider-auth/scheme.ts'
 import { simulators } from '../../providers/simulators.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { SignInError } from '../../sign-in/scheme.ts'
 import { sendMedia } from '../media/dispatch.ts'
 import type { MediaRequest, MediaTask } from '../media/task.ts'
 import { type MediaTranslation, translateMedia } from '../media/translate.ts'
@@ -155,7 +155,7 @@ const unsentCodes: ReadonlySet<unknown> = new Set(['ConnectionRefused', 'FailedT
 function isRejection(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false
   const { failure, cause } = error
-  if (failure.status !== null || cause instanceof SignInError) return true
+  if (failure.status !== null || cause instanceof ProviderAuthError) return true
   return cause instanceof Error && 'code' in cause && unsentCodes.has(cause.code)
 }
 

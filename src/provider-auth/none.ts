@@ -1,11 +1,11 @@
-import type { SignInScheme } from './scheme.ts'
+import type { AuthScheme } from './scheme.ts'
 
 export interface NoCredential {
   kind: 'none'
 }
 
 /** For providers that need no key. */
-export const none: SignInScheme<NoCredential> = {
+export const none: AuthScheme<NoCredential> = {
   kind: 'none',
   listSecrets: () => [],
   identifierOf: () => '',

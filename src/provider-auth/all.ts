@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { accessKey } from './access-key.ts'
 import { none } from './none.ts'
-import type { SignInScheme } from './scheme.ts'
+import type { AuthScheme } from './scheme.ts'
 import { serviceAccount } from './service-account.ts'
 import { token } from './token.ts'
 
@@ -9,7 +9,7 @@ import { token } from './token.ts'
 const schemes = [none, token, accessKey, serviceAccount] as const
 
 type Parts<S> =
-  S extends SignInScheme<infer Credential, infer Options, infer Fields>
+  S extends AuthScheme<infer Credential, infer Options, infer Fields>
     ? { credential: Credential; options: Options; fields: (fields: Fields) => void }
     : never
 type SchemeParts = Parts<(typeof schemes)[number]>
@@ -18,34 +18,34 @@ type SchemeParts = Parts<(typeof schemes)[number]>
 export type SigningCredential = SchemeParts['credential']
 
 /** What a provider declares to accept the JSON credentials of a scheme. */
-export type SignInOptions = SchemeParts['options']
+export type AuthOptions = SchemeParts['options']
 
 /** The fields of all schemes together. */
 type OverrideFields = SchemeParts['fields'] extends (fields: infer All) => void ? All : never
 
-type AnyScheme = SignInScheme<SigningCredential, SignInOptions, z.ZodRawShape>
+type AnyScheme = AuthScheme<SigningCredential, AuthOptions, z.ZodRawShape>
 
-export const signInSchemes: readonly AnyScheme[] = schemes
+export const authSchemes: readonly AnyScheme[] = schemes
 
 const schemeByKind: ReadonlyMap<string, AnyScheme> = new Map(
-  signInSchemes.map((scheme) => [scheme.kind, scheme]),
+  authSchemes.map((scheme) => [scheme.kind, scheme]),
 )
 
 export function findScheme(kind: SigningCredential['kind']): AnyScheme {
   const scheme = schemeByKind.get(kind)
-  if (!scheme) throw new Error(`there is no sign-in scheme for ${kind}`)
+  if (!scheme) throw new Error(`there is no auth scheme for ${kind}`)
   return scheme
 }
 
-/** Fields of a provider in headgate.yaml that change what it declares in `signIn`. */
-export const signInFields = Object.assign(
+/** Fields of a provider in headgate.yaml that change what it declares in `auth`. */
+export const authFields = Object.assign(
   {},
-  ...signInSchemes.map(({ format }) => format?.overrides?.fields),
+  ...authSchemes.map(({ format }) => format?.overrides?.fields),
 ) as OverrideFields
 
-export function applySignInFields(
-  options: SignInOptions,
+export function applyAuthFields(
+  options: AuthOptions,
   declared: z.output<z.ZodObject<OverrideFields>>,
-): SignInOptions {
+): AuthOptions {
   return findScheme(options.scheme).format?.overrides?.apply(options, declared) ?? options
 }

@@ -1,4 +1,4 @@
-import type { SignInScheme } from './scheme.ts'
+import type { AuthScheme } from './scheme.ts'
 
 export interface Token {
   kind: 'token'
@@ -8,7 +8,7 @@ export interface Token {
 export const bearerHeader = 'authorization'
 
 /** `Authorization` with a scheme, or a header with only the token. */
-export const token: SignInScheme<Token> = {
+export const token: AuthScheme<Token> = {
   kind: 'token',
   listSecrets: (credential) => [credential.token],
   identifierOf: (credential) => credential.token,

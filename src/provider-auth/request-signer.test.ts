@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { signInSchemes } from './all.ts'
+import { authSchemes } from './all.ts'
 import { RequestSigner } from './request-signer.ts'
 
 const signer = new RequestSigner({ now: () => Date.parse('2026-11-15T12:00:00Z') })
@@ -13,7 +13,7 @@ const accessKey = {
 } as const
 
 test('no two schemes are for the same kind of credential', () => {
-  const kinds = signInSchemes.map(({ kind }) => kind)
+  const kinds = authSchemes.map(({ kind }) => kind)
   expect(new Set(kinds).size).toBe(kinds.length)
 })
 

@@ -26,14 +26,14 @@ export interface SignableRequest {
 export type HeaderMap = Readonly<Record<string, string>>
 
 /** What a scheme may need besides the request and the credential. */
-export interface SignInContext<Options> {
+export interface AuthContext<Options> {
   /** The header a token goes into. */
   keyHeader: string
   /** Before a token in `Authorization`; `Bearer` when absent. */
   keyScheme?: string
   /** Region, project and the like of the address in use. */
   settings: ProviderSettings
-  /** What the provider declares in `signIn`. */
+  /** What the provider declares in `auth`. */
   options: Options
   /** Private addresses that the operator allows requests to. */
   allowPrivate: readonly string[]
@@ -41,16 +41,12 @@ export interface SignInContext<Options> {
 
 /** Signs with credentials of one kind, and caches the tokens they were exchanged for. */
 export interface Signer<C, Options> {
-  sign(
-    request: SignableRequest,
-    credential: C,
-    context: SignInContext<Options>,
-  ): HeaderMap | Promise<HeaderMap>
+  sign(request: SignableRequest, credential: C, context: AuthContext<Options>): HeaderMap | Promise<HeaderMap>
   /** After a 401. A signer without it caches no tokens. */
-  forgetToken?(credential: C, context: SignInContext<Options>): void
+  forgetToken?(credential: C, context: AuthContext<Options>): void
 }
 
-/** A credential in JSON, accepted by the providers that declare its scheme in `signIn`. */
+/** A credential in JSON, accepted by the providers that declare its scheme in `auth`. */
 export interface CredentialFormat<C, Options, Fields extends z.ZodRawShape> {
   /** What the pages of providers call it. */
   label: string
@@ -65,7 +61,7 @@ export interface CredentialFormat<C, Options, Fields extends z.ZodRawShape> {
 }
 
 /** A way to authenticate to a provider. `Options` is what a provider declares to use it. */
-export interface SignInScheme<
+export interface AuthScheme<
   C extends { kind: string },
   Options extends { scheme: C['kind'] } = never,
   Fields extends z.ZodRawShape = Record<never, never>,
@@ -80,5 +76,5 @@ export interface SignInScheme<
   createSigner(clock: Clock): Signer<C, Options>
 }
 
-/** Signing in failed. The message contains nothing of the credential. */
-export class SignInError extends Error {}
+/** The request could not be authenticated. The message contains nothing of the credential. */
+export class ProviderAuthError extends Error {}

@@ -1,22 +1,22 @@
 import type { Clock } from '../lib/clock.ts'
-import { findScheme, type SignInOptions, type SigningCredential, signInSchemes } from './all.ts'
+import { type AuthOptions, authSchemes, findScheme, type SigningCredential } from './all.ts'
 import {
+  type AuthContext,
   type HeaderMap,
+  ProviderAuthError,
   type SignableRequest,
   type Signer,
-  type SignInContext,
-  SignInError,
 } from './scheme.ts'
 
-type AnySigner = Signer<SigningCredential, SignInOptions>
-type ProviderContext = SignInContext<SignInOptions | undefined>
+type AnySigner = Signer<SigningCredential, AuthOptions>
+type ProviderContext = AuthContext<AuthOptions | undefined>
 
 /** Signs requests with credentials of every scheme. */
 export class RequestSigner {
   readonly #signers: ReadonlyMap<string, AnySigner>
 
   constructor(clock: Clock) {
-    this.#signers = new Map(signInSchemes.map((scheme) => [scheme.kind, scheme.createSigner(clock)]))
+    this.#signers = new Map(authSchemes.map((scheme) => [scheme.kind, scheme.createSigner(clock)]))
   }
 
   /** The headers that authenticate the request. */
@@ -35,14 +35,14 @@ export class RequestSigner {
 
   #signerOf({ kind }: SigningCredential): AnySigner {
     const signer = this.#signers.get(kind)
-    if (!signer) throw new SignInError('Credentials of this kind cannot sign requests.')
+    if (!signer) throw new ProviderAuthError('Credentials of this kind cannot sign requests.')
     return signer
   }
 }
 
-function assertAccepted({ kind }: SigningCredential, context: ProviderContext): SignInContext<SignInOptions> {
+function assertAccepted({ kind }: SigningCredential, context: ProviderContext): AuthContext<AuthOptions> {
   if (findScheme(kind).format && context.options?.scheme !== kind)
-    throw new SignInError('The provider does not accept credentials of this kind.')
+    throw new ProviderAuthError('The provider does not accept credentials of this kind.')
   // Schemes without a format have no options to read.
-  return context as SignInContext<SignInOptions>
+  return context as AuthContext<AuthOptions>
 }

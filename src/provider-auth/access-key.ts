@@ -3,12 +3,12 @@ import { z } from 'zod'
 import type { Clock } from '../lib/clock.ts'
 import { credentialField } from './credential-field.ts'
 import {
+  type AuthContext,
+  type AuthScheme,
   type HeaderMap,
   isStreamed,
+  ProviderAuthError,
   type SignableRequest,
-  type SignInContext,
-  SignInError,
-  type SignInScheme,
 } from './scheme.ts'
 
 export interface AccessKey {
@@ -35,7 +35,7 @@ const schema = z
   .transform((fields): AccessKey => ({ kind: 'access-key', ...fields }))
 
 /** Access keys of AWS, which sign each request with Signature Version 4. */
-export const accessKey: SignInScheme<AccessKey, AccessKeyOptions> = {
+export const accessKey: AuthScheme<AccessKey, AccessKeyOptions> = {
   kind: 'access-key',
   format: {
     label: 'Signature Version 4',
@@ -54,10 +54,11 @@ export const accessKey: SignInScheme<AccessKey, AccessKeyOptions> = {
 async function signWithAccessKey(
   { method, url, headers, body }: SignableRequest,
   { accessKeyId, secretAccessKey, sessionToken, region: credentialRegion }: AccessKey,
-  { options, settings }: SignInContext<AccessKeyOptions>,
+  { options, settings }: AuthContext<AccessKeyOptions>,
   clock: Clock,
 ): Promise<HeaderMap> {
-  if (isStreamed(body)) throw new SignInError('A request with this credential must be signed as a whole.')
+  if (isStreamed(body))
+    throw new ProviderAuthError('A request with this credential must be signed as a whole.')
   // A proxy may change it, which would break the signature.
   const { 'accept-encoding': _encoding, ...signable } = headers
   const signer = new AwsV4Signer({

@@ -6,7 +6,7 @@ import { sha256 } from '../lib/crypto.ts'
 import { sendBuffered } from '../lib/egress-client.ts'
 import { asObject, asString } from '../lib/json-values.ts'
 import { credentialField } from './credential-field.ts'
-import { type SignInContext, SignInError, type SignInScheme } from './scheme.ts'
+import { type AuthContext, type AuthScheme, ProviderAuthError } from './scheme.ts'
 
 export interface ServiceAccount {
   kind: 'service-account'
@@ -56,7 +56,7 @@ const overrideFields = {
 }
 
 /** Service accounts of Google Cloud, which sign assertions and exchange them for tokens. */
-export const serviceAccount: SignInScheme<ServiceAccount, ServiceAccountOptions, typeof overrideFields> = {
+export const serviceAccount: AuthScheme<ServiceAccount, ServiceAccountOptions, typeof overrideFields> = {
   kind: 'service-account',
   format: {
     label: 'the token of a service account',
@@ -86,7 +86,7 @@ interface TokenEndpoint {
   allowPrivate: readonly string[]
 }
 
-function tokenEndpointOf({ options, allowPrivate }: SignInContext<ServiceAccountOptions>): TokenEndpoint {
+function tokenEndpointOf({ options, allowPrivate }: AuthContext<ServiceAccountOptions>): TokenEndpoint {
   return { tokenUrl: options.tokenUrl, allowPrivate }
 }
 
@@ -182,7 +182,7 @@ async function signAssertion(account: ServiceAccount, tokenUrl: string, now: num
       .setExpirationTime(issued + assertionSeconds)
       .sign(key)
   } catch {
-    throw new SignInError('The private key of the service account cannot be used.')
+    throw new ProviderAuthError('The private key of the service account cannot be used.')
   }
 }
 
@@ -201,12 +201,16 @@ async function exchangeAssertion(
     { allowPrivate, timeoutMs: exchangeTimeoutMs, maxBytes: maxResponseBytes },
   ).catch(() => null)
   if (!response)
-    throw new SignInError('The service account could not be signed in: its token endpoint did not respond.')
+    throw new ProviderAuthError(
+      'The service account could not be authenticated: its token endpoint did not respond.',
+    )
   const body = response.status === 200 ? parseJsonObject(response.bytes) : undefined
   const token = asString(body?.access_token)
   const seconds = Number(body?.expires_in)
   if (!token || !(seconds > 0))
-    throw new SignInError(`The token endpoint rejected the service account (status ${response.status}).`)
+    throw new ProviderAuthError(
+      `The token endpoint rejected the service account (status ${response.status}).`,
+    )
   return { token, seconds }
 }
 
