@@ -31,13 +31,13 @@ import type { TaskPool } from '../lib/task-pool.ts'
 import type { TimeSlicer } from '../lib/time-slicer.ts'
 import type { WakeSignal } from '../lib/wake-signal.ts'
 import type { Mailer } from '../mail/mailer.ts'
+import type { JwksCache } from '../oidc/jwks-cache.ts'
 import type { OidcProviders } from '../oidc/providers.ts'
 import type { RequestSigner } from '../provider-auth/request-signer.ts'
 import type { Routing } from '../routing/routing.ts'
 import type { HtmlReader } from '../web/html-reader.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { AccountCache } from './account-cache.ts'
-import type { IssuerKeys } from './issuer-keys.ts'
 import type { Metrics } from './metrics.ts'
 import type { Settings } from './settings.ts'
 import type { SignInLimiter } from './sign-in-limiter.ts'
@@ -57,9 +57,8 @@ export interface Gateway {
   /** Null unless the operator exports traces. */
   readonly tracer: Tracer | null
   readonly accounts: AccountCache
-  /** Issued to workloads in exchange for the tokens of their issuers, whose keys are `issuerKeys`. */
+  /** Issued to workloads in exchange for the tokens of their issuers. */
   readonly accessTokens: AccessTokens
-  readonly issuerKeys: IssuerKeys
   readonly ledger: Ledger
   /** For what is stored outside a settlement, by many requests at once. */
   readonly statementWriter: StatementWriter
@@ -84,6 +83,8 @@ export interface Gateway {
   readonly requestSigner: RequestSigner
   /** Single sign-on of members. */
   readonly oidcProviders: OidcProviders
+  /** The public keys of identity providers and of the issuers of workloads. */
+  readonly jwks: JwksCache
   /** For the verification of domains. */
   readonly resolveTxt: TxtResolver
   /** Bounds the replies that are drained after their client disconnected. */

@@ -3,10 +3,10 @@ import { BoundedQueue } from '../lib/bounded-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
 import { Mailer } from '../mail/mailer.ts'
+import { JwksCache } from '../oidc/jwks-cache.ts'
 import { OidcProviders } from '../oidc/providers.ts'
 import { AccessTokens } from './access-tokens.ts'
 import type { Gateway } from './gateway.ts'
-import { IssuerKeys } from './issuer-keys.ts'
 import type { Settings } from './settings.ts'
 import { SignInLimiter } from './sign-in-limiter.ts'
 
@@ -24,10 +24,11 @@ interface IdentityOptions {
 /** What people and workloads sign in with. */
 export function createIdentity({ db, clock, vault, settings }: IdentityOptions) {
   const egress = () => ({ allowPrivate: settings().egress.allow_private })
+  const jwks = new JwksCache(clock, egress)
   return {
     accessTokens: new AccessTokens(db, clock, vault),
-    issuerKeys: new IssuerKeys(clock),
-    oidcProviders: new OidcProviders(clock, egress),
+    jwks,
+    oidcProviders: new OidcProviders(clock, egress, jwks),
     mailer: new Mailer(),
     signInLimiter: new SignInLimiter(),
     passwordQueue: new BoundedQueue(maxPasswordTasks, maxPasswordsWaiting),

@@ -10,11 +10,14 @@ import type { SsoClientAuth } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EgressOptions } from '../lib/egress-client.ts'
 import { findUrlProblem } from '../lib/egress-policy.ts'
+import type { JwksCache } from './jwks-cache.ts'
 import { ProviderKeySet } from './key-set.ts'
 import { createProviderFetch } from './provider-fetch.ts'
 
 /** What identifies this gateway at a provider. */
 export interface ProviderClient {
+  /** Of the connection. */
+  id: string
   issuer: string
   client_id: string
   clientSecret: string
@@ -45,11 +48,13 @@ const maxEntries = 1000
 export class OidcProviders {
   readonly #clock: Clock
   readonly #egress: () => EgressOptions
+  readonly #jwks: JwksCache
   readonly #entries = new Map<string, CacheEntry>()
 
-  constructor(clock: Clock, egress: () => EgressOptions) {
+  constructor(clock: Clock, egress: () => EgressOptions, jwks: JwksCache) {
     this.#clock = clock
     this.#egress = egress
+    this.#jwks = jwks
   }
 
   /** `version` changes with the connection. */
@@ -70,7 +75,6 @@ export class OidcProviders {
 
   /** Throws a ProviderProblem if the metadata cannot be fetched or used. */
   async discover(client: ProviderClient): Promise<OidcProvider> {
-    const fetch = createProviderFetch(this.#egress)
     const authenticate = client.client_auth === 'client_secret_post' ? ClientSecretPost : ClientSecretBasic
     const config = await discovery(
       new URL(client.issuer),
@@ -78,12 +82,13 @@ export class OidcProviders {
       undefined,
       authenticate(client.clientSecret),
       // The egress client refuses http itself, except where the operator allows it.
-      { [customFetch]: fetch, execute: [allowInsecureRequests] },
+      { [customFetch]: createProviderFetch(this.#egress), execute: [allowInsecureRequests] },
     ).catch((error: unknown) => {
       throw new ProviderProblem(`issuer: the metadata could not be read. ${describeFailure(error)}`)
     })
-    const jwksUri = this.#assertUsable(config, client)
-    return { config, keys: new ProviderKeySet(this.#clock, jwksUri, fetch) }
+    const { id, issuer } = client
+    const source = { id, issuer, jwks_uri: this.#assertUsable(config, client) }
+    return { config, keys: new ProviderKeySet(this.#clock, this.#jwks, source) }
   }
 
   #assertUsable(config: Configuration, client: ProviderClient): string {

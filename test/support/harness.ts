@@ -16,6 +16,7 @@ import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { isoNow } from '../../src/lib/clock.ts'
 import { newId, newUuid } from '../../src/lib/ids.ts'
 import { openGateway, startServer } from '../../src/main.ts'
+import { JwksCache } from '../../src/oidc/jwks-cache.ts'
 import { OidcProviders } from '../../src/oidc/providers.ts'
 import { Routing } from '../../src/routing/routing.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
@@ -131,7 +132,9 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
 /** Identity providers have addresses of loopback only, and no domain has records, unless a test says otherwise. */
 function isolateFromNetwork(gateway: Gateway, clock: TestClock): void {
   const egress = () => ({ allowPrivate: gateway.settings.egress.allow_private, resolve: async () => [] })
-  Object.assign(gateway, { oidcProviders: new OidcProviders(clock, egress), resolveTxt: async () => [] })
+  const jwks = new JwksCache(clock, egress)
+  const oidcProviders = new OidcProviders(clock, egress, jwks)
+  Object.assign(gateway, { jwks, oidcProviders, resolveTxt: async () => [] })
 }
 
 /** Resets health and sticky sessions, and makes the draw always pick the cheapest endpoint. */

@@ -71,7 +71,7 @@ async function findProblems({ config, keys }: OidcProvider, row: SsoConnection):
   if (!methods.includes(row.client_auth))
     problems.push(`client_auth: the provider accepts ${methods.join(', ')}.`)
   await keys
-    .refresh()
+    .reload()
     .catch((error: unknown) => problems.push(`The jwks_uri could not be read. ${describeFailure(error)}`))
   return problems
 }

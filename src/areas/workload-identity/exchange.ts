@@ -1,12 +1,12 @@
 import { findKey } from '../../account/keys.ts'
 import { accessTokenScope } from '../../app/access-tokens.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { IssuerUnavailableError } from '../../app/issuer-keys.ts'
 import type { Actor, AuditEvent } from '../../audit/entry.ts'
 import { transactAs } from '../../audit/transaction.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import { uuidPattern } from '../../lib/ids.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
+import { JwksUnavailableError } from '../../oidc/jwks-cache.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 import { resolveTokenIssuer } from '../../pipeline/request/workload.ts'
 import { isTargetKey, targetOf } from './policies.ts'
@@ -45,7 +45,7 @@ export async function exchangeToken(exchange: Exchange) {
     restore()
     return issued.response
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof IssuerUnavailableError)) throw error
+    if (!(error instanceof Refusal || error instanceof JwksUnavailableError)) throw error
     const subject = error instanceof Refusal ? error.subject : null
     await recordExchange(
       exchange,

@@ -7,6 +7,7 @@ import {
 } from 'jose'
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
+import { JwksUnavailableError } from '../../oidc/jwks-cache.ts'
 import { meetsCondition, type SubjectClaims } from './claims.ts'
 import { maxSubjectLength } from './policies.ts'
 import { algorithmsOf, type Issuer, type Policy } from './store.ts'
@@ -31,6 +32,8 @@ export interface SubjectToken {
 /** Between the clocks of issuer and gateway, for tokens that begin to be valid. None for those that expired. */
 const skewSeconds = 60
 const maxScopes = 100
+/** Jobs keep running while their issuer cannot be reached. */
+const staleMs = 60 * 60_000
 
 /** Tokens for other purposes (of logout, of DPoP, of security events) have other types. */
 const acceptedTypes = ['jwt', 'at+jwt']
@@ -99,13 +102,15 @@ function assertHeader(issuer: Issuer, header: JWSHeaderParameters): string {
 }
 
 async function verifySignature(
-  { issuerKeys, settings }: Gateway,
+  { jwks }: Gateway,
   issuer: Issuer,
   token: string,
   header: JWSHeaderParameters,
 ): Promise<void> {
-  const key = await issuerKeys.find(issuer, header, settings.egress.allow_private)
-  if (!key) throw new Refusal('unknown key')
+  const { id, issuer: url, jwks_uri } = issuer
+  const key = await jwks.find({ id, issuer: url, jwks_uri, staleMs }, header).catch((error: unknown) => {
+    throw error instanceof JwksUnavailableError ? error : new Refusal('unknown key')
+  })
   try {
     await compactVerify(token, key, { algorithms: algorithmsOf(issuer) })
   } catch {

@@ -7,7 +7,7 @@ import { resolvePublicOrigin } from '../request/origin.ts'
 export function clientOf({ vault, secretUses }: Gateway, connection: SsoConnection): ProviderClient {
   const { id, name, organization_id: organizationId, issuer, client_id, client_auth } = connection
   secretUses.addOwned('sso_connection', id, { organizationId, workspaceId: null, name })
-  return { issuer, client_id, client_auth, clientSecret: openClientSecret(vault, connection) }
+  return { id, issuer, client_id, client_auth, clientSecret: openClientSecret(vault, connection) }
 }
 
 /** The provider of a connection; its metadata is cached. */
