@@ -128,6 +128,42 @@ describe('the process', () => {
     expect(await second.exit()).toBe(0)
   })
 
+  test('what only sign-in needs is loaded when it is first used', async () => {
+    const preload = join(import.meta.dir, 'support/list-packages.ts')
+    const program = start(folder(), {}, [
+      process.execPath,
+      '--preload',
+      preload,
+      join(root, 'src/cli.ts'),
+      'serve',
+    ])
+    const listPackages = async () => {
+      program.output = ''
+      program.signal('SIGUSR2')
+      return (await program.says(/packages: (.*);/))[1]?.split(' ')
+    }
+    const url = await program.url()
+    const key = (await program.says(/Inference key +(sk-hg-v1-[0-9a-f]{64})/))[1] ?? ''
+    const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] })
+    const headers = { authorization: `Bearer ${key}` }
+    const served = await fetch(`${url}/api/v1/chat/completions`, { method: 'POST', headers, body })
+    expect(served.status).toBe(200)
+    expect((await fetch(`${url}/signin`)).status).toBe(401)
+
+    const idle = await listPackages()
+    expect(idle).toContain('zod')
+    for (const name of ['@simplewebauthn/server', 'jose', 'nodemailer', 'openid-client'])
+      expect(idle).not.toContain(name)
+
+    const options = {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+      body: '{}',
+    }
+    expect((await fetch(`${url}/signin/passkey/options`, options)).status).toBe(200)
+    expect(await listPackages()).toContain('@simplewebauthn/server')
+  })
+
   test('npm start passes signals on and ends with 0, leaving nothing running', async () => {
     const dataDir = folder()
     const settings = join(dataDir, 'empty.yaml')

@@ -1,9 +1,10 @@
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
+import type { JWK } from 'jose'
 import type { Selectable } from 'kysely'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import type { SigningKeyTable } from '../db/schema.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
+import { loadJose } from '../lib/jose.ts'
 
 export type SigningKey = Selectable<SigningKeyTable>
 
@@ -85,6 +86,7 @@ async function insertKey(db: Db, key: SigningKey): Promise<SigningKey> {
 }
 
 async function generateKey({ clock, vault }: Omit<SigningKeyDeps, 'db'>): Promise<SigningKey> {
+  const { calculateJwkThumbprint, exportJWK, generateKeyPair } = await loadJose()
   const pair = await generateKeyPair(signingAlgorithm, { extractable: true })
   const [publicJwk, privateJwk] = await Promise.all([exportJWK(pair.publicKey), exportJWK(pair.privateKey)])
   const kid = await calculateJwkThumbprint(publicJwk)

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, decodeProtectedHeader, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
+import type { JWK } from 'jose'
 import {
   isPublished,
   listSigningKeys,
@@ -13,6 +13,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { newUuid } from '../lib/ids.ts'
+import { loadJose } from '../lib/jose.ts'
 import { asNumber, asString } from '../lib/json-values.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
 
@@ -73,6 +74,7 @@ export class AccessTokens {
 
   async issue({ subject, policyId, keyId, issuer, expiresAt }: NewToken): Promise<string> {
     const key = await requireCurrentKey(this.#deps)
+    const { importJWK, SignJWT } = await loadJose()
     const privateKey = await importJWK(openPrivateKey(this.#deps.vault, key), signingAlgorithm)
     return new SignJWT({ scope: accessTokenScope, client_id: policyId, key_id: keyId })
       .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid: key.kid })
@@ -116,6 +118,7 @@ export class AccessTokens {
     keys: SigningKey[],
     now: number,
   ): Promise<VerifiedToken | undefined> {
+    const { createLocalJWKSet, jwtVerify } = await loadJose()
     try {
       const { payload, protectedHeader } = await jwtVerify(
         token,
@@ -140,8 +143,9 @@ export class AccessTokens {
 }
 
 /** Whether a credential claims to be an access token; it may also be an API key that a partner chose. */
-export function isAccessToken(credential: string): boolean {
+export async function isAccessToken(credential: string): Promise<boolean> {
   if (credential.length > maxTokenLength) return false
+  const { decodeProtectedHeader } = await loadJose()
   try {
     return decodeProtectedHeader(credential).typ === tokenType
   } catch {

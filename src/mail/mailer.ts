@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import { BoundedQueue, QueueFullError } from '../lib/bounded-queue.ts'
 import type { SmtpSettings } from './settings.ts'
 
@@ -55,6 +54,8 @@ export class Mailer {
 }
 
 async function deliver(settings: SmtpSettings, { to, subject, text }: Mail): Promise<void> {
+  // Loaded with the first mail.
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     host: settings.host,
     port: settings.port,

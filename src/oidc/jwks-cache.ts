@@ -1,6 +1,7 @@
-import { createLocalJWKSet, errors, type JWK, type JWSHeaderParameters } from 'jose'
+import type { createLocalJWKSet, JWK, JWSHeaderParameters } from 'jose'
 import type { Clock } from '../lib/clock.ts'
 import { EgressError, type EgressOptions, sendBuffered } from '../lib/egress-client.ts'
+import { loadJose } from '../lib/jose.ts'
 import { asObject, asObjects, asString } from '../lib/json-values.ts'
 
 /** Where the public keys of an issuer are found. */
@@ -51,6 +52,7 @@ export class JwksCache {
 
   /** The key that verifies a token with this header. Throws if the issuer has none, or several that fit. */
   async find(source: JwksSource, header: JWSHeaderParameters): Promise<PublicKey> {
+    const { errors } = await loadJose()
     try {
       return await this.#match(source, header, freshMs)
     } catch (error) {
@@ -92,6 +94,7 @@ export class JwksCache {
   }
 
   async #load(source: JwksSource, known: CachedKeys | undefined): Promise<CachedKeys> {
+    const { createLocalJWKSet } = await loadJose()
     try {
       const uri = source.jwks_uri ?? (await discoverJwksUri(source.issuer, this.#egress()))
       const keys = asObjects((await fetchJson(uri, this.#egress())).keys).slice(0, maxKeys)

@@ -1,5 +1,6 @@
-import { type JWTPayload, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose'
+import type { JWTPayload, JWTVerifyOptions, JWTVerifyResult } from 'jose'
 import type { Clock } from '../lib/clock.ts'
+import { loadJose } from '../lib/jose.ts'
 import type { JwksCache, JwksSource } from './jwks-cache.ts'
 
 /** Signatures with a key pair. Secrets shared with the provider, and none at all, prove nothing here. */
@@ -22,7 +23,8 @@ export class ProviderKeySet {
   }
 
   /** Throws unless the signature and the claims are valid. */
-  verify(token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult<JWTPayload>> {
+  async verify(token: string, options: JWTVerifyOptions): Promise<JWTVerifyResult<JWTPayload>> {
+    const { jwtVerify } = await loadJose()
     return jwtVerify(token, (header) => this.#jwks.find(this.#source, header), {
       ...options,
       algorithms,

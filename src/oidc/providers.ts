@@ -1,15 +1,9 @@
-import {
-  allowInsecureRequests,
-  ClientSecretBasic,
-  ClientSecretPost,
-  type Configuration,
-  customFetch,
-  discovery,
-} from 'openid-client'
+import type { Configuration } from 'openid-client'
 import type { SsoClientAuth } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { EgressOptions } from '../lib/egress-client.ts'
 import { findUrlProblem } from '../lib/egress-policy.ts'
+import { loadOidcClient } from './client.ts'
 import type { JwksCache } from './jwks-cache.ts'
 import { ProviderKeySet } from './key-set.ts'
 import { createProviderFetch } from './provider-fetch.ts'
@@ -75,17 +69,21 @@ export class OidcProviders {
 
   /** Throws a ProviderProblem if the metadata cannot be fetched or used. */
   async discover(client: ProviderClient): Promise<OidcProvider> {
-    const authenticate = client.client_auth === 'client_secret_post' ? ClientSecretPost : ClientSecretBasic
-    const config = await discovery(
-      new URL(client.issuer),
-      client.client_id,
-      undefined,
-      authenticate(client.clientSecret),
-      // The egress client refuses http itself, except where the operator allows it.
-      { [customFetch]: createProviderFetch(this.#egress), execute: [allowInsecureRequests] },
-    ).catch((error: unknown) => {
-      throw new ProviderProblem(`issuer: the metadata could not be read. ${describeFailure(error)}`)
-    })
+    const oidc = await loadOidcClient()
+    const authenticate =
+      client.client_auth === 'client_secret_post' ? oidc.ClientSecretPost : oidc.ClientSecretBasic
+    const config = await oidc
+      .discovery(
+        new URL(client.issuer),
+        client.client_id,
+        undefined,
+        authenticate(client.clientSecret),
+        // The egress client refuses http itself, except where the operator allows it.
+        { [oidc.customFetch]: createProviderFetch(this.#egress), execute: [oidc.allowInsecureRequests] },
+      )
+      .catch((error: unknown) => {
+        throw new ProviderProblem(`issuer: the metadata could not be read. ${describeFailure(error)}`)
+      })
     const { id, issuer } = client
     const source = { id, issuer, jwks_uri: this.#assertUsable(config, client) }
     return { config, keys: new ProviderKeySet(this.#clock, this.#jwks, source) }

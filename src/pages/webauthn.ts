@@ -1,17 +1,13 @@
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { displayNameOf, type Member } from '../account/members.ts'
 import type { Passkey } from '../account/passkeys.ts'
 import type { Gateway } from '../app/gateway.ts'
 import { decodeList } from '../db/values.ts'
 import { createSignedToken, readSignedToken } from '../lib/signed-token.ts'
 import { resolvePublicOrigin } from '../pipeline/request/origin.ts'
+
+/** Loaded when someone first uses a passkey. */
+const loadWebAuthn = () => import('@simplewebauthn/server')
 
 const challengeTtlMs = 5 * 60_000
 const signInPurpose = 'passkey/sign-in'
@@ -42,6 +38,7 @@ function readChallenge({ vault, clock }: Gateway, purpose: string, challenge: st
 
 /** The member chooses a passkey in the browser: no address is needed. */
 export async function createSignInOptions(gateway: Gateway, request: Request) {
+  const { generateAuthenticationOptions } = await loadWebAuthn()
   return generateAuthenticationOptions({
     rpID: siteOf(gateway, request).rpId,
     challenge: createChallenge(gateway, signInPurpose),
@@ -60,6 +57,7 @@ export async function verifySignIn(
   passkey: Passkey,
   response: AuthenticationResponseJSON,
 ): Promise<VerifiedSignIn | undefined> {
+  const { verifyAuthenticationResponse } = await loadWebAuthn()
   const { origin, rpId } = siteOf(gateway, request)
   let answered: Challenge | undefined
   try {
@@ -91,6 +89,7 @@ export async function createPasskeyOptions(
   member: Member,
   existing: Passkey[],
 ) {
+  const { generateRegistrationOptions } = await loadWebAuthn()
   return generateRegistrationOptions({
     rpName: 'Headgate',
     rpID: siteOf(gateway, request).rpId,
@@ -117,6 +116,7 @@ export async function verifyNewPasskey(
   member: Member,
   response: RegistrationResponseJSON,
 ): Promise<VerifiedPasskey | undefined> {
+  const { verifyRegistrationResponse } = await loadWebAuthn()
   const { origin, rpId } = siteOf(gateway, request)
   let answered: Challenge | undefined
   try {

@@ -1,9 +1,9 @@
-import { importPKCS8, SignJWT } from 'jose'
 import { z } from 'zod'
 import { settingPatterns } from '../catalogue/provider-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { sendBuffered } from '../lib/egress-client.ts'
+import { loadJose } from '../lib/jose.ts'
 import { asObject, asString } from '../lib/json-values.ts'
 import { credentialField } from './credential-field.ts'
 import { type AuthContext, type AuthScheme, ProviderAuthError } from './scheme.ts'
@@ -167,6 +167,7 @@ function computeCacheKey({ clientEmail, privateKey }: ServiceAccount, tokenUrl: 
 }
 
 async function signAssertion(account: ServiceAccount, tokenUrl: string, now: number): Promise<string> {
+  const { importPKCS8, SignJWT } = await loadJose()
   try {
     const key = await importPKCS8(account.privateKey, algorithm)
     const issued = Math.floor(now / 1000)

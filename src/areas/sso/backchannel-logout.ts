@@ -1,4 +1,4 @@
-import { decodeJwt, type JWTPayload } from 'jose'
+import type { JWTPayload } from 'jose'
 import { lockOrganization } from '../../account/organizations.ts'
 import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { findConnectionsOfClient } from '../../account/sso-connections.ts'
@@ -7,6 +7,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { transactAs } from '../../audit/transaction.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { readBodyText } from '../../lib/body-reader.ts'
+import { loadJose } from '../../lib/jose.ts'
 import { describeFailure } from '../../oidc/providers.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 import { loadProvider } from '../../pipeline/sign-in/provider.ts'
@@ -37,6 +38,7 @@ async function receiveLogoutToken(gateway: Gateway, request: Request): Promise<R
 
 /** The connections that the token is for, by what it says before it is verified. */
 async function findAddressees({ db }: Gateway, token: string): Promise<SsoConnection[]> {
+  const { decodeJwt } = await loadJose()
   let claims: JWTPayload
   try {
     claims = decodeJwt(token)

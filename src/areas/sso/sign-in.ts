@@ -1,14 +1,3 @@
-import {
-  AuthorizationResponseError,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  calculatePKCECodeChallenge,
-  fetchUserInfo,
-  ResponseBodyError,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
-} from 'openid-client'
 import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { findConnection, scopesOf } from '../../account/sso-connections.ts'
 import { SignInRefused } from '../../account/sso-identities.ts'
@@ -17,6 +6,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import type { PathRequest, RawRoute } from '../../http/operation.ts'
 import { uuidPattern } from '../../lib/ids.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
+import { loadOidcClient } from '../../oidc/client.ts'
 import { describeFailure, type OidcProvider } from '../../oidc/providers.ts'
 import { createPage, redirectSeeOther, setCookie, setSessionCookie } from '../../pages/browser.ts'
 import { renderForwardPage } from '../../pages/forward.ts'
@@ -39,24 +29,25 @@ async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Resp
   const connection = await requireConnection(gateway, request.params?.connection ?? '')
   const provider = await findProvider(gateway, connection)
   if (!provider) return renderUnavailablePage()
+  const oidc = await loadOidcClient()
   const requested = parseRequestUrl(request).searchParams.get('return_to')
   const login: LoginState = {
     connectionId: connection.id,
-    state: randomState(),
-    nonce: randomNonce(),
-    codeVerifier: randomPKCECodeVerifier(),
+    state: oidc.randomState(),
+    nonce: oidc.randomNonce(),
+    codeVerifier: oidc.randomPKCECodeVerifier(),
     redirectUri: redirectUriOf(gateway, request),
     returnTo:
       parseOwnPath(requested) ?? parseOwnPath(cookieOf(request, returnCookie.name)) ?? defaultReturnPath,
     expiresAt: newExpiry(gateway),
   }
-  const url = buildAuthorizationUrl(provider.config, {
+  const url = oidc.buildAuthorizationUrl(provider.config, {
     response_type: 'code',
     redirect_uri: login.redirectUri,
     scope: scopesOf(connection).join(' '),
     state: login.state,
     nonce: login.nonce,
-    code_challenge: await calculatePKCECodeChallenge(login.codeVerifier),
+    code_challenge: await oidc.calculatePKCECodeChallenge(login.codeVerifier),
     code_challenge_method: 'S256',
   })
   return saveLoginState(gateway, request, forwardToProvider(request, connection, url.href), login)
@@ -100,7 +91,7 @@ async function verifyCallback(
   try {
     return { connection, login, ...(await exchangeCode(provider, request, connection, login)) }
   } catch (error) {
-    const reason = describeRefusal(error)
+    const reason = await describeRefusal(error)
     gateway.log.warn({ connection: connection.id, reason }, 'single sign-on refused')
     await recordRefusal(gateway, request, connection, { reason })
     throw gatewayError('forbidden', `The sign-in could not be verified: ${reason} Start again.`)
@@ -114,6 +105,7 @@ async function exchangeCode(
   { issuer, client_id }: SsoConnection,
   login: LoginState,
 ): Promise<{ idToken: string; subject: string; sid: string | null; claims: Claims }> {
+  const { authorizationCodeGrant, fetchUserInfo } = await loadOidcClient()
   const callback = new URL(login.redirectUri)
   callback.search = parseRequestUrl(request).search
   const tokens = await authorizationCodeGrant(config, callback, {
@@ -132,7 +124,8 @@ async function exchangeCode(
 }
 
 /** A sentence for the page and the audit log, without anything that the provider could choose freely. */
-function describeRefusal(error: unknown): string {
+async function describeRefusal(error: unknown): Promise<string> {
+  const { AuthorizationResponseError, ResponseBodyError } = await loadOidcClient()
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
     const code = /^[a-z_]{1,64}$/.test(error.error) ? error.error : 'an error'
     return `the identity provider answered ${code}.`

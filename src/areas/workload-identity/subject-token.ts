@@ -1,12 +1,7 @@
-import {
-  compactVerify,
-  decodeJwt,
-  decodeProtectedHeader,
-  type JWSHeaderParameters,
-  type JWTPayload,
-} from 'jose'
+import type { JWSHeaderParameters, JWTPayload } from 'jose'
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
+import { loadJose } from '../../lib/jose.ts'
 import { JwksUnavailableError } from '../../oidc/jwks-cache.ts'
 import { meetsCondition, type SubjectClaims } from './claims.ts'
 import { maxSubjectLength } from './policies.ts'
@@ -63,7 +58,7 @@ export async function verifySubjectToken(
   { policy, issuer }: { policy: Policy; issuer: Issuer },
   token: string,
 ): Promise<SubjectToken> {
-  const { header, payload } = decode(token)
+  const { header, payload } = await decode(token)
   // Before anything is loaded from an issuer: a token of another must not cause it.
   if (payload.iss !== issuer.issuer) throw new Refusal('issuer')
   const tokenType = assertHeader(issuer, header)
@@ -81,7 +76,8 @@ export async function verifySubjectToken(
   return { subject: sub, expiresAt: Math.floor(exp) }
 }
 
-function decode(token: string): { header: JWSHeaderParameters; payload: JWTPayload } {
+async function decode(token: string): Promise<{ header: JWSHeaderParameters; payload: JWTPayload }> {
+  const { decodeJwt, decodeProtectedHeader } = await loadJose()
   try {
     return { header: decodeProtectedHeader(token), payload: decodeJwt(token) }
   } catch {
@@ -111,6 +107,7 @@ async function verifySignature(
   const key = await jwks.find({ id, issuer: url, jwks_uri, staleMs }, header).catch((error: unknown) => {
     throw error instanceof JwksUnavailableError ? error : new Refusal('unknown key')
   })
+  const { compactVerify } = await loadJose()
   try {
     await compactVerify(token, key, { algorithms: algorithmsOf(issuer) })
   } catch {

@@ -18,7 +18,7 @@ export async function authenticateWorkload(
   credential: string,
   allowCached: boolean,
 ): Promise<{ key: ApiKey | undefined; workload: WorkloadIdentity } | undefined> {
-  if (!isAccessToken(credential)) return undefined
+  if (!(await isAccessToken(credential))) return undefined
   const workload = await gateway.accessTokens.verify(credential, resolveTokenIssuer(gateway))
   if (!workload) {
     throw gatewayError(

@@ -1,8 +1,8 @@
-import { buildEndSessionUrl } from 'openid-client'
 import { findConnection } from '../../account/sso-connections.ts'
 import { findSsoSession, idTokenContext } from '../../account/sso-sessions.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
+import { loadOidcClient } from '../../oidc/client.ts'
 import { resolvePublicOrigin } from '../request/origin.ts'
 import { loadProvider } from './provider.ts'
 
@@ -22,6 +22,7 @@ export async function findProviderSignOutUrl(
   const endpoint = provider?.config.serverMetadata().end_session_endpoint
   if (!provider || endpoint === undefined) return null
   if (findUrlProblem(URL.parse(endpoint), gateway.settings.egress.allow_private)) return null
+  const { buildEndSessionUrl } = await loadOidcClient()
   const url = buildEndSessionUrl(provider.config, {
     id_token_hint: gateway.vault.open(session.sealed_id_token, idTokenContext(session.token_hash)),
     post_logout_redirect_uri: `${resolvePublicOrigin(gateway, httpRequest)}/signin`,

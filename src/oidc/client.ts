@@ -1,0 +1,4 @@
+/** Loaded with the first single sign-on. */
+export function loadOidcClient(): Promise<typeof import('openid-client')> {
+  return import('openid-client')
+}
