@@ -8,6 +8,18 @@ interface RequestSeries {
   duration: Histogram.Internal<string>
 }
 
+const processMetrics = createProcessMetrics()
+
+/** CPU, memory and event loop: of the process, whichever gateways are open in it. */
+function createProcessMetrics(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'headgate_' })
+  // Bun walks through the whole heap for these, and so would every scrape. It has no such spaces.
+  for (const part of ['total', 'used', 'available'])
+    registry.removeSingleMetric(`headgate_nodejs_heap_space_size_${part}_bytes`)
+  return registry
+}
+
 /** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
 export class Metrics {
   readonly #registry = new Registry()
@@ -78,10 +90,6 @@ export class Metrics {
   })
 
   readonly #series = new Map<string, Map<number, RequestSeries>>()
-
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry, prefix: 'headgate_' })
-  }
 
   recordRequest(operation: string, status: number, seconds: number): void {
     const { count, duration } = this.#findSeries(operation, status)
@@ -186,6 +194,7 @@ export class Metrics {
   }
 
   async render(): Promise<{ body: string; contentType: string }> {
-    return { body: await this.#registry.metrics(), contentType: this.#registry.contentType }
+    const registry = Registry.merge([this.#registry, processMetrics])
+    return { body: await registry.metrics(), contentType: registry.contentType }
   }
 }

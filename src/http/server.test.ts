@@ -256,6 +256,12 @@ describeOnEachDatabase(
       }
     })
 
+    test('metrics include those of the process, except sizes that Bun would walk through the heap for', async () => {
+      const text = await (await get('/metrics')).text()
+      expect(text.match(/^headgate_process_resident_memory_bytes \d+$/gm)).toHaveLength(1)
+      expect(text).not.toContain('heap_space')
+    })
+
     test('the reference page lists every operation and runs no script', async () => {
       const response = await get('/docs')
       const html = await response.text()
