@@ -8,7 +8,7 @@ COPY console console
 RUN node scripts/console.mjs && rm -rf console/node_modules console/src
 RUN mv "$(node -e "import('./scripts/install.mjs').then(({ findBunBinary }) => console.log(findBunBinary()))")" /usr/local/bin/bun \
   && rm -rf node_modules/@oven scripts
-COPY LICENSE NOTICE ./
+COPY LICENSE NOTICE openapi.json ./
 COPY src src
 
 FROM debian:bookworm-slim

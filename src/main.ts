@@ -36,7 +36,6 @@ import { StatementWriter } from './db/statement-writer.ts'
 import { upgrade } from './db/upgrade.ts'
 import { PdfReader } from './filters/pdf-reader.ts'
 import { ContentScanner } from './filters/scanner.ts'
-import type { RawRoute } from './http/operation.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
 import type { LedgerEngine } from './ledger/engine.ts'
@@ -208,12 +207,9 @@ export function serializeError(error: unknown) {
   return { name, message, stack, ...('code' in error && { code: error.code }) }
 }
 
-let rawRoutes: RawRoute[] | undefined
-
-/** Servers of one process share the routes: it takes 100 ms to build the OpenAPI document. */
 export function startServer(gateway: Gateway): Server {
-  rawRoutes ??= [...pages, ...consoleRoutes, ...buildSystemRoutes(operations)]
-  const server = listen(gateway, operations, rawRoutes, consolePage)
+  const routes = [...pages, ...consoleRoutes, ...buildSystemRoutes()]
+  const server = listen(gateway, operations, routes, consolePage)
   gateway.connections = server
   return server
 }

@@ -262,6 +262,13 @@ describeOnEachDatabase(
       expect(text).not.toContain('heap_space')
     })
 
+    test('openapi.json is served as it is in the repository', async () => {
+      const response = await get('/openapi.json')
+      expect(response.headers.get('content-type')).toBe('application/json')
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+      expect(await response.text()).toBe(await Bun.file('openapi.json').text())
+    })
+
     test('the reference page lists every operation and runs no script', async () => {
       const response = await get('/docs')
       const html = await response.text()

@@ -3,17 +3,19 @@ import { isPostgresUrl, writeProbe } from '../db/db.ts'
 import { isoNow } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { version } from '../lib/version.ts'
-import { buildOpenApiDocument } from './openapi.ts'
-import type { Operation, RawRoute } from './operation.ts'
+import type { OpenApiDocument } from './openapi.ts'
+import type { RawRoute } from './operation.ts'
 import { renderReferencePage } from './reference-page.ts'
 
 /** A slower database is reported as down. */
 const probeTimeoutMs = 2000
 
+/** As `npm run openapi` wrote it: to build it from the operations would delay every start. */
+const openApiFile = Bun.file(new URL('../../openapi.json', import.meta.url))
+let openApiDocument: Promise<OpenApiDocument> | undefined
+
 /** Routes about the server, outside the API. */
-export function buildSystemRoutes(operations: Operation[]): RawRoute[] {
-  const document = buildOpenApiDocument(operations)
-  const json = JSON.stringify(document)
+export function buildSystemRoutes(): RawRoute[] {
   return [
     getRoute('/healthz', async () => Response.json({ status: 'ok' })),
     getRoute('/readyz', async (gateway) => {
@@ -29,11 +31,14 @@ export function buildSystemRoutes(operations: Operation[]): RawRoute[] {
     getRoute(
       '/openapi.json',
       async () =>
-        new Response(json, {
+        new Response(openApiFile, {
           headers: { 'content-type': 'application/json', 'access-control-allow-origin': '*' },
         }),
     ),
-    getRoute('/docs', async () => renderReferencePage(document)),
+    getRoute('/docs', async () => {
+      openApiDocument ??= openApiFile.json()
+      return renderReferencePage(await openApiDocument)
+    }),
   ]
 }
 
