@@ -7,11 +7,15 @@ import { generateTypes } from './console.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
+import { createScratchFolder } from './scratch.mjs'
 import { preparePython } from './toolchains.mjs'
 
 const args = process.argv.slice(2)
 const checksOnly = args.includes('--checks-only')
 const paths = args.filter((argument) => !argument.startsWith('--'))
+
+/** What has to be ended with the run, the last first. */
+const cleanUps = []
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
@@ -35,42 +39,37 @@ if (paths.length === 0) {
 }
 if (checksOnly) process.exit(0)
 
+cleanUps.push(createScratchFolder())
 const otlpPython = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
 
 const postgres = process.env.TEST_DATABASE_URL
   ? { url: process.env.TEST_DATABASE_URL, isPrivate: false, stop: () => undefined }
   : await startPostgres()
-if (!postgres) {
+if (postgres) cleanUps.push(postgres.stop)
+else {
   process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
   if (process.env.CI) finish(0, 1, 0)
   process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
 }
 
 const s3 = await startS3()
-if (!s3) {
+if (s3) cleanUps.push(s3.stop)
+else {
   process.stderr.write('The S3 server of the tests could not be started.\n')
-  if (process.env.CI) {
-    postgres?.stop()
-    finish(0, 1, 0)
-  }
+  if (process.env.CI) finish(0, 1, 0)
   process.stderr.write('Not in CI: the tests of S3 storage are skipped.\n')
 }
 
 const bwrap = prepareBubblewrap()
 if (!bwrap) {
   process.stderr.write('bubblewrap is missing, or this machine does not permit user namespaces.\n')
-  if (process.env.CI) {
-    postgres?.stop()
-    s3?.stop()
-    finish(0, 1, 0)
-  }
+  if (process.env.CI) finish(0, 1, 0)
   process.stderr.write('Not in CI: the tests of containers are skipped.\n')
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
-    postgres?.stop()
-    s3?.stop()
+    cleanUp()
     process.exit(130)
   })
 }
@@ -78,10 +77,12 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 const groups = listGroups()
 const workers = Array.from({ length: Math.min(2, groups.length) }, (_, index) => runGroups(index === 0))
 const results = (await Promise.all(workers)).flat()
-postgres?.stop()
-s3?.stop()
 const total = (count) => results.reduce((sum, result) => sum + result[count], 0)
 finish(total('passed'), total('failed'), total('skipped'))
+
+function cleanUp() {
+  for (const end of cleanUps.reverse()) end()
+}
 
 /** The groups of files that are run in one process each, the slowest first. */
 function listGroups() {
@@ -153,5 +154,6 @@ function tool(name, file) {
 function finish(passed, failed, skipped) {
   const tail = skipped > 0 ? `, ${skipped} skipped` : ''
   process.stdout.write(`\n${passed} passed, ${failed} failed${tail}\n`)
+  cleanUp()
   process.exit(failed > 0 ? 1 : 0)
 }
