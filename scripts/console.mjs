@@ -30,10 +30,10 @@ function hashSource() {
 }
 
 /** The types of the API, from openapi.json. */
-export function generateTypes() {
+function generateTypes() {
   const tool = join(folder, 'node_modules', 'openapi-typescript', 'bin', 'cli.js')
   const args = [tool, join(root, 'openapi.json'), '-o', join(folder, 'src', 'api', 'schema.ts')]
-  return spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 2] }).status === 0
+  process.exit(spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 2] }).status ?? 1)
 }
 
 function build() {
@@ -45,4 +45,7 @@ function build() {
   process.exit(1)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url) && !isConsoleBuilt()) build()
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes('--types')) generateTypes()
+  if (!isConsoleBuilt()) build()
+}

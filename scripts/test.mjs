@@ -1,9 +1,10 @@
-// `npm test`: installs dependencies, checks types, lint, format and shape, then runs the tests on both databases.
-import { spawn, spawnSync } from 'node:child_process'
+// `npm test`: installs dependencies, checks types, lint, format and shape, and runs the tests on both databases.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { prepareBubblewrap } from './bubblewrap.mjs'
-import { generateTypes } from './console.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
@@ -12,7 +13,11 @@ import { preparePython } from './toolchains.mjs'
 
 const args = process.argv.slice(2)
 const checksOnly = args.includes('--checks-only')
+const updatesTimings = args.includes('--update-timings')
 const paths = args.filter((argument) => !argument.startsWith('--'))
+
+/** One more than there are cores, because many tests wait for processes or timers. */
+const workers = Math.min(availableParallelism() + 1, 5)
 
 /** What has to be ended with the run, the last first. */
 const cleanUps = []
@@ -24,20 +29,13 @@ const bun = findBunBinary()
 
 const checks = [
   ['types', process.execPath, [tool('typescript', 'bin/tsc'), '--noEmit']],
+  ['types of the API', process.execPath, ['scripts/console.mjs', '--types']],
   ['types of the console', process.execPath, [tool('typescript', 'bin/tsc'), '--noEmit', '-p', 'console']],
   ['lint and format', process.execPath, [tool('@biomejs/biome', 'bin/biome'), 'check', '.']],
   ['shape', bun, ['scripts/shape.ts']],
 ]
 
-if (paths.length === 0) {
-  if (!generateTypes()) finish(0, 1, 0)
-  for (const [name, command, commandArgs] of checks) {
-    process.stdout.write(`check: ${name}\n`)
-    const { status } = spawnSync(command, commandArgs, { cwd: root, stdio: 'inherit' })
-    if (status !== 0) finish(0, 1, 0)
-  }
-}
-if (checksOnly) process.exit(0)
+if (checksOnly) process.exit((await runChecks()) ? 0 : 1)
 
 cleanUps.push(createScratchFolder())
 const otlpPython = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
@@ -74,46 +72,31 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   })
 }
 
-const groups = listGroups()
-const workers = Array.from({ length: Math.min(2, groups.length) }, (_, index) => runGroups(index === 0))
-const results = (await Promise.all(workers)).flat()
-const total = (count) => results.reduce((sum, result) => sum + result[count], 0)
-finish(total('passed'), total('failed'), total('skipped'))
+const tests = startTests()
+if (paths.length === 0 && !(await runChecks())) {
+  tests.child.kill()
+  finish(0, 1, 0)
+}
+const { passed, failed, skipped } = await tests.result
+finish(passed, failed, skipped)
 
 function cleanUp() {
   for (const end of cleanUps.reverse()) end()
 }
 
-/** The groups of files that are run in one process each, the slowest first. */
-function listGroups() {
-  if (paths.length > 0) return [paths]
-  const files = ['src', 'test', 'scripts', 'bench', 'console/src'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true })
-      .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes('node_modules'))
-      .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
-  )
-  const patterns = [
-    /^\.\/test\/faults\//,
-    /^\.\/test\/(?:inference|plugins|tools)\//,
-    /^\.\/test\/[^/]+$/,
-    /^\.\/src\/(?!areas\/)/,
-    /^\.\/src\/areas\//,
-    /^\.\/test\/(?:guardrails|media)\//,
-  ]
-  const groupOf = (file) => patterns.findIndex((pattern) => pattern.test(file))
-  // The last group has the files that match no pattern.
-  return [...patterns.keys(), -1].map((index) => files.filter((file) => groupOf(file) === index))
+/** Next to the tests, which often wait. */
+async function runChecks() {
+  for (const [name, command, commandArgs] of checks) {
+    process.stdout.write(`check: ${name}\n`)
+    const child = spawn(command, commandArgs, { cwd: root, stdio: 'inherit' })
+    const [code] = await once(child, 'close')
+    if (code !== 0) return false
+  }
+  return true
 }
 
-/** Two of these share the groups: the tests that start and kill processes mostly wait for them. */
-async function runGroups(isShown) {
-  const results = []
-  for (let files = groups.shift(); files; files = groups.shift()) results.push(await runTests(files, isShown))
-  return results
-}
-
-/** The output is shown as it comes, or when the run ends. */
-function runTests(files, isShown) {
+/** In several processes, each of which loads a module once for all its files. */
+function startTests() {
   // As in the launcher: without it Bun queues outbound requests past 256.
   const env = {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
@@ -123,28 +106,41 @@ function runTests(files, isShown) {
     ...(bwrap && { TEST_BWRAP: bwrap }),
     ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),
   }
-  const child = spawn(bun, ['--no-env-file', 'test', '--timeout', '60000', ...files], {
-    cwd: root,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const options = [`--parallel=${workers}`, '--no-isolate', '--timings=test/timings.json', '--timeout=60000']
+  if (updatesTimings) options.push('--update-timings')
+  const child = spawn(
+    bun,
+    ['--no-env-file', 'test', ...options, ...(paths.length > 0 ? paths : listFiles())],
+    {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       output += chunk
-      if (isShown) process.stdout.write(chunk)
+      process.stdout.write(chunk)
     })
   }
-  return new Promise((resolve) => {
-    child.on('close', (code) => {
-      if (!isShown) process.stdout.write(output)
-      const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
-      const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
-      // A run that crashes, or finds no test, has failed whatever it counted.
-      const broken = failed === 0 && (code !== 0 || passed === 0)
-      resolve({ passed, failed: broken ? 1 : failed, skipped })
-    })
-  })
+  return { child, result: once(child, 'close').then(([code]) => countResults(code, output)) }
+}
+
+function listFiles() {
+  return ['src', 'test', 'scripts', 'bench', 'console/src'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes('node_modules'))
+      .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
+  )
+}
+
+function countResults(code, output) {
+  const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
+  const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
+  // A run that crashes, or finds no test, has failed whatever it counted.
+  const broken = failed === 0 && (code !== 0 || passed === 0)
+  return { passed, failed: broken ? 1 : failed, skipped }
 }
 
 function tool(name, file) {
