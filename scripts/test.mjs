@@ -1,10 +1,11 @@
 // `npm test`: installs dependencies, checks types, lint, format and shape, and runs the tests on both databases.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { prepareBubblewrap } from './bubblewrap.mjs'
+import { prepareChromium } from './chromium.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 import { startS3 } from './s3.mjs'
@@ -44,26 +45,26 @@ const postgres = process.env.TEST_DATABASE_URL
   ? { url: process.env.TEST_DATABASE_URL, isPrivate: false, stop: () => undefined }
   : await startPostgres()
 if (postgres) cleanUps.push(postgres.stop)
-else {
-  process.stderr.write('PostgreSQL is missing: install it, or set TEST_DATABASE_URL.\n')
-  if (process.env.CI) finish(0, 1, 0)
-  process.stderr.write('Not in CI: the tests continue with SQLite only.\n')
-}
-
 const s3 = await startS3()
 if (s3) cleanUps.push(s3.stop)
-else {
-  process.stderr.write('The S3 server of the tests could not be started.\n')
-  if (process.env.CI) finish(0, 1, 0)
-  process.stderr.write('Not in CI: the tests of S3 storage are skipped.\n')
-}
-
 const bwrap = prepareBubblewrap()
-if (!bwrap) {
-  process.stderr.write('bubblewrap is missing, or this machine does not permit user namespaces.\n')
-  if (process.env.CI) finish(0, 1, 0)
-  process.stderr.write('Not in CI: the tests of containers are skipped.\n')
-}
+const needsChromium = paths.length === 0 || paths.some(hasBrowserTests)
+const chromium = needsChromium ? prepareChromium() : null
+if (needsChromium) spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
+
+const missing = [
+  [!postgres, 'PostgreSQL: install it, or set TEST_DATABASE_URL', 'all tests use SQLite only'],
+  [!s3, 'the S3 server of the tests', 'the tests of S3 storage are skipped'],
+  [!bwrap, 'bubblewrap, or the permission to create user namespaces', 'the tests of containers are skipped'],
+  [
+    needsChromium && !chromium,
+    'Chromium: install it, or set TEST_CHROMIUM',
+    'the tests in a browser are skipped',
+  ],
+].filter(([isMissing]) => isMissing)
+for (const [, what, consequence] of missing)
+  process.stderr.write(`Missing: ${what}. Without it, ${consequence}.\n`)
+if (missing.length > 0 && process.env.CI) finish(0, 1, 0)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
@@ -82,6 +83,12 @@ finish(passed, failed, skipped)
 
 function cleanUp() {
   for (const end of cleanUps.reverse()) end()
+}
+
+/** Whether a path is, or is in, or contains the folder of these tests. */
+function hasBrowserTests(path) {
+  const [folder, given] = [join(root, 'test', 'browser', sep), join(resolve(root, path), sep)]
+  return given.startsWith(folder) || folder.startsWith(given)
 }
 
 /** Next to the tests, which often wait. */
@@ -104,6 +111,7 @@ function startTests() {
     ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: String(postgres.isPrivate) }),
     ...(s3 && { TEST_S3_URL: s3.url }),
     ...(bwrap && { TEST_BWRAP: bwrap }),
+    ...(chromium && { TEST_CHROMIUM: chromium }),
     ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),
   }
   const options = [`--parallel=${workers}`, '--no-isolate', '--timings=test/timings.json', '--timeout=60000']

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe } from 'bun:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { TestServer } from './harness.ts'
+
+/** Set by the test runner, which installs Chromium. It fails in CI when it cannot. */
+export const chromiumPath = process.env.TEST_CHROMIUM ?? null
+
+/** The only hosts that pages can reach. */
+const ownHosts = ['localhost', '127.0.0.1']
+
+/**
+ * Where requests to all other names and addresses go: a port of loopback that nothing listens on. Not `~NOTFOUND`:
+ * after an error of name resolution Chromium asks public name servers whether there is a network.
+ */
+const closedPort = '127.0.0.1:9'
+
+const launchOptions = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-proxy-server',
+  `--host-resolver-rules=MAP * ${closedPort}${ownHosts.map((host) => `, EXCLUDE ${host}`).join('')}`,
+]
+
+/** Chromium says this of every status from 400; tests check statuses themselves. */
+const statusMessage = /^Failed to load resource: the server responded with a status of/
+
+/** Chromium without a window. Every visitor has a profile of its own. */
+export class TestChromium {
+  readonly #browser: Browser
+  readonly #problems: string[] = []
+
+  private constructor(browser: Browser) {
+    this.#browser = browser
+  }
+
+  static async launch(): Promise<TestChromium> {
+    if (chromiumPath === null) throw new Error('TEST_CHROMIUM is not set')
+    return new TestChromium(await chromium.launch({ executablePath: chromiumPath, args: launchOptions }))
+  }
+
+  /** A page of a new visitor, who has no cookies. */
+  async openPage(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.#browser.newContext(options)
+    const report = (problem: string, page: Page | null) =>
+      void this.#problems.push(`${page?.url() ?? 'a page that was closed'}: ${problem}`)
+    context.on('console', (message) => {
+      const text = message.text()
+      if (message.type() === 'error' && !statusMessage.test(text)) report(text, message.page())
+    })
+    context.on('weberror', (error) => report(error.error().message, error.page()))
+    context.on('request', (request) => {
+      if (!isOwnHost(request.url())) report(`requested ${request.url()}`, null)
+    })
+    return context.newPage()
+  }
+
+  /**
+   * What was wrong since the last call: errors of the console, which include violations of the content security
+   * policy, uncaught errors, and requests to other hosts.
+   */
+  async takeProblems(): Promise<string[]> {
+    // Events of a page arrive before the reply to this.
+    const pages = this.#browser.contexts().flatMap((context) => context.pages())
+    await Promise.all(pages.map((page) => page.title()))
+    return this.#problems.splice(0)
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close()
+  }
+}
+
+function isOwnHost(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return ['data:', 'blob:', 'about:'].includes(protocol) || ownHosts.includes(hostname)
+}
+
+/** Tests with one browser; skipped where Chromium is not available. */
+export function describeInChromium(name: string, tests: (chromium: () => TestChromium) => void): void {
+  describe.skipIf(chromiumPath === null)(name, () => {
+    let launched: TestChromium
+    beforeAll(async () => {
+      launched = await TestChromium.launch()
+    })
+    afterAll(() => launched?.close())
+    tests(() => launched)
+  })
+}
+
+/** The address of the server for a browser: passkeys need a name, and without https only this one is accepted. */
+export function siteOf({ url }: Pick<TestServer, 'url'>): string {
+  return url.replace('127.0.0.1', 'localhost')
+}
+
+/** An authenticator of the page's device that confirms at once. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
+export interface PageReply {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
+  body: any
+}
+
+/** Calls the API with `fetch` of the page. */
+export function callFromPage(
+  page: Page,
+  method: string,
+  path: string,
+  { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<PageReply> {
+  return page.evaluate(
+    async ({ url, init }) => {
+      const response = await fetch(url, init)
+      return { status: response.status, body: await response.json() }
+    },
+    {
+      url: `/api/v1${path}`,
+      init: {
+        method,
+        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      },
+    },
+  )
+}
