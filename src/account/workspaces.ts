@@ -135,15 +135,16 @@ export async function requireWorkspace(db: Db, organizationId: string, ref: stri
   return workspace
 }
 
-/** For a workspace in a body or query: one the caller may not access is 403, not 404. */
+/** For a workspace in a body, query or header, which is named by `field`: one the caller may not access is 403, not 404. */
 export async function resolveWorkspace(
   db: Db,
   organizationId: string,
   id: string | undefined,
+  field = 'workspace_id',
 ): Promise<Workspace> {
   if (id === undefined) return requireDefaultWorkspace(db, organizationId)
   const workspace = await findWorkspace(db, organizationId, id)
-  if (!workspace) throw gatewayError('forbidden', 'workspace_id: this key cannot access that workspace.')
+  if (!workspace) throw gatewayError('forbidden', `${field}: the caller cannot access that workspace.`)
   return workspace
 }
 

@@ -65,7 +65,8 @@ export async function connectProvider(
   options: { tenant?: Tenant; domain?: string | null; connection?: Record<string, unknown> } = {},
 ): Promise<SsoSetup> {
   const { tenant = server.own, domain = 'example.com', connection = {} } = options
-  Object.assign(server.gateway.settings.egress, { allow_private: [new URL(provider.issuer).host] })
+  const { egress } = server.gateway.settings
+  Object.assign(egress, { allow_private: [...egress.allow_private, new URL(provider.issuer).host] })
   const key = tenant.managementKey
   const body = {
     name: 'Company',

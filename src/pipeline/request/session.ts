@@ -47,7 +47,7 @@ export async function authenticateSession(gateway: Gateway, request: Request): P
   if (request.method !== 'GET' && request.method !== 'HEAD') verifyOrigin(gateway, request, token)
   const organizationId = member.organization_id
   const requested = request.headers.get(workspaceHeader) ?? undefined
-  const workspace = await resolveWorkspace(gateway.db, organizationId, requested)
+  const workspace = await resolveWorkspace(gateway.db, organizationId, requested, workspaceHeader)
   const owner = { organizationId, workspaceId: workspace.id, userId: member.id }
   const key =
     (await findSessionKey(gateway.db, owner)) ?? (await createSessionKey(gateway.db, gateway.clock, owner))
