@@ -16,3 +16,10 @@ test('moderation.model must be a model for moderations', async () => {
   expect(gateway.settings.moderation.model).toBe('sandbox/moderator')
   await server.stop()
 })
+
+test('S1 smtp requires public_url: the Host of a request must not decide where the links in mails lead', async () => {
+  const text = 'smtp: { host: 127.0.0.1, tls: none, from: gate@example.com }'
+  await expect(startTestServer('sqlite', { settings: text })).rejects.toThrow(
+    'public_url: is required with smtp',
+  )
+})

@@ -305,7 +305,13 @@ export const settingsFields = z.strictObject({
   models: z.array(declaredModel).default([]),
 })
 
-const settingsSchema = settingsFields.superRefine(createDeclarationCheck(providers))
+const settingsSchema = settingsFields
+  // Whoever requests a mail chooses the Host of the request: the link would lead to a server of theirs.
+  .refine(({ smtp, public_url }) => !smtp || public_url !== undefined, {
+    path: ['public_url'],
+    message: 'is required with smtp, for the links in mails',
+  })
+  .superRefine(createDeclarationCheck(providers))
 
 /** The validated headgate.yaml. */
 export type Settings = z.output<typeof settingsSchema> & Pick<DeclaredCatalogue, 'declaredAt'>

@@ -126,5 +126,8 @@ describeOnEachDatabase(
       expect((await accept(token)).status).toBe(303)
     })
   },
-  { settings: `smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: gate@example.com }\n` },
+  {
+    settings: `public_url: http://gate.example.com
+smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: gate@example.com }\n`,
+  },
 )

@@ -137,7 +137,8 @@ describeOnEachDatabase(
     })
   },
   {
-    settings: `smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: headgate@example.com }
+    settings: `public_url: http://gate.example.com
+smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: headgate@example.com }
 egress: { allow_private: ["${new URL(receiver.origin).host}"] }`,
   },
 )

@@ -16,6 +16,7 @@ const inbox = await startMailServer()
 afterAll(() => inbox.close())
 
 const settings = `
+public_url: http://gate.example.com
 trusted_proxies: [127.0.0.1]
 smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: gate@example.com }
 `
@@ -156,6 +157,15 @@ describeOnEachDatabase(
       const late = /signin\?token=([\w-]+)/.exec((await inbox.next()).text)?.[1] ?? ''
       server().clock.advance(15 * minute)
       expect((await newBrowser().submit('/signin', { token: late })).status).toBe(401)
+    })
+
+    test('S1 the link in a mail leads to this server, whatever Host the request names', async () => {
+      const member = await newMember()
+      const stranger = new Browser(server(), { host: 'evil.example', 'x-forwarded-for': '198.51.100.7' })
+      await stranger.submit('/signin/email', { email: member.email })
+      const { text } = await inbox.next()
+      expect(text).toContain('\n\nhttp://gate.example.com/signin?token=')
+      expect(text).not.toContain('evil.example')
     })
 
     describe('guessing', () => {
