@@ -57,7 +57,7 @@ export function displayNameOf(member: Member): string {
   return emailOf(member) ?? (name || member.id)
 }
 
-function toWorkspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
+export function toWorkspaceRole(role: OrganizationRole): WorkspaceMemberTable['role'] {
   return role === 'org:admin' ? 'admin' : 'member'
 }
 

@@ -116,14 +116,35 @@ export function grantOfRole({ role, workspaceId }: RoleAssignment): Grant {
     : { everywhere: new Set(), workspaces: new Map([[workspaceId, set]]), own: null }
 }
 
+/** What the members of a workspace may do there. Permissions for own records are those for their own. */
+export function grantOfMembership(
+  role: Pick<Role, 'permissions' | 'ownPermissions'>,
+  workspaceId: string,
+): Grant {
+  return {
+    everywhere: new Set(),
+    workspaces: new Map([[workspaceId, new Set(role.permissions)]]),
+    own: { userId: '', workspaces: new Map([[workspaceId, new Set(role.ownPermissions)]]) },
+  }
+}
+
 /** A permission that `inner` has somewhere and `outer` has not; undefined if there is none. */
 export function findExcess(inner: Grant, outer: Grant): Permission | undefined {
-  const isMissing = (permission: Permission, workspaceId?: string) =>
-    !outer.everywhere.has(permission) && !outer.workspaces.get(workspaceId ?? '')?.has(permission)
-  for (const permission of inner.everywhere) if (isMissing(permission)) return permission
-  for (const places of [inner.workspaces, inner.own?.workspaces ?? new Map<string, PermissionSet>()]) {
-    for (const [id, set] of places)
-      for (const permission of set) if (isMissing(permission, id)) return permission
-  }
+  const hasForAll = (permission: Permission, workspaceId = '') =>
+    outer.everywhere.has(permission) || outer.workspaces.get(workspaceId)?.has(permission)
+  const hasForOwn = (permission: Permission, workspaceId: string) =>
+    hasForAll(permission, workspaceId) || outer.own?.workspaces.get(workspaceId)?.has(permission)
+  for (const permission of inner.everywhere) if (!hasForAll(permission)) return permission
+  return (
+    findMissing(inner.workspaces, hasForAll) ?? findMissing(inner.own?.workspaces ?? new Map(), hasForOwn)
+  )
+}
+
+function findMissing(
+  places: ReadonlyMap<string, PermissionSet>,
+  isGranted: (permission: Permission, workspaceId: string) => boolean | undefined,
+): Permission | undefined {
+  for (const [id, set] of places)
+    for (const permission of set) if (!isGranted(permission, id)) return permission
   return undefined
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import { newId } from '../../src/lib/ids.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import { expectRefused } from '../support/refusals.ts'
 
 /** What a caller could give to themselves, or to an accomplice, with one permission alone. */
 const escalations: [permission: string, method: string, path: string, body: object][] = [
@@ -35,6 +37,33 @@ describeOnEachDatabase('one permission does not lead to others', (server) => {
     expect(response.status).toBe(403)
     expect(response.body.error.metadata.reason).toBe('permission_missing')
     expect(response.body.error.metadata.permission).not.toBe(permission)
+  })
+
+  test('members:write: no one is added to a workspace where the caller could do less', async () => {
+    const slug = newId('w').replace('_', '-')
+    const { id } = (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body.data
+    const role = { name: newId('role'), permissions: ['members:read', 'members:write'] }
+    const roleId = (await server().call('POST', '/roles', { body: role })).body.data.id
+    const manager = await createSessionCaller(server(), { roles: [{ roleId }] })
+    const key = await createLimitedKey(server(), 'members:write')
+    const email = `${newId('eve')}@example.com`
+    for (const caller of [
+      manager,
+      { call: (m: string, p: string, o = {}) => server().call(m, p, { key, ...o }) },
+    ]) {
+      const add = { body: { user_ids: [manager.member.id] } }
+      expectRefused(await caller.call('POST', `/workspaces/${id}/members/add`, add), 'inference:write')
+      const invite = { body: { email, workspace_ids: [id] } }
+      expectRefused(await caller.call('POST', '/organization/invitations', invite), 'inference:write')
+    }
+    const lead = await createSessionCaller(server(), {
+      workspaces: { [id]: 'member' },
+      roles: [{ roleId, workspaceId: id }],
+    })
+    const body = { user_ids: [manager.member.id] }
+    expect((await lead.call('POST', `/workspaces/${id}/members/add`, { body })).status).toBe(200)
+    const admin = { user_ids: [server().own.owner.id] }
+    expectRefused(await lead.call('POST', `/workspaces/${id}/members/add`, { body: admin }), /./)
   })
 
   test('an admin of a workspace invites no one to the organization', async () => {

@@ -17,7 +17,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { type EmailAddress, parseEmailAddress } from '../../lib/email-address.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
-import { assertMayChangeRole } from '../../pipeline/request/delegate.ts'
+import { assertMayAddToWorkspace, assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 
@@ -81,6 +81,7 @@ const createInvitation = defineOperation({
       const workspaces = await Promise.all(
         body.workspace_ids.map((id) => requireWorkspace(tx, organizationId, id)),
       )
+      for (const { id } of workspaces) assertMayAddToWorkspace(caller, id, body.role)
       await deleteEndedInvitations(tx, gateway.clock, organizationId)
       const created = await insertInvitation(tx, gateway.clock, {
         organizationId,

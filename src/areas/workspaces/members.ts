@@ -11,6 +11,7 @@ import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
+import { assertMayAddToWorkspace } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import {
   listMemberships,
@@ -67,6 +68,7 @@ const addMembers = defineOperation({
   path: '/workspaces/{id}/members/add',
   tag,
   summary: 'Adds members of the organization to a workspace, with their organization role.',
+  description: 'A caller who may do less in the workspace than the new members could gets 403.',
   permission: 'members:write',
   params: idParam,
   body: usersBody,
@@ -83,6 +85,7 @@ const addMembers = defineOperation({
       const workspace = await lockWorkspace(tx, organizationId, params.id)
       assertWithinReach(reach, { workspaceId: workspace.id })
       const members = await requireMembers(tx, organizationId, body.user_ids)
+      assertMayAddToWorkspace(caller, workspace.id, ...members.map(({ role }) => role))
       const [workspaceIds, userIds] = [[workspace.id], body.user_ids]
       const before = byUserId(await listMemberships(tx, workspace.id, userIds))
       await joinWorkspace(tx, gateway.clock, workspace.id, members)

@@ -1,8 +1,9 @@
+import { toWorkspaceRole } from '../../account/members.ts'
 import type { OrganizationRole } from '../../db/schema.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
-import { findExcess, type Grant, grantOfRole } from '../../permissions/grant.ts'
+import { findExcess, type Grant, grantOfMembership, grantOfRole } from '../../permissions/grant.ts'
 import { infoOf, keyPermissions, type PermissionSet, permissionNames } from '../../permissions/permissions.ts'
-import { organizationRoles } from '../../permissions/roles.ts'
+import { organizationRoles, workspaceRoles } from '../../permissions/roles.ts'
 import { grantOfKey } from './authorize.ts'
 import type { Caller } from './caller.ts'
 
@@ -21,6 +22,16 @@ export function assertMayChangeRole(caller: Caller, ...roles: OrganizationRole[]
 
 export function assertMayGrantAll(caller: Caller): void {
   assertMayDelegate(caller, grantOfRole({ role: organizationRoles['org:admin'], workspaceId: null }))
+}
+
+/** A new member of a workspace has the role there that follows from the role in the organization. */
+export function assertMayAddToWorkspace(
+  caller: Caller,
+  workspaceId: string,
+  ...roles: OrganizationRole[]
+): void {
+  for (const role of new Set(roles.map(toWorkspaceRole)))
+    assertMayDelegate(caller, grantOfMembership(workspaceRoles[role], workspaceId))
 }
 
 /** A workload can do what an inference key can do. */
