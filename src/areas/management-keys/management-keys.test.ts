@@ -102,6 +102,28 @@ describeOnEachDatabase('Management keys', (server) => {
       expectRefused(await patch({ disabled: true, name: 'x' }), /./)
     })
 
+    test('a key that expires makes no key that lives longer, and does not prolong itself', async () => {
+      const [soon, later] = ['2099-01-01T00:00:00Z', '2099-01-01T00:00:01Z']
+      const { key, data } = (await create({ expires_at: soon })).body
+      for (const expires_at of [undefined, null, later]) {
+        const refused = await create({ ...(expires_at !== undefined && { expires_at }) }, key)
+        expect([refused.status, refused.body.error?.message]).toEqual([
+          400,
+          expect.stringMatching(/^expires_at: /),
+        ])
+      }
+      const within = await create({ expires_at: '2099-01-01T00:00:00.000Z' }, key)
+      expect(within.status).toBe(201)
+      const everlasting = (await create()).body.data
+      for (const hash of [data.hash, within.body.data.hash])
+        for (const expires_at of [null, later]) {
+          const body = { expires_at }
+          expect((await server().call('PATCH', `${path}/${hash}`, { key, body })).status).toBe(400)
+        }
+      const rename = { body: { name: 'x' }, key }
+      expect((await server().call('PATCH', `${path}/${everlasting.hash}`, rename)).status).toBe(200)
+    })
+
     test('a member makes only keys within the permissions of the member', async () => {
       const permissions = ['management_keys:write', 'credits:read']
       const role = (await server().call('POST', '/roles', { body: { name: newId('role'), permissions } }))

@@ -48,7 +48,7 @@ const createManagementKey = defineOperation({
   tag,
   summary: 'Creates a management key. The secret is shown only in this response.',
   description:
-    'The key can be limited to some permissions, and to some workspaces. It never may do more than its creator: a caller who is limited must limit the key as well.',
+    'The key can be limited to some permissions, and to some workspaces. It never may do more than its creator: a caller who is limited must limit the key as well, and a key that expires makes no key that expires later.',
   permission: 'management_keys:write',
   body: createBody,
   status: 201,
@@ -57,6 +57,7 @@ const createManagementKey = defineOperation({
   handle: async (request) => {
     const { gateway, caller, body } = request
     rejectPastExpiry(gateway, body.expires_at)
+    rejectLongerLife(caller, body.expires_at ?? null)
     const { key, secret } = await transact(request, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
       await validateWorkspaces(tx, caller, body.workspace_ids)
@@ -110,6 +111,7 @@ const updateManagementKeyOperation = defineOperation({
   handle: async (request) => {
     const { gateway, caller, params, body } = request
     rejectPastExpiry(gateway, body.expires_at)
+    if (body.expires_at !== undefined) rejectLongerLife(caller, body.expires_at)
     const changes = toChanges(body)
     const changed = await transact(request, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
@@ -169,6 +171,13 @@ async function requireChangeableKey(tx: Db, caller: Caller, hash: string): Promi
 function rejectPastExpiry({ clock }: Gateway, expiresAt: string | null | undefined): void {
   if (expiresAt && Date.parse(expiresAt) <= clock.now())
     throw invalidFieldError('expires_at', 'is in the past')
+}
+
+/** With a key that outlives it, a key that expires would have no end. */
+function rejectLongerLife({ key, session }: Caller, expiresAt: string | null): void {
+  if (session || key.expires_at === null) return
+  if (expiresAt === null || Date.parse(expiresAt) > Date.parse(key.expires_at))
+    throw invalidFieldError('expires_at', `must be at most ${key.expires_at}, when the calling key expires`)
 }
 
 async function validateWorkspaces(
