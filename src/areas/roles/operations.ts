@@ -102,6 +102,8 @@ const updateRoleOperation = defineOperation({
   tag,
   summary:
     'Updates a role of the organization, for everyone who has it. Fields that are not sent stay unchanged.',
+  description:
+    'A caller cannot change or delete a role that has, or would have, permissions that the caller does not have.',
   permission: 'roles:write',
   scope: 'organization',
   params: idParam,
@@ -114,6 +116,7 @@ const updateRoleOperation = defineOperation({
       await lockOrganization(tx, caller.organizationId)
       const before = await requireCustomRole(tx, caller, params.id)
       const after = { ...applyBody(body, before), updated_at: isoNow(gateway.clock) }
+      assertMayGrant(caller, before)
       assertMayGrant(caller, after)
       await updateRole(tx, after)
       record({ action: 'role.update', ...describeRole(after), before: { ...before }, after: { ...after } })
@@ -138,6 +141,7 @@ const deleteRoleOperation = defineOperation({
       const { caller, params } = request
       await lockOrganization(tx, caller.organizationId)
       const before = await requireCustomRole(tx, caller, params.id)
+      assertMayGrant(caller, before)
       const count = await countAssignments(tx, caller.organizationId, before.id)
       if (count > 0)
         throw gatewayError('conflict', `The role is assigned (${count}): remove the assignments first.`)

@@ -181,6 +181,10 @@ describeOnEachDatabase('Roles', (server) => {
       const widen = { permissions: ['members:write'] }
       for (const id of [made.body.data.id, manager.id])
         expectRefused(await caller.call('PATCH', `/roles/${id}`, { body: widen }), 'members:write')
+      const wider = await createRole({ permissions: ['roles:read', 'credits:read'] })
+      for (const body of [{ permissions: [] }, { permissions: ['roles:read'] }, { name: newId('role') }])
+        expectRefused(await caller.call('PATCH', `/roles/${wider.id}`, { body }), 'credits:read')
+      expectRefused(await caller.call('DELETE', `/roles/${wider.id}`), 'credits:read')
       expect((await assign(caller, caller, { role_id: made.body.data.id })).status).toBe(201)
       expectRefused(await assign(caller, caller, { role_id: 'auditor' }), /:read$/)
       const viewer = await createSessionCaller(server(), { roles: [{ roleId: 'viewer' }] })
