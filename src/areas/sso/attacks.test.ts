@@ -184,6 +184,21 @@ describeOnEachDatabase('Attacks on single sign-on', (server) => {
     expect(fetches()).toBe(1)
   })
 
+  test('concurrent tokens with a key that nobody knows cause one request', async () => {
+    expect((await signIn(setup, subject)).status).toBe(303)
+    server().clock.advance(11_000)
+    provider.requests.length = 0
+    provider.tamper = (claims) => ({ claims, token: other.sign(claims) })
+    const logins = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const browser = new TestBrowser()
+        return { browser, url: (await approve(setup, browser, subject)).url }
+      }),
+    )
+    await Promise.all(logins.map(({ browser, url }) => expectRefused(browser, url)))
+    expect(provider.requests.filter((request) => request === 'GET /jwks')).toHaveLength(1)
+  })
+
   test('S5 a provider at a private address that the operator does not allow is not asked', async () => {
     provider.requests.length = 0
     server().clock.advance(11 * 60_000)
