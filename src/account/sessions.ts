@@ -149,6 +149,11 @@ async function recordSeen(db: Db, clock: Clock, { token_hash }: Session): Promis
     .execute()
 }
 
+/** Those that were mailed to the address that the member has. */
+export async function deleteMailedLinks(tx: Db, userId: string): Promise<void> {
+  await tx.deleteFrom('signin_links').where('user_id', '=', userId).where('method', '=', 'email').execute()
+}
+
 /** Deletes a member's sign-in tokens, sessions and authorization codes. */
 export async function deleteSigninCredentials(tx: Db, userId: string): Promise<void> {
   for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {

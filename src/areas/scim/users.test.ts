@@ -31,6 +31,22 @@ describeOnEachDatabase('SCIM users', (server) => {
   const find = (filter: string, rest = '') =>
     provider.send('GET', `/Users?filter=${encodeURIComponent(filter)}${rest}`)
 
+  test('S1 a new address ends the sign-in links that were mailed to the old one', async () => {
+    const { gateway } = server()
+    const { id, member } = await provider.createUser(newId('moved'))
+    const mailed = await createSigninToken(gateway.db, gateway.clock, member, 'email')
+    const fromOperator = await createSigninToken(gateway.db, gateway.clock, member)
+    const change = (value: string) =>
+      provider.send(
+        'PATCH',
+        `/Users/${id}`,
+        buildPatchBody({ op: 'replace', path: 'emails', value: [{ value }] }),
+      )
+    expect((await change(`${newId('moved')}@example.com`)).status).toBe(200)
+    expect(await useSigninLink(server(), mailed)).toBeUndefined()
+    expect(await useSigninLink(server(), fromOperator)).toBeDefined()
+  })
+
   describe('creating', () => {
     test('creates a member of the organization, with the role org:member whatever roles are sent', async () => {
       const name = newId('new')

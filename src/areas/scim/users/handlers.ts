@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { assertWithinCeiling } from '../../../account/ceilings.ts'
 import { createMember, findMemberByEmail, type Member } from '../../../account/members.ts'
 import { lockOrganization, removeMember, setMemberActive } from '../../../account/organizations.ts'
+import { deleteMailedLinks } from '../../../account/sessions.ts'
 import type { Gateway } from '../../../app/gateway.ts'
 import { type RecordEvent, transactAs } from '../../../audit/transaction.ts'
 import type { Db } from '../../../db/db.ts'
@@ -159,7 +160,8 @@ async function saveUser(
     await rejectTakenName(tx, organizationId, input.userName)
   }
   if (email !== row.email && (await findMemberByEmail(tx, organizationId, email))) throw emailTakenError()
-  // First, because it locks the member's credentials, which are locked before the member.
+  // First, because these lock the member's credentials, which are locked before the member.
+  if (email !== row.email) await deleteMailedLinks(tx, row.user_id)
   await setMemberActive(tx, gateway.clock, organizationId, row.user_id, input.active ?? row.active === 1)
   await updateMemberProfile(tx, row.user_id, {
     email,
