@@ -77,6 +77,18 @@ export async function revokeInvitation(
     .executeTakeFirst()
 }
 
+/** The open ones that a member sent; returns how many. */
+export async function revokeInvitationsBy(tx: Db, clock: Clock, userId: string): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('invitations')
+    .set({ revoked_at: isoNow(clock) })
+    .where('invited_by', '=', userId)
+    .where('accepted_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
 /** Undefined if the token is unknown, or the invitation was used, revoked or expired. */
 export async function findOpenInvitation(
   db: Db,

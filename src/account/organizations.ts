@@ -4,6 +4,7 @@ import type { Flag, MemberTable, OrganizationTable } from '../db/schema.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
+import { revokeInvitationsBy } from './invitations.ts'
 import { disableKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
 import { insertDefaultRules } from './notification-rules.ts'
@@ -127,8 +128,8 @@ export type MemberChanges = Partial<Pick<MemberTable, 'first_name' | 'last_name'
 /** The role in every workspace follows the organization role, unless a SCIM mapping grants a higher one. */
 export async function updateMember(
   tx: Db,
-  organizationId: string,
-  id: string,
+  clock: Clock,
+  { organization_id: organizationId, id }: Pick<Member, 'organization_id' | 'id'>,
   changes: MemberChanges,
 ): Promise<Member> {
   await lockOrganization(tx, organizationId)
@@ -142,16 +143,18 @@ export async function updateMember(
     .returningAll()
     .executeTakeFirstOrThrow()
   if (changes.role) await applyRoles(tx, { organizationId, userIds: [id] })
+  // Whoever may no longer make admins would become one again with an invitation sent before.
+  if (member.role === 'org:admin' && changed.role !== 'org:admin') await revokeInvitationsBy(tx, clock, id)
   return changed
 }
 
-/** Also revokes everything the member could sign in or make requests with; returns how many keys were disabled. */
+/** Also revokes everything the member could sign in or make requests with, and the open invitations of the member. */
 export async function removeMember(
   tx: Db,
   clock: Clock,
   organizationId: string,
   id: string,
-): Promise<{ disabled_keys: number }> {
+): Promise<{ disabled_keys: number; revoked_invitations: number }> {
   await lockOrganization(tx, organizationId)
   await assertAnotherAdmin(tx, await requireMember(tx, organizationId, id))
   // Before the member: using one of these locks it first and the member second.
@@ -159,6 +162,7 @@ export async function removeMember(
   await tx.deleteFrom('role_assignments').where('user_id', '=', id).execute()
   await tx.deleteFrom('members').where('id', '=', id).execute()
   const disabled_keys = await disableKeys(tx, clock, { creatorUserId: id })
+  const revoked_invitations = await revokeInvitationsBy(tx, clock, id)
   // Management keys belong to the organization and stay; records they create from now on have no creator.
   await tx
     .updateTable('api_keys')
@@ -166,7 +170,7 @@ export async function removeMember(
     .where('creator_user_id', '=', id)
     .where('kind', '=', 'management')
     .execute()
-  return { disabled_keys }
+  return { disabled_keys, revoked_invitations }
 }
 
 /** Suspends the member's access, which reactivation restores, except for sign-ins. */
@@ -180,7 +184,10 @@ export async function setMemberActive(
   await lockOrganization(tx, organizationId)
   const member = await requireMember(tx, organizationId, id)
   if ((member.active === 1) === active) return
-  if (!active) await assertAnotherAdmin(tx, member)
+  if (!active) {
+    await assertAnotherAdmin(tx, member)
+    await revokeInvitationsBy(tx, clock, id)
+  }
   await deleteSigninCredentials(tx, id)
   await tx
     .updateTable('members')

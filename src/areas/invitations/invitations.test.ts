@@ -1,7 +1,10 @@
 import { afterAll, afterEach, expect, test } from 'bun:test'
 import { Browser } from '../../../test/support/browser.ts'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { createSessionCaller, describeOnEachDatabase } from '../../../test/support/harness.ts'
 import { startMailServer } from '../../../test/support/mail-server.ts'
+import { removeMember, setMemberActive, updateMember } from '../../account/organizations.ts'
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { newId } from '../../lib/ids.ts'
 
 const path = '/organization/invitations'
@@ -9,6 +12,12 @@ const day = 86_400_000
 
 const inbox = await startMailServer()
 afterAll(() => inbox.close())
+
+type Leave = (tx: Db, clock: Clock, organizationId: string, id: string) => Promise<unknown>
+const deactivate: Leave = (tx, clock, organizationId, id) =>
+  setMemberActive(tx, clock, organizationId, id, false)
+const demote: Leave = (tx, clock, organization_id, id) =>
+  updateMember(tx, clock, { organization_id, id }, { role: 'org:member' })
 
 describeOnEachDatabase(
   'Invitations',
@@ -105,6 +114,20 @@ describeOnEachDatabase(
       ]) {
         expect((await invite({ email })).status, email).toBe(400)
       }
+    })
+
+    test('S1 the open invitations of an admin who is removed, deactivated or demoted are revoked', async () => {
+      const { gateway } = server()
+      const tokens: string[] = []
+      for (const leave of [removeMember, deactivate, demote]) {
+        const admin = await createSessionCaller(server(), { role: 'org:admin' })
+        const { body } = await admin.call('POST', path, { body: { email: newAddress(), role: 'org:admin' } })
+        await inbox.next()
+        tokens.push(new URL(body.url).searchParams.get('token') ?? '')
+        const { organization_id, id } = admin.member
+        await gateway.db.transaction().execute((tx) => leave(tx, gateway.clock, organization_id, id))
+      }
+      for (const token of tokens) expect((await accept(token)).status).toBe(401)
     })
 
     test('two invitations of one address make one member', async () => {

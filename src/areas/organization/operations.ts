@@ -107,7 +107,7 @@ const updateOrganizationMember = defineOperation({
   errors: [404, 409],
   response: z.strictObject({ data: memberRecord }),
   handle: async (request) => {
-    const { caller, params, body } = request
+    const { gateway, caller, params, body } = request
     const changes = {
       ...(body.first_name !== undefined && { first_name: body.first_name }),
       ...(body.last_name !== undefined && { last_name: body.last_name }),
@@ -117,7 +117,7 @@ const updateOrganizationMember = defineOperation({
       await lockOrganization(tx, caller.organizationId)
       const before = await requireMember(tx, caller.organizationId, params.id)
       if (body.role !== undefined) assertMayChangeRole(caller, before.role, body.role)
-      const after = await updateMember(tx, caller.organizationId, params.id, changes)
+      const after = await updateMember(tx, gateway.clock, before, changes)
       record({ action: 'member.update', ...describeMember(after), before, after })
       return after
     })

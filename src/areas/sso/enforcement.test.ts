@@ -97,7 +97,7 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
     const organizationId = server().own.organization.id
     const remove = () => db.transaction().execute((tx) => removeMember(tx, clock, organizationId, admin.id))
     const demote = () =>
-      db.transaction().execute((tx) => updateMember(tx, organizationId, admin.id, { role: 'org:member' }))
+      db.transaction().execute((tx) => updateMember(tx, clock, admin, { role: 'org:member' }))
     await expect(remove()).rejects.toThrow('last break-glass admin')
     await expect(demote()).rejects.toThrow('last break-glass admin')
     const connection = `/organization/sso/connections/${setup.connectionId}`
