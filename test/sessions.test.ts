@@ -96,6 +96,10 @@ describeOnEachDatabase('Sessions', (server) => {
     expect((await call('GET', '/session', headersOf(server(), first))).status).toBe(401)
     expect((await call('GET', '/session', headersOf(server(), second))).status).toBe(200)
     expect((await call('GET', '/session', headersOf(server(), planted))).status).toBe(401)
+    expect((await eventsOf('session.delete')).at(-1)).toMatchObject({
+      actor_id: own.owner.id,
+      changes: '{"details":{"reason":"the browser signed in again"}}',
+    })
   })
 
   test('a session ends when it is not used, and in any case after its lifetime', async () => {

@@ -1,8 +1,8 @@
-import { displayNameOf, type Member, tryLockMember } from '../account/members.ts'
+import { displayNameOf, findActiveMember, type Member, tryLockMember } from '../account/members.ts'
 import { deleteSession, startSession } from '../account/sessions.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { AuditEvent, AuditOrigin } from '../audit/entry.ts'
-import { transactAs } from '../audit/transaction.ts'
+import { type RecordEvent, transactAs } from '../audit/transaction.ts'
 import type { Db } from '../db/db.ts'
 import type { SignInMethod } from '../db/schema.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
@@ -48,11 +48,10 @@ export async function finishSignIn(
   { member, method, claim }: SignIn,
 ): Promise<Response | undefined> {
   const source = resolveRequestSource(gateway, request)
-  const previous = sessionTokenOf(gateway, request)
   const token = await transactAs(gateway, originOf(gateway, request, member), async (tx, record) => {
     // In the order in which removing a member locks them.
     if (claim && !(await claim(tx))) return undefined
-    if (previous) await deleteSession(tx, previous)
+    await endPreviousSession(tx, gateway, request, record)
     if (!(await tryLockMember(tx, member.organization_id, member.id))) return undefined
     const started = await startSession(tx, gateway, { userId: member.id, method, ...source })
     record({ action: 'session.create', target: sessionTarget(started.session.id), details: { method } })
@@ -62,6 +61,24 @@ export async function finishSignIn(
   const response = redirectSeeOther(readReturnPath(request))
   setSessionCookie(gateway, request, response, token)
   return setCookie(gateway, request, response, { ...returnCookie, value: '' })
+}
+
+/** Ends the session that the browser had, whose member may be another one. */
+export async function endPreviousSession(
+  tx: Db,
+  gateway: Gateway,
+  request: Request,
+  record: RecordEvent,
+): Promise<void> {
+  const ended = await deleteSession(tx, sessionTokenOf(gateway, request) ?? '')
+  const member = ended && (await findActiveMember(tx, ended.user_id))
+  if (!member) return
+  record({
+    action: 'session.delete',
+    target: sessionTarget(ended.id),
+    organizationId: member.organization_id,
+    details: { reason: 'the browser signed in again' },
+  })
 }
 
 /** Ends the session of the browser. */

@@ -1,7 +1,6 @@
 import { loadMemberGrant } from '../../account/member-grant.ts'
 import { resolveMaxKeyLimit } from '../../account/member-key-limit.ts'
 import type { Member } from '../../account/members.ts'
-import { deleteSession } from '../../account/sessions.ts'
 import { requireDefaultWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
@@ -19,7 +18,7 @@ import {
   type Visitor,
   verifyCsrfToken,
 } from '../../pages/browser.ts'
-import { promptSignin } from '../../pages/sign-in.ts'
+import { promptSignin, signOut } from '../../pages/sign-in.ts'
 import { assertWithinReach, type Reach, resolveReach } from '../../permissions/grant.ts'
 import { originOfMember } from '../../pipeline/request/transact.ts'
 import { buildReturnUrl, type CodeRequest, consentRequest, validateCodeRequest } from './codes.ts'
@@ -103,7 +102,7 @@ async function endSessionOnSameHost(
   { callback_url }: CodeRequest,
 ): Promise<Response> {
   if (callback_url?.hostname !== parseRequestUrl(request).hostname) return response
-  await deleteSession(gateway.db, visitor.sessionToken)
+  await signOut(gateway, request, visitor.member)
   return setSessionCookie(gateway, request, response, '')
 }
 

@@ -1,6 +1,6 @@
 import { displayNameOf, type Member } from '../../account/members.ts'
 import { lockOrganization } from '../../account/organizations.ts'
-import { deleteSession, startSession } from '../../account/sessions.ts'
+import { startSession } from '../../account/sessions.ts'
 import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { applySsoGrants, setMatchedMappings } from '../../account/sso-grants.ts'
 import { resolvePerson, SignInRefused, type SsoPerson } from '../../account/sso-identities.ts'
@@ -10,9 +10,8 @@ import type { AuditOrigin } from '../../audit/entry.ts'
 import { type RecordEvent, transactAs } from '../../audit/transaction.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
-import { originOf } from '../../pages/sign-in.ts'
+import { endPreviousSession, originOf } from '../../pages/sign-in.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
-import { sessionTokenOf } from '../../pipeline/request/session.ts'
 import { type Claims, matchMapping, readPerson } from './claims.ts'
 import type { LoginState } from './login-state.ts'
 
@@ -37,8 +36,7 @@ export async function finishSignIn(gateway: Gateway, request: Request, proof: Si
       await lockOrganization(tx, connection.organization_id)
       const member = await admitPerson(tx, gateway, proof, person, record)
       origin.actor = { type: 'member', id: member.id, name: displayNameOf(member) }
-      const previous = sessionTokenOf(gateway, request)
-      if (previous) await deleteSession(tx, previous)
+      await endPreviousSession(tx, gateway, request, record)
       const source = resolveRequestSource(gateway, request)
       const { session, token } = await startSession(tx, gateway, {
         userId: member.id,
