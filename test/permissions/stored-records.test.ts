@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createKey } from '../../src/account/keys.ts'
-import { insertContent, insertGeneration } from '../support/generations.ts'
+import { insertContent, insertGeneration, insertMemberGeneration } from '../support/generations.ts'
 import {
   createSessionCaller,
   describeOnEachDatabase,
@@ -28,9 +28,9 @@ describeOnEachDatabase('what members reach of the records of requests', (server)
   describe('generations', () => {
     let [own, others, elsewhere] = ['', '', '']
     beforeAll(async () => {
-      own = await recordGeneration(server(), member, inside)
-      others = await recordGeneration(server(), colleague, inside)
-      elsewhere = await recordGeneration(server(), colleague, outside)
+      own = await insertMemberGeneration(server(), member.member, inside)
+      others = await insertMemberGeneration(server(), colleague.member, inside)
+      elsewhere = await insertMemberGeneration(server(), colleague.member, outside)
     })
 
     const read = (caller: SessionCaller, id: string) => caller.call('GET', `/generation?id=${id}`)
@@ -183,24 +183,6 @@ describeOnEachDatabase('what members reach of the records of requests', (server)
 
 async function createWorkspace({ call }: TestServer, slug: string): Promise<string> {
   return (await call('POST', '/workspaces', { body: { name: slug, slug } })).body.data.id
-}
-
-/** A request with a key that the member created, and its content. */
-async function recordGeneration(
-  { gateway, own }: TestServer,
-  { member }: SessionCaller,
-  workspaceId: string,
-): Promise<string> {
-  const { secret: inferenceKey } = await createKey(gateway.db, gateway.clock, {
-    organizationId: own.organization.id,
-    workspaceId,
-    kind: 'inference',
-    name: 'key',
-    creatorUserId: member.id,
-  })
-  const id = await insertGeneration(gateway, { inferenceKey }, { user_id: member.id })
-  await insertContent(gateway, { ...own, workspace: { ...own.workspace, id: workspaceId } }, id)
-  return id
 }
 
 function buildForm(): FormData {

@@ -1,3 +1,4 @@
+import { createKey } from '../../src/account/keys.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
 import { emptyGeneration, type GenerationTable } from '../../src/db/generation-table.ts'
 import { buildContentStatement } from '../../src/ledger/generation-contents.ts'
@@ -5,7 +6,7 @@ import { isoNow } from '../../src/lib/clock.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { newTimeOrderedHex } from '../../src/lib/ids.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
-import type { Tenant } from './harness.ts'
+import type { Tenant, TestServer } from './harness.ts'
 
 type Row = GenerationTable
 
@@ -84,4 +85,22 @@ export async function insertContent(
 /** Converts a raw row for the query builder. */
 function compilePlaceholderQuery(db: Gateway['db']) {
   return db.selectFrom('instance').selectAll().compile()
+}
+
+/** A request with a key that the member created, and its content. Returns its id. */
+export async function insertMemberGeneration(
+  { gateway, own }: Pick<TestServer, 'gateway' | 'own'>,
+  { id: user_id }: { id: string },
+  workspaceId: string,
+): Promise<string> {
+  const { secret: inferenceKey } = await createKey(gateway.db, gateway.clock, {
+    organizationId: own.organization.id,
+    workspaceId,
+    kind: 'inference',
+    name: 'key',
+    creatorUserId: user_id,
+  })
+  const id = await insertGeneration(gateway, { inferenceKey }, { user_id })
+  await insertContent(gateway, { ...own, workspace: { ...own.workspace, id: workspaceId } }, id)
+  return id
 }

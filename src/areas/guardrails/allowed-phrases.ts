@@ -8,13 +8,12 @@ import {
 } from '../../account/allowed-phrases.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { assertWithinReach } from '../../permissions/grant.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { idParam } from './guardrail.ts'
 
 const maxPhraseBytes = 1000
 /** The phrases apply in every workspace. */
-const wholeOrganization = { workspaceId: null }
+const scope = 'organization'
 
 const phraseRecord = z
   .strictObject({
@@ -42,9 +41,9 @@ const listAllowedPhrasesOperation = defineOperation({
   tag: 'Admin',
   summary: 'Lists the phrases that are no prompt injection, oldest first.',
   permission: 'guardrails:read',
+  scope,
   response: z.strictObject({ data: z.array(phraseRecord) }),
-  handle: async ({ gateway, caller, reach }) => {
-    assertWithinReach(reach, wholeOrganization)
+  handle: async ({ gateway, caller }) => {
     const rows = await listAllowedPhrases(gateway.db, caller.organizationId)
     return { data: rows.map(toPhraseRecord) }
   },
@@ -58,14 +57,14 @@ const createAllowedPhraseOperation = defineOperation({
   summary: 'Adds a phrase that regex-prompt-injection does not take for an injection.',
   description: `It applies to all keys of the organization, which can have at most ${maxAllowedPhrases} phrases. Spaced-out, misspelled and encoded injections are still found.`,
   permission: 'guardrails:write',
+  scope,
   body: createBody,
   status: 201,
   errors: [409],
   response: z.strictObject({ data: phraseRecord }),
   handle: (context) =>
     transact(context, async (tx, record) => {
-      const { gateway, caller, reach, body } = context
-      assertWithinReach(reach, wholeOrganization)
+      const { gateway, caller, body } = context
       const { organizationId, userId: createdBy } = caller
       const input = { organizationId, phrase: body.phrase, createdBy }
       const created = await createAllowedPhrase(tx, gateway.clock, input)
@@ -81,15 +80,15 @@ const deleteAllowedPhraseOperation = defineOperation({
   tag: 'Admin',
   summary: 'Deletes an allowed phrase.',
   permission: 'guardrails:write',
+  scope,
   params: idParam,
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (context) =>
     transact(context, async (tx, record) => {
-      const { caller, reach, params } = context
+      const { caller, params } = context
       const deleted = await deleteAllowedPhrase(tx, caller.organizationId, params.id)
       if (!deleted) throw gatewayError('not_found', 'The phrase does not exist.')
-      assertWithinReach(reach, wholeOrganization)
       record({ action: 'allowed_phrase.delete', target: targetOf(deleted), before: deleted })
       return { deleted: true as const }
     }),
