@@ -238,8 +238,8 @@ export async function serve(config: Config): Promise<void> {
   await gateway.containers?.check()
   await openLedger(gateway)
   const initialCredits = nanosFromUsd(config.initialCredits) ?? 0n
-  const start = await bootstrapOrganization(gateway.db, gateway.clock, { ...config, initialCredits })
-  await syncEnvironmentKey(gateway.db, gateway.clock, config.managementKey)
+  const start = await bootstrapOrganization(gateway, { ...config, initialCredits })
+  await syncEnvironmentKey(gateway, config.managementKey)
   await sendHeartbeat(gateway)
   await settleOrphanedHolds(gateway)
   await recordServerEvent(gateway, 'server.start', { version })

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterEach, describe, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -252,6 +253,16 @@ describe('the process', () => {
     const secondUrl = await second.url()
     expect((await keyInfo(secondUrl, 'my-own-management-key-1')).status).toBe(401)
     expect((await keyInfo(secondUrl, 'my-own-management-key-2')).status).toBe(200)
+    const headers = { authorization: 'Bearer my-own-management-key-2' }
+    const path = `${secondUrl}/api/v1/audit?target_type=management_key`
+    const audit = await (await fetch(path, { headers })).text()
+    const actions = JSON.parse(audit).data.map((entry: { action: string }) => entry.action)
+    expect(actions.sort()).toEqual([
+      'management_key.create',
+      'management_key.create',
+      'management_key.delete',
+    ])
+    expect(audit).not.toContain('my-own-management-key')
   })
 
   test('a first start that cannot listen creates nothing: the next start shows the keys', async () => {
@@ -467,6 +478,30 @@ describe('the command line', () => {
     expect(JSON.parse(granted.output)).toMatchObject({ total_credits: 12.5 })
     expect((await run(dataDir, ['signin'])).output).toMatch(/\/signin\?token=/)
   }, 30_000)
+
+  test('S12 check-audit and audit export work next to a running server; a changed log ends with 1', async () => {
+    const dataDir = folder()
+    await start(dataDir).url()
+    const intact = await run(dataDir, ['check-audit'])
+    expect(intact.code).toBe(0)
+    expect(intact.output).toContain('The audit log is complete.')
+    const head = /installation:\d+:[\w-]{43}/.exec(intact.output)?.[0] ?? ''
+    expect((await run(dataDir, ['--json', 'check-audit', '--expect', head])).code).toBe(0)
+    const file = join(dataDir, 'audit.jsonl')
+    expect((await run(dataDir, ['audit', 'export', '--output', file])).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toContain('"organization.create"')
+    const db = new Database(join(dataDir, 'headgate.sqlite'))
+    db.run("update audit_entries set target_name = 'other' where action = 'organization.create'")
+    const changed = await run(dataDir, ['check-audit'])
+    expect(changed.code).toBe(1)
+    expect(changed.output).toContain('organization.create')
+    expect(changed.output).toContain('was changed')
+    db.run("delete from audit_entries where chain_id = 'installation'")
+    db.close()
+    const removed = await run(dataDir, ['check-audit'])
+    expect(removed.code).toBe(1)
+    expect(removed.output).toContain('Entry 1 is missing')
+  }, 60_000)
 
   test('a management key is limited to permissions and workspaces', async () => {
     const dataDir = folder()

@@ -1,10 +1,14 @@
+import type { AuditOrigin } from '../audit/entry.ts'
+import { type AuditDeps, type RecordEvent, transactAs } from '../audit/transaction.ts'
 import { ConfigError } from '../config.ts'
 import { type Db, isUniqueViolation } from '../db/db.ts'
 import { postFunding } from '../ledger/entries.ts'
+import { usdFromNanos } from '../ledger/money.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { sha256, type Vault } from '../lib/crypto.ts'
 import { newId } from '../lib/ids.ts'
-import { createKey, findKeyBySecret } from './keys.ts'
+import { type ApiKey, createKey, findKeyBySecret } from './keys.ts'
+import { displayNameOf } from './members.ts'
 import {
   type CreatedOrganization,
   createOrganization,
@@ -28,13 +32,14 @@ interface BootstrapOptions {
 
 /** Creates the first organization and its keys; undefined if they exist. Safe if several nodes start at once. */
 export async function bootstrapOrganization(
-  db: Db,
-  clock: Clock,
+  deps: AuditDeps,
   options: BootstrapOptions,
 ): Promise<BootstrapResult | undefined> {
-  if (await findOperatorOrganization(db)) return undefined
+  if (await findOperatorOrganization(deps.db)) return undefined
   try {
-    return await db.transaction().execute((tx) => createFirstOrganization(tx, clock, options))
+    return await transactAs(deps, origin, (tx, record) =>
+      createFirstOrganization(tx, deps.clock, record, options),
+    )
   } catch (error) {
     // Another node was first: its row in `instance` wins.
     if (isUniqueViolation(error)) return undefined
@@ -42,9 +47,19 @@ export async function bootstrapOrganization(
   }
 }
 
+/** The start of the server. */
+const origin: AuditOrigin = {
+  organizationId: null,
+  actor: { type: 'job', id: null, name: 'server' },
+  ip: null,
+  userAgent: null,
+  requestId: null,
+}
+
 async function createFirstOrganization(
   tx: Db,
   clock: Clock,
+  record: RecordEvent,
   options: BootstrapOptions,
 ): Promise<BootstrapResult> {
   await tx
@@ -56,26 +71,27 @@ async function createFirstOrganization(
     ownerEmail: 'owner@localhost',
     isOperator: 1,
   })
-  const common = {
-    organizationId: created.organization.id,
-    workspaceId: created.workspace.id,
-    creatorUserId: created.owner.id,
-  }
+  const { organization, workspace, owner } = created
+  const { id: organizationId, name } = organization
+  record({
+    action: 'organization.create',
+    target: { type: 'organization', id: organizationId, name },
+    organizationId,
+    after: organization,
+    details: { owner_id: owner.id },
+  })
+  const common = { organizationId, workspaceId: workspace.id, creatorUserId: owner.id }
   const management = options.managementKey
     ? null
     : await createKey(tx, clock, { ...common, kind: 'management', name: 'First management key' })
+  if (management) recordKey(record, 'create', management.key)
   const inference = await createKey(tx, clock, { ...common, kind: 'inference', name: 'First key' })
-  if (options.initialCredits > 0n) {
-    await postFunding(tx, {
-      organizationId: created.organization.id,
-      kind: 'grant',
-      amount: options.initialCredits,
-      note: 'Initial credits',
-      transactionId: newId('txn'),
-      at: isoNow(clock),
-    })
-  }
-  const signinToken = await createSigninToken(tx, clock, created.owner.id)
+  recordKey(record, 'create', inference.key)
+  if (options.initialCredits > 0n)
+    await grantCredits(tx, clock, record, organizationId, options.initialCredits)
+  const signinToken = await createSigninToken(tx, clock, owner.id)
+  const target = { type: 'member', id: owner.id, name: displayNameOf(owner) }
+  record({ action: 'signin_link.create', target, organizationId })
   return {
     ...created,
     managementKey: management?.secret ?? null,
@@ -84,15 +100,48 @@ async function createFirstOrganization(
   }
 }
 
+async function grantCredits(
+  tx: Db,
+  clock: Clock,
+  record: RecordEvent,
+  organizationId: string,
+  amount: bigint,
+): Promise<void> {
+  const transactionId = newId('txn')
+  const note = 'Initial credits'
+  const at = isoNow(clock)
+  await postFunding(tx, { organizationId, kind: 'grant', amount, note, transactionId, at })
+  record({
+    action: 'credits.grant',
+    target: { type: 'credits', id: transactionId },
+    organizationId,
+    details: { amount_usd: usdFromNanos(amount), note },
+  })
+}
+
+function recordKey(record: RecordEvent, verb: 'create' | 'delete', key: ApiKey): void {
+  const { hash: id, name, kind, organization_id: organizationId } = key
+  const isManagement = kind === 'management'
+  const type = isManagement ? 'management_key' : 'key'
+  record({
+    action: `${type}.${verb}`,
+    target: { type, id, name },
+    organizationId,
+    workspaceId: isManagement ? null : key.workspace_id,
+    [verb === 'create' ? 'after' : 'before']: key,
+  })
+}
+
 /** Makes HEADGATE_MANAGEMENT_KEY a key of the first organization and revokes its previous value. */
-export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | null): Promise<void> {
-  const organization = await findOperatorOrganization(db)
+export async function syncEnvironmentKey(deps: AuditDeps, secret: string | null): Promise<void> {
+  const organization = await findOperatorOrganization(deps.db)
   if (!organization) return
   const hash = secret === null ? '' : sha256(secret)
-  await db.transaction().execute(async (tx) => {
+  await transactAs(deps, origin, async (tx, record) => {
     // Serializes nodes that start together.
     await lockOrganization(tx, organization.id)
-    await tx.deleteFrom('api_keys').where('source', '=', 'environment').where('hash', '!=', hash).execute()
+    const previous = tx.deleteFrom('api_keys').where('source', '=', 'environment').where('hash', '!=', hash)
+    for (const key of await previous.returningAll().execute()) recordKey(record, 'delete', key)
     if (secret === null) return
     const known = await findKeyBySecret(tx, secret)
     if (known?.kind === 'management' && known.organization_id === organization.id) return
@@ -100,7 +149,7 @@ export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | 
       throw new ConfigError(
         'HEADGATE_MANAGEMENT_KEY is already used by another key; choose a different value.',
       )
-    await createKey(tx, clock, {
+    const { key } = await createKey(tx, deps.clock, {
       organizationId: organization.id,
       workspaceId: await findFirstWorkspaceId(tx, organization.id),
       kind: 'management',
@@ -108,6 +157,7 @@ export async function syncEnvironmentKey(db: Db, clock: Clock, secret: string | 
       secret,
       source: 'environment',
     })
+    recordKey(record, 'create', key)
   })
 }
 

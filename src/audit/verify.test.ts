@@ -55,7 +55,7 @@ describeOnEachDatabase('verification of the audit log', (server) => {
     await write(2500)
     const late = await head()
     const reports = await verify([early, late])
-    expect(reports).toEqual([
+    expect(reports.filter(({ chain_id }) => chain_id === id)).toEqual([
       { chain_id: id, seq: 2505, hash: late.hash, first_seq: 1, entries: 2505, problem: null },
     ])
     // Locked, and rolled back before anything was written.

@@ -42,6 +42,11 @@ interface ExportOptions extends OrgOption {
   to?: string
 }
 
+const installationOption = new Option(
+  '--installation',
+  'events that belong to no organization, such as the start of the server',
+).conflicts('org')
+
 export function auditCommand(run: CommandRunner): Command {
   const audit = new Command('audit').description('work with the audit log')
   audit
@@ -49,7 +54,7 @@ export function auditCommand(run: CommandRunner): Command {
     .description('write the audit log of an organization to a file, newest first')
     .requiredOption('--output <file>', 'a file that does not exist yet')
     .addOption(new Option('--format <format>').choices(exportFormats).default('jsonl'))
-    .option('--installation', 'events that belong to no organization, such as the start of the server')
+    .addOption(installationOption)
     .option('--action <action>', 'only entries with this action, such as key.update')
     .option('--from <time>', 'in UTC with seconds, such as 2027-01-31T23:59:59Z', parseMoment)
     .option('--to <time>', 'exclusive', parseMoment)

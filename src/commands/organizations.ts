@@ -67,7 +67,7 @@ async function runCreate(gateway: Gateway, options: NewOrganization): Promise<Co
   const { clock } = gateway
   const created = await transactAsCommand(gateway, null, async (tx, record) => {
     const start = await createOrganization(tx, clock, options)
-    const { secret } = await createKey(tx, clock, {
+    const { secret, key } = await createKey(tx, clock, {
       organizationId: start.organization.id,
       workspaceId: start.workspace.id,
       creatorUserId: start.owner.id,
@@ -78,6 +78,8 @@ async function runCreate(gateway: Gateway, options: NewOrganization): Promise<Co
     const target = { type: 'organization', id, name }
     const details = { owner_id: start.owner.id, owner_email: options.ownerEmail }
     record({ action: 'organization.create', target, organizationId: id, after: start.organization, details })
+    const keyTarget = { type: 'management_key', id: key.hash, name: key.name }
+    record({ action: 'management_key.create', target: keyTarget, organizationId: id, after: key })
     return { organization_id: start.organization.id, owner_id: start.owner.id, management_key: secret }
   })
   return {

@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import { rotateSigningKey } from '../account/signing-keys.ts'
 import type { Gateway } from '../app/gateway.ts'
-import { transactAs } from '../audit/transaction.ts'
-import type { CommandResult, CommandRunner } from './command.ts'
+import { type CommandResult, type CommandRunner, transactAsCommand } from './command.ts'
 
 interface RotateOptions {
   revoke?: boolean
@@ -18,16 +17,8 @@ export function signingKeyCommand(run: CommandRunner): Command {
   return signingKey
 }
 
-const origin = {
-  organizationId: null,
-  actor: { type: 'command' as const, id: null, name: 'signing-key rotate' },
-  ip: null,
-  userAgent: null,
-  requestId: null,
-}
-
 async function runRotate(gateway: Gateway, { revoke = false }: RotateOptions): Promise<CommandResult> {
-  const { kid } = await transactAs(gateway, origin, async (tx, record) => {
+  const { kid } = await transactAsCommand(gateway, null, async (tx, record) => {
     const key = await rotateSigningKey(tx, gateway, { revoke })
     record({
       action: 'signing_key.rotate',

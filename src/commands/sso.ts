@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError } from 'commander'
 import { lockOrganization } from '../account/organizations.ts'
 import { findDomainByName, setDomainVerified } from '../account/sso-domains.ts'
 import type { Gateway } from '../app/gateway.ts'
-import { transactAs } from '../audit/transaction.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { parseEmailDomain } from '../lib/email-address.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type OrgOption,
   orgFlag,
   resolveOrganization,
+  transactAsCommand,
   UsageError,
 } from './command.ts'
 
@@ -33,14 +33,7 @@ function parseDomain(text: string): string {
 
 async function runVerify(gateway: Gateway, domain: string, options: OrgOption): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
-  const origin = {
-    organizationId: organization.id,
-    actor: { type: 'command' as const, id: null, name: null },
-    ip: null,
-    userAgent: null,
-    requestId: null,
-  }
-  await transactAs(gateway, origin, async (tx, record) => {
+  await transactAsCommand(gateway, organization.id, async (tx, record) => {
     await lockOrganization(tx, organization.id)
     const before = await findDomainByName(tx, organization.id, domain)
     if (!before) throw new UsageError(`${organization.name} has not added ${domain}.`)

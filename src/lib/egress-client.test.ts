@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server as NetServer } from 'node:net'
+import { cert, key } from '../../test/support/certificate.ts'
 import {
   type BufferedOptions,
   EgressError,
@@ -7,24 +8,6 @@ import {
   sendBuffered,
   sendStreaming,
 } from './egress-client.ts'
-
-/** A certificate and key for collector.test, used only here. */
-const cert = `-----BEGIN CERTIFICATE-----
-MIIBpDCCAUqgAwIBAgIUW+/maTJmIfOo8bBmW6cai1ygdMAwCgYIKoZIzj0EAwIw
-GTEXMBUGA1UEAwwOY29sbGVjdG9yLnRlc3QwIBcNMjYxMTE1MDQxMTU0WhgPMjEy
-NTA2MDkwNDExNTRaMBkxFzAVBgNVBAMMDmNvbGxlY3Rvci50ZXN0MFkwEwYHKoZI
-zj0CAQYIKoZIzj0DAQcDQgAE6VjKU6SDPppf3KIK/XcDzaEAE/Qso/6qE7YxSaOJ
-pRXISuifdPX86v+H+B+VCEqbBgsbf1BCEDbCOjK7VQIaIaNuMGwwHQYDVR0OBBYE
-FPyL+Y386+gHt8+IsEBGcmC4uErzMB8GA1UdIwQYMBaAFPyL+Y386+gHt8+IsEBG
-cmC4uErzMA8GA1UdEwEB/wQFMAMBAf8wGQYDVR0RBBIwEIIOY29sbGVjdG9yLnRl
-c3QwCgYIKoZIzj0EAwIDSAAwRQIhANnn5pq08PJGCDQkroHjhqRzExXagD983guF
-QQmnYWrqAiAgVm6qdZe/lWiwjJiI3XfS7WUgeuxwCu+9CzdlMpiJ3w==
------END CERTIFICATE-----`
-const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWm6M4wWFtcWerNw4
-HwW6YfdXDjBEokjQBmAh6Q//VIWhRANCAATpWMpTpIM+ml/cogr9dwPNoQAT9Cyj
-/qoTtjFJo4mlFchK6J909fzq/4f4H5UISpsGCxt/UEIQNsI6MrtVAhoh
------END PRIVATE KEY-----`
 
 interface ReceivedRequest {
   url: string

@@ -62,8 +62,10 @@ export async function sendSyslog(
   signal.addEventListener('abort', () => reject(new EgressError('timeout')), { once: true })
   socket.once('error', fail)
   stream.once('error', fail)
-  stream.once('end', resolve)
-  stream.once('close', (hadError: boolean) => (hadError ? fail() : resolve()))
+  // A proxy without a server behind it ends the connection before it has read the messages.
+  const end = () => (stream.writableFinished ? resolve() : fail())
+  stream.once('end', end)
+  stream.once('close', (hadError: boolean) => (hadError ? fail() : end()))
   stream.resume()
   stream.end(Buffer.concat(messages.map(encodeFrame)))
   try {

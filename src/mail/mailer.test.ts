@@ -26,7 +26,10 @@ const settingsOf = (changes: object = {}) =>
 function createDeps(changes: object = {}) {
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) })
-  return { lines, deps: { log, mailer: new Mailer(), settings: { smtp: settingsOf(changes) } } }
+  const uses: unknown[] = []
+  const secretUses = { addOwned: (...use: unknown[]) => void uses.push(use) }
+  const deps = { log, mailer: new Mailer(), settings: { smtp: settingsOf(changes) }, secretUses }
+  return { lines, uses, deps }
 }
 
 const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Grüße\nline two' }

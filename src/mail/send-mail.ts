@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { SecretUses } from '../audit/secret-uses.ts'
 import { type Mail, MailError, type Mailer } from './mailer.ts'
 import type { SmtpSettings } from './settings.ts'
 
@@ -7,7 +8,10 @@ export interface MailDeps {
   log: Logger
   mailer: Mailer
   settings: { smtp?: SmtpSettings | undefined }
+  secretUses: Pick<SecretUses, 'addOwned'>
 }
+
+const installationSecret = { organizationId: null, workspaceId: null, name: null }
 
 /** Whether the operator has configured a mail server. */
 export function canSendMail({ settings }: Pick<MailDeps, 'settings'>): boolean {
@@ -15,9 +19,11 @@ export function canSendMail({ settings }: Pick<MailDeps, 'settings'>): boolean {
 }
 
 /** Resolves when the mail server has accepted it; rejects with a `MailError`. */
-export async function sendMail({ mailer, settings }: MailDeps, mail: Mail): Promise<void> {
-  if (!settings.smtp) throw new MailError('smtp is not configured')
-  await mailer.send(settings.smtp, mail)
+export async function sendMail({ mailer, settings, secretUses }: MailDeps, mail: Mail): Promise<void> {
+  const { smtp } = settings
+  if (!smtp) throw new MailError('smtp is not configured')
+  if (smtp.password !== undefined) secretUses.addOwned('smtp', 'smtp.password', installationSecret)
+  await mailer.send(smtp, mail)
 }
 
 /** For a reply that must not wait for the mail, or show whether there was one. */

@@ -167,7 +167,7 @@ export function describeOnEachDatabase(
 
 async function createFirstTenant(gateway: Gateway): Promise<Tenant> {
   const options = { managementKey: null, initialCredits: 100_000_000_000n }
-  const start = await bootstrapOrganization(gateway.db, gateway.clock, options)
+  const start = await bootstrapOrganization(gateway, options)
   if (!start?.managementKey) throw new Error('the test database was not empty')
   return { ...start, managementKey: start.managementKey }
 }

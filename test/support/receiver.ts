@@ -7,7 +7,7 @@ export interface ReceivedRequest {
 }
 
 /** A server on loopback that records what it receives. */
-export function startReceiver(respond: (request: ReceivedRequest) => Response) {
+export function startReceiver(respond: (request: ReceivedRequest) => Response | Promise<Response>) {
   const requests: ReceivedRequest[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',

@@ -4,12 +4,19 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
 import { startReceiver } from '../../../test/support/receiver.ts'
+import { updateAuditDestination } from '../../account/audit-destinations.ts'
 import { transactAs } from '../../audit/transaction.ts'
 import { runAuditDeliveries } from '../../delivery/audit-worker.ts'
+import { ClusterNode } from '../../ledger/recovery.ts'
+import { TaskPool } from '../../lib/task-pool.ts'
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 let status = 200
-const webhook = startReceiver(() => new Response(null, { status }))
+let onRequest = async (): Promise<void> => undefined
+const webhook = startReceiver(async () => {
+  await onRequest()
+  return new Response(null, { status })
+})
 /** What each connection to the syslog server sent. */
 const received: string[] = []
 const syslog = createServer((socket) => {
@@ -154,6 +161,42 @@ describeOnEachDatabase(
       expect(event).toMatchObject({ class_uid: 3002, activity_id: 1, service: { name: 'Headgate' } })
       const { status: state } = (await call('GET', `/audit/destinations/${id}`)).body.data
       expect(state).toMatchObject({ delivered: 2, pending: 0 })
+    })
+
+    test('R39 of two nodes, one delivers an entry; the other takes over when its lease ends', async () => {
+      const { call, gateway, clock } = server()
+      webhook.requests.length = 0
+      const config = { url: `${webhook.origin}/nodes` }
+      const body = { name: 'nodes', type: 'webhook', config, action_prefixes: ['role.'] }
+      const { id } = (await call('POST', '/audit/destinations', { body })).body.data
+      const nodes = [1, 2].map(() => ({
+        ...gateway,
+        node: new ClusterNode(false),
+        deliveryTasks: new TaskPool(8),
+      }))
+      const deliverAll = async () => {
+        await Promise.all(nodes.map(runAuditDeliveries))
+        await Promise.all(nodes.map(({ deliveryTasks }) => deliveryTasks.idle()))
+      }
+      for (let n = 0; n < 20; n++) await write(server(), 'role.update', `r${n}`)
+      // The other node looks for work while entries are sent.
+      onRequest = async () => void (await Promise.all(nodes.map(runAuditDeliveries)))
+      await deliverAll()
+      const ids = () => webhook.requests.map(({ body: text }) => JSON.parse(text).entity.uid)
+      expect(ids().toSorted()).toEqual(Array.from({ length: 20 }, (_, n) => `r${n}`).toSorted())
+
+      // A node that ended without releasing its lease.
+      const lease_until = new Date(clock.now() + 60_000).toISOString()
+      await updateAuditDestination(gateway.db, id, { lease_owner: 'node_gone', lease_until })
+      await write(server(), 'role.update', 'late')
+      await deliverAll()
+      expect(ids()).not.toContain('late')
+      clock.advance(61_000)
+      await deliverAll()
+      expect(ids().filter((uid) => uid === 'late')).toHaveLength(1)
+      onRequest = async () => undefined
+      await call('DELETE', `/audit/destinations/${id}`)
+      clock.release()
     })
 
     test('S5 private addresses and plain text need the operator, the installation its organization', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
+import { startMailServer } from '../../../test/support/mail-server.ts'
+import { sendMail } from '../../mail/send-mail.ts'
 
 const listEntries = async ({ gateway, call }: TestServer, query: string) => {
   await gateway.auditQueue.flush()
@@ -70,5 +72,22 @@ describeOnEachDatabase('what is recorded without a change', (server) => {
     const rows = await gateway.db.selectFrom('audit_entries').selectAll().execute()
     expect(JSON.stringify(rows)).not.toContain('canary')
     clock.release()
+  })
+
+  test('S12 R40 the password of the mail server is used: one entry in the chain of the installation', async () => {
+    const inbox = await startMailServer({ user: 'headgate', password: 'canary-password' })
+    const smtp = { host: '127.0.0.1', port: inbox.port, tls: 'none' as const, from: 'gate@example.com' }
+    const mail = { to: 'ada@example.com', subject: 'Hello', text: 'Hello' }
+    const sendWith = (more: object) =>
+      sendMail({ ...server().gateway, settings: { smtp: { ...smtp, ...more } } }, mail)
+    const query = 'chain=installation&action=secret.open'
+    const open = await startMailServer()
+    await sendWith({ port: open.port })
+    expect(await listEntries(server(), query)).toEqual([])
+    for (let n = 0; n < 2; n++) await sendWith({ user: 'headgate', password: 'canary-password' })
+    const entries = await listEntries(server(), query)
+    expect(entries).toMatchObject([{ target: { type: 'smtp', id: 'smtp.password' }, actor: { type: 'job' } }])
+    expect(JSON.stringify(entries)).not.toContain('canary')
+    await Promise.all([inbox.close(), open.close()])
   })
 })

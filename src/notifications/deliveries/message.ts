@@ -32,12 +32,16 @@ export async function sendEmail(gateway: Gateway, to: string, message: Message):
 /** Null if the receiver accepted it; otherwise why not, without secrets. */
 export async function postWebhook(
   gateway: Gateway,
-  rule: Pick<NotificationRule, 'id' | 'sealed_webhook_secret'>,
+  rule: NotificationRule,
   url: string,
   { id, event }: Message,
 ): Promise<string | null> {
   const body = new TextEncoder().encode(JSON.stringify(event))
   const secret = openWebhookSecret(gateway.vault, rule)
+  if (secret !== null) {
+    const { organization_id: organizationId, workspace_id: workspaceId, kind: name } = rule
+    gateway.secretUses.addOwned('notification_rule', rule.id, { organizationId, workspaceId, name })
+  }
   const signed = { id, sentAt: gateway.clock.now(), body }
   try {
     const { status } = await sendBuffered(
