@@ -37,13 +37,13 @@ export class Person {
     const { db, clock } = this.#server.gateway
     await this.open(`/signin?token=${await createSigninToken(db, clock, userId)}`)
     await this.page.getByRole('button', { name: 'Sign in' }).click()
-    await this.page.waitForURL('**/docs')
+    await this.page.waitForURL(({ pathname }) => pathname === '/')
   }
 
   /** From the sign-in page, by the domain of the address, to the login page of the provider, and back. */
   async signInWithProvider(email: string, provider: string): Promise<void> {
     await this.beginAtProvider(email, provider)
-    await this.page.waitForURL('**/docs')
+    await this.page.waitForURL(({ pathname }) => pathname === '/')
   }
 
   async beginAtProvider(email: string, provider: string): Promise<void> {
@@ -58,7 +58,7 @@ export class Person {
 
   async signInWithPasskey(): Promise<void> {
     await this.clickPasskey()
-    await this.page.waitForURL('**/docs')
+    await this.page.waitForURL(({ pathname }) => pathname === '/')
   }
 
   async clickPasskey(): Promise<void> {
