@@ -10,7 +10,10 @@ export interface Role {
   ownPermissions: readonly Permission[]
 }
 
-const reads = permissionNames.filter((name) => name.endsWith(':read') && name !== 'contents:read')
+/** Prompts and replies: those of records, and those that clients stored. */
+const contentReads: readonly Permission[] = ['contents:read', 'conversations:read']
+
+const reads = permissionNames.filter((name) => name.endsWith(':read') && !contentReads.includes(name))
 
 /** Every member has one of these in the organization. */
 export const organizationRoles = {
@@ -96,7 +99,7 @@ export const additionalRoles: readonly Role[] = [
     id: 'auditor',
     name: 'Auditor',
     description: 'May read everything, stored prompts and replies included.',
-    permissions: [...reads, 'contents:read'],
+    permissions: [...reads, ...contentReads],
     ownPermissions: [],
   },
   {

@@ -83,6 +83,17 @@ describeOnEachDatabase('Roles', (server) => {
     })
   })
 
+  test('a viewer reads no stored responses and conversations, an auditor does', async () => {
+    const place = { workspaces: {}, roles: [{ roleId: 'viewer', workspaceId: workspace }] }
+    const viewer = await createSessionCaller(server(), place)
+    const auditor = await createSessionCaller(server(), { roles: [{ roleId: 'auditor' }] })
+    const headers = { 'x-headgate-workspace': workspace }
+    for (const path of ['/responses/resp_unknown', '/conversations/conv_unknown/items']) {
+      expectRefused(await viewer.call('GET', path, { headers }), 'conversations:read')
+      expect((await auditor.call('GET', path, { headers })).status).toBe(404)
+    }
+  })
+
   describe('assignments', () => {
     test('a role applies in the workspace it is assigned in', async () => {
       const caller = await createSessionCaller(server(), { workspaces: {} })
