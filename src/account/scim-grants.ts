@@ -173,21 +173,23 @@ async function setRoles(tx: Db, changed: MembershipDiff['changed']): Promise<voi
   }
 }
 
-/** With the roles that the members have in these workspaces. */
+/** With the roles that the members have in these workspaces, and the codes of apps for them. */
 async function endMemberships(tx: Db, ids: string[]): Promise<void> {
-  await tx
-    .deleteFrom('role_assignments')
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('workspace_members as membership')
-          .select('membership.id')
-          .where('membership.id', 'in', ids)
-          .whereRef('membership.workspace_id', '=', 'role_assignments.workspace_id')
-          .whereRef('membership.user_id', '=', 'role_assignments.user_id'),
-      ),
-    )
-    .execute()
+  for (const table of ['auth_codes', 'role_assignments'] as const) {
+    await tx
+      .deleteFrom(table)
+      .where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('workspace_members as membership')
+            .select('membership.id')
+            .where('membership.id', 'in', ids)
+            .whereRef('membership.workspace_id', '=', `${table}.workspace_id`)
+            .whereRef('membership.user_id', '=', `${table}.user_id`),
+        ),
+      )
+      .execute()
+  }
   await tx.deleteFrom('workspace_members').where('id', 'in', ids).execute()
 }
 

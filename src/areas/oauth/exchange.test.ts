@@ -1,5 +1,9 @@
 import { afterEach, expect, test } from 'bun:test'
-import { type CallOptions, describeOnEachDatabase } from '../../../test/support/harness.ts'
+import {
+  type CallOptions,
+  createSessionCaller,
+  describeOnEachDatabase,
+} from '../../../test/support/harness.ts'
 import { createKey } from '../../account/keys.ts'
 import { createMember } from '../../account/members.ts'
 import { createWorkspace } from '../../account/workspaces.ts'
@@ -38,6 +42,18 @@ describeOnEachDatabase('POST /auth/keys', (server) => {
     })
     const { body: current } = await server().call('GET', '/key', { key: body.key })
     expect(current.data).toMatchObject({ is_management_key: false, limit: null })
+  })
+
+  test('S1 the code of a member who was removed from the workspace is refused', async () => {
+    const { gateway, own } = server()
+    const owner = { organizationId: own.organization.id, createdBy: null }
+    const { id } = await createWorkspace(gateway.db, gateway.clock, owner, { slug: 'left', name: 'Left' })
+    const member = await createSessionCaller(server(), { workspaces: { [id]: 'member' } })
+    const body = { callback_url, workspace_id: id }
+    const code = (await member.call('POST', '/auth/keys/code', { body })).body.data.id
+    const leaving = { body: { user_ids: [member.member.id] } }
+    expect((await server().call('POST', `/workspaces/${id}/members/remove`, leaving)).status).toBe(200)
+    expect((await exchange({ code })).status).toBe(403)
   })
 
   test('the key has every setting of the code', async () => {

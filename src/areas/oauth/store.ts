@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { type ApiKey, createKey } from '../../account/keys.ts'
 import { deleteExpiredRows } from '../../account/sessions.ts'
+import { tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import type { AuthCodeTable } from '../../db/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
@@ -77,6 +78,8 @@ export async function findCode(db: Db, clock: Clock, code: string): Promise<Auth
 export async function redeemCode(request: AuditedRequest, code: AuthCode): Promise<string | undefined> {
   const { clock, settings } = request.gateway
   return transact(request, async (tx, record) => {
+    // In the order in which removing members from a workspace locks them.
+    await tryLockWorkspace(tx, code.organization_id, code.workspace_id)
     if (!(await markCodeUsed(tx, clock, code))) return undefined
     const { key, secret } = await createKey(tx, clock, {
       organizationId: code.organization_id,

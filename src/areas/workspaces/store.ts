@@ -86,17 +86,19 @@ export async function listUsersInWorkspace(
   return rows.map((row) => row.user_id)
 }
 
-/** Also ends the roles that the members have there. */
+/** Also ends the roles that the members have there, and the codes of apps for them. */
 export async function removeFromWorkspace(
   tx: Db,
   workspaceId: string,
   userIds: string[],
 ): Promise<WorkspaceMember[]> {
-  await tx
-    .deleteFrom('role_assignments')
-    .where('workspace_id', '=', workspaceId)
-    .where('user_id', 'in', userIds)
-    .execute()
+  for (const table of ['auth_codes', 'role_assignments'] as const) {
+    await tx
+      .deleteFrom(table)
+      .where('workspace_id', '=', workspaceId)
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
   return tx
     .deleteFrom('workspace_members')
     .where('workspace_id', '=', workspaceId)
