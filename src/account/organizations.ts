@@ -10,7 +10,9 @@ import { createMember, joinWorkspace, type Member, requireMember } from './membe
 import { insertDefaultRules } from './notification-rules.ts'
 import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
 import { deleteSigninCredentials } from './sessions.ts'
+import { isSsoEnforced } from './sign-in-rules.ts'
 import { assertAnotherBreakGlass } from './sso-policy.ts'
+import { endOwnSessions } from './sso-sessions.ts'
 import { createWorkspace, findDefaultWorkspace, type NewWorkspace, type Workspace } from './workspaces.ts'
 
 /** Well below the number of parameters that either database accepts in one statement. */
@@ -135,7 +137,7 @@ export async function updateMember(
   await lockOrganization(tx, organizationId)
   const member = await requireMember(tx, organizationId, id)
   if (Object.keys(changes).length === 0) return member
-  if (changes.role === 'org:member') await assertAnotherAdmin(tx, member)
+  if (changes.role === 'org:member') await demote(tx, clock, member)
   const changed = await tx
     .updateTable('members')
     .set(changes)
@@ -143,9 +145,16 @@ export async function updateMember(
     .returningAll()
     .executeTakeFirstOrThrow()
   if (changes.role) await applyRoles(tx, { organizationId, userIds: [id] })
-  // Whoever may no longer make admins would become one again with an invitation sent before.
-  if (member.role === 'org:admin' && changed.role !== 'org:admin') await revokeInvitationsBy(tx, clock, id)
   return changed
+}
+
+/** Ends what only an admin may have. Before the member is changed: see `removeMember`. */
+async function demote(tx: Db, clock: Clock, member: Member): Promise<void> {
+  if (member.role !== 'org:admin') return
+  await assertAnotherAdmin(tx, member)
+  // With an invitation sent before, the member would become an admin again.
+  await revokeInvitationsBy(tx, clock, member.id)
+  if (await isSsoEnforced(tx, member.organization_id)) await endOwnSessions(tx, member.id)
 }
 
 /** Also revokes everything the member could sign in or make requests with, and the open invitations of the member. */

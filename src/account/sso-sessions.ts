@@ -47,6 +47,11 @@ export async function endConnectionSessions(tx: Db, connectionId: string): Promi
   await tx.deleteFrom('sessions').where('token_hash', 'in', ended).execute()
 }
 
+/** Sessions that a member started with another method. */
+export async function endOwnSessions(tx: Db, userId: string): Promise<void> {
+  await tx.deleteFrom('sessions').where('method', '!=', 'oidc').where('user_id', '=', userId).execute()
+}
+
 /** Sessions that were started with another method by members who have to use single sign-on. */
 export async function endOtherSessions(tx: Db, organizationId: string): Promise<void> {
   const exempt = tx

@@ -74,6 +74,18 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
     expect(await findSignedIn(server(), adminBrowser)).toBe(admin.email)
   })
 
+  test('S1 a break-glass admin who is demoted loses the sessions of other methods', async () => {
+    const [admin, other] = [await createPerson('org:admin'), await createPerson('org:admin')]
+    await setPolicy({ enforced: true, break_glass_user_ids: [admin.id, other.id] })
+    const [browser, otherBrowser] = [new TestBrowser(), new TestBrowser()]
+    await useLink(admin, browser)
+    await useLink(other, otherBrowser)
+    const body = { role: 'org:member' }
+    expect((await server().call('PATCH', `/organization/members/${admin.id}`, { body })).status).toBe(200)
+    expect(await findSignedIn(server(), browser)).toBeNull()
+    expect(await findSignedIn(server(), otherBrowser)).toBe(other.email)
+  })
+
   test('enforcing needs a break-glass admin and a connection', async () => {
     const member = await createPerson()
     for (const ids of [[], [member.id], [server().foreign.owner.id], ['user_unknown']]) {
