@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net'
 import { GatewayError } from '../errors/gateway-error.ts'
 import { AttemptLimiter } from '../lib/attempt-limiter.ts'
+import { networkOf } from '../lib/client-network.ts'
 
 /** Who tries to sign in, and as whom. */
 export interface SignInAttempt {
@@ -46,14 +46,4 @@ export class SignInLimiter {
 function namesOf({ kind, ip, name }: SignInAttempt) {
   const client = `${kind} ${networkOf(ip ?? '')}`
   return { client, clientAndName: `${client} ${name.slice(0, 300)}` }
-}
-
-/** A client has a whole /64 of IPv6. */
-function networkOf(ip: string): string {
-  if (!isIPv6(ip)) return ip
-  const [head = '', tail = ''] = ip.split('::')
-  const left = head.split(':').filter(Boolean)
-  const right = tail.split(':').filter(Boolean)
-  const zeros = ip.includes('::') ? Array.from({ length: 8 - left.length - right.length }, () => '0') : []
-  return [...left, ...zeros, ...right].slice(0, 4).join(':')
 }

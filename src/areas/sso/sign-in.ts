@@ -4,6 +4,7 @@ import { SignInRefused } from '../../account/sso-identities.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { PathRequest, RawRoute } from '../../http/operation.ts'
+import { networkOf } from '../../lib/client-network.ts'
 import { uuidPattern } from '../../lib/ids.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { loadOidcClient } from '../../oidc/client.ts'
@@ -160,7 +161,12 @@ function renderUnavailablePage(): Response {
 function limitRequests(gateway: Gateway, request: Request): void {
   const { ip } = resolveRequestSource(gateway, request)
   const message = 'Too many sign-ins from this address. Try again in a minute.'
-  gateway.rateLimiter.consume(`single sign-on ${ip}`, requestsPerMinute, gateway.clock.now(), message)
+  gateway.rateLimiter.consume(
+    `single sign-on ${networkOf(ip ?? '')}`,
+    requestsPerMinute,
+    gateway.clock.now(),
+    message,
+  )
 }
 
 export const ssoSignInPages: RawRoute[] = [

@@ -499,6 +499,28 @@ describeOnEachDatabase('POST /oauth/token', (server) => {
       for (let i = 0; i < 60; i++) expectRefused(await exchange(crypto.randomUUID(), 'garbage'))
       expect((await exchange(crypto.randomUUID(), 'garbage')).status).toBe(429)
     })
+
+    test('failures are limited for an IPv6 network, and their entries for all addresses', async () => {
+      server().clock.freeze('2027-03-01T12:00:15Z')
+      const { gateway } = server()
+      const { trusted_proxies } = gateway.settings
+      Object.assign(gateway.settings, { trusted_proxies: ['127.0.0.1/32'] })
+      const from = (address: string) =>
+        post(new URLSearchParams(buildExchange(crypto.randomUUID(), 'garbage')), {
+          'x-forwarded-for': address,
+        })
+      for (let i = 0; i < 60; i++) expectRefused(await from(`2001:db8::${i}`))
+      expect((await from('2001:db8::ffff')).status).toBe(429)
+      for (let i = 0; i < 5; i++) expectRefused(await from(`2001:db8:${i + 1}::1`))
+      Object.assign(gateway.settings, { trusted_proxies })
+      const entries = await gateway.db
+        .selectFrom('audit_entries')
+        .select('id')
+        .where('created_at', '=', '2027-03-01T12:00:15.000Z')
+        .where('ip', 'like', '2001:db8:%')
+        .execute()
+      expect(entries).toHaveLength(60)
+    })
   })
 
   describe('S1 an access token', () => {

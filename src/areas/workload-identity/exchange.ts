@@ -4,6 +4,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { Actor, AuditEvent } from '../../audit/entry.ts'
 import { transactAs } from '../../audit/transaction.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import { networkOf } from '../../lib/client-network.ts'
 import { uuidPattern } from '../../lib/ids.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
 import { JwksUnavailableError } from '../../oidc/jwks-cache.ts'
@@ -19,6 +20,8 @@ const unavailableSeconds = 10
 /** Failed exchanges in a minute, from one address: in total, and with one policy. */
 const maxFailures = 60
 const maxPolicyFailures = 20
+/** Entries a minute for each organization: strangers cause these. */
+const maxRefusals = 60
 /** Tokens that a policy issues in a minute, on one node. */
 const maxIssued = 1000
 
@@ -71,7 +74,7 @@ function toKnownForm(policyId: string): string {
 
 /** Counts before the work, so that concurrent failures count too; what succeeds is taken back. */
 function countAttempt({ gateway, httpRequest, policyId }: Exchange): () => void {
-  const address = resolveRequestSource(gateway, httpRequest).ip ?? ''
+  const address = networkOf(resolveRequestSource(gateway, httpRequest).ip ?? '')
   const counters: [string, number][] = [
     [`token exchange ${address}`, maxFailures],
     [`token exchange ${address} ${policyId.slice(0, 64)}`, maxPolicyFailures],
@@ -127,8 +130,12 @@ async function recordExchange(
   actor: Omit<Actor, 'type'>,
   event: AuditEvent,
 ): Promise<void> {
+  const organizationId = policy?.organization_id ?? null
+  const { rateLimiter, clock } = gateway
+  const refusals = `token refusals ${organizationId}`
+  if (event.outcome === 'refused' && !rateLimiter.tryConsume(refusals, maxRefusals, clock.now())) return
   const origin = {
-    organizationId: policy?.organization_id ?? null,
+    organizationId,
     actor: { type: 'workload' as const, ...actor },
     ...resolveRequestSource(gateway, httpRequest),
     requestId: resolveRequestId(httpRequest),
