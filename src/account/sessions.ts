@@ -6,7 +6,7 @@ import { sha256 } from '../lib/crypto.ts'
 import { newToken, newUuid } from '../lib/ids.ts'
 import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
 import { findActiveMember, type Member } from './members.ts'
-import { assertMethodAllowed } from './sign-in-rules.ts'
+import { assertMethodAllowed, isMethodAllowed } from './sign-in-rules.ts'
 
 const signinLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
 /** How precisely the last use of a session is known. */
@@ -61,6 +61,19 @@ export async function createSigninToken(
     })
     .execute()
   return token
+}
+
+/** Mailed links of a member that can still be used. */
+export async function countMailedLinks(db: Db, clock: Clock, userId: string): Promise<number> {
+  const links = await db
+    .selectFrom('signin_links')
+    .select('token_hash')
+    .where('user_id', '=', userId)
+    .where('method', '=', 'email')
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', isoAfter(clock, 0))
+    .execute()
+  return links.length
 }
 
 /** The member a sign-in token belongs to, without using the token up. */
@@ -122,7 +135,7 @@ export async function startSession(
   return { session, token }
 }
 
-/** The session and its member; undefined if either is not active. */
+/** The session and its member; undefined if either is not active, or the organization requires single sign-on. */
 export async function findSession(
   { db, clock, settings }: SessionStore & { db: Db },
   token: string,
@@ -137,6 +150,8 @@ export async function findSession(
   if (!session) return undefined
   const member = await findActiveMember(db, session.user_id)
   if (!member) return undefined
+  // A sign-in that was under way when single sign-on was enforced may have started the session since.
+  if (!(await isMethodAllowed(db, member.id, session.method))) return undefined
   if (session.last_seen_at < isoAfter(clock, -seenIntervalMs)) await recordSeen(db, clock, session)
   return { session, member }
 }

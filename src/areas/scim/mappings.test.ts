@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
 import { buildPatchBody, connectIdentityProvider, type IdentityProvider } from '../../../test/support/scim.ts'
+import { createSessionHeaders } from '../../../test/support/sessions.ts'
 import { newId, newUuid } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM group mappings', (server) => {
@@ -144,6 +145,40 @@ describeOnEachDatabase('SCIM group mappings', (server) => {
         .map((response) => response.body.data.id)
       expect(new Set(ids).size).toBe(1)
     })
+  })
+
+  test('S2 R38 what a mapping granted ends at once, also for a session that is open', async () => {
+    const ada = await provider.createUser(newId('ada'))
+    const [admins, users] = [
+      await provider.createGroup(newId('g'), [ada.id]),
+      await provider.createGroup(newId('g'), [ada.id]),
+    ]
+    const w = await workspace()
+    await map(admins, w, 'admin')
+    const asMember = await mapped(users, w, 'member')
+    const headers = await createSessionHeaders(server(), { id: ada.member })
+    const send = async (method: string, path: string, body?: unknown, more = {}) => {
+      const options = { key: null, headers: { ...headers, ...more }, ...(body !== undefined && { body }) }
+      return (await server().call(method, path, options)).status
+    }
+    const chat = { model: 'sandbox/echo:free', messages: [{ role: 'user', content: 'Hello' }] }
+    const attempt = async () => [
+      await send('PATCH', `/workspaces/${w}`, { description: 'x' }),
+      await send('GET', `/workspaces/${w}/budgets`),
+      await send('GET', `/workspaces/${w}`),
+      await send('POST', '/chat/completions', chat, { 'x-headgate-workspace': w }),
+    ]
+    // A role that an admin assigned there ends with the membership.
+    const roles = `/organization/members/${ada.member}/roles`
+    expect((await call('POST', roles, { role_id: 'viewer', workspace_id: w })).status).toBe(201)
+    expect(await attempt()).toEqual([200, 200, 200, 200])
+    await patchGroup(admins, 'remove', ada.id)
+    expect(await attempt()).toEqual([403, 200, 200, 200])
+    expect(await rolesIn(w)).toEqual({ [ada.member]: 'member' })
+    await unmap(asMember, false)
+    expect(await attempt()).toEqual([403, 403, 403, 403])
+    expect((await call('GET', roles)).body.data).toEqual([])
+    expect(await send('GET', '/session')).toBe(200)
   })
 
   test('several mappings give the highest role, and what remains when one goes', async () => {

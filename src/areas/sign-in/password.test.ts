@@ -217,6 +217,66 @@ describeOnEachDatabase(
         expect((await browser.submit('/signin/email', { email })).status).toBe(429)
       })
 
+      test('a client cannot have links mailed to many members; other clients and methods still work', async () => {
+        const members = await Promise.all(Array.from({ length: 24 }, () => newMember()))
+        const last = await memberWithPassword()
+        server().clock.freeze(new Date().toISOString())
+        const request = (ip: string, email: string) => newBrowser(ip).submit('/signin/email', { email })
+        const statuses: number[] = []
+        for (const { email } of members) statuses.push((await request('198.51.100.20', email)).status)
+        expect(statuses).toEqual([...Array(20).fill(200), ...Array(4).fill(429)])
+        const receivers = new Set<string | undefined>()
+        for (let i = 0; i < 20; i++) receivers.add((await inbox.next()).to[0])
+        expect([...receivers].sort()).toEqual(
+          members
+            .slice(0, 20)
+            .map(({ email }) => email)
+            .sort(),
+        )
+        // In an hour, a few more.
+        let later = 0
+        for (let minutes = 0; minutes < 60; minutes++) {
+          server().clock.advance(minute)
+          if ((await request('198.51.100.20', `${newId('x')}@example.com`)).status === 200) later++
+        }
+        expect(later).toBeLessThan(15)
+        // Behind the same address, a password still works; at another address, a link.
+        expect((await signIn(newBrowser('198.51.100.20'), last.email)).status).toBe(303)
+        expect((await request('198.51.100.21', last.email)).status).toBe(200)
+        expect((await inbox.next()).to).toEqual([last.email])
+      })
+
+      test('a site with many IPv6 networks is one client; its neighbours are not affected', async () => {
+        server().clock.freeze(new Date().toISOString())
+        const request = (ip: string) =>
+          newBrowser(ip).submit('/signin/email', { email: `${newId('x')}@example.com` })
+        const statuses: number[] = []
+        for (let i = 0; i < 110; i++) statuses.push((await request(`2001:db8:7:${i.toString(16)}::1`)).status)
+        expect(statuses).toEqual([...Array(100).fill(200), ...Array(10).fill(429)])
+        expect((await request('2001:db8:8::1')).status).toBe(200)
+      })
+
+      test('a mailbox gets a few links at a time, whoever requests them; the reply is the same', async () => {
+        const member = await newMember()
+        const request = () => newBrowser().submit('/signin/email', { email: member.email })
+        const replies = []
+        for (let i = 0; i < 8; i++) replies.push(await request())
+        expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+        const tokens: string[] = []
+        for (let i = 0; i < 5; i++)
+          tokens.push(/signin\?token=([\w-]+)/.exec((await inbox.next()).text)?.[1] ?? '')
+        await server().gateway.mailer.idle()
+        expect(inbox.unread).toBe(0)
+        // Those that arrived work, and one that was used can be replaced.
+        const browser = newBrowser()
+        expect((await browser.submit('/signin', { token: tokens[4] ?? '' })).status).toBe(303)
+        await request()
+        expect((await inbox.next()).to).toEqual([member.email])
+        server().clock.advance(15 * minute)
+        await request()
+        expect((await inbox.next()).to).toEqual([member.email])
+      })
+
       test('refusals of strangers in the audit log are bounded', async () => {
         server().clock.freeze('2027-01-01T00:00:00Z')
         for (let i = 0; i < 70; i++) await signIn(newBrowser(`203.0.113.${i}`), `${newId('x')}@example.com`)

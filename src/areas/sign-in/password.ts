@@ -1,6 +1,6 @@
-import { findMembersByAddress, type Member } from '../../account/members.ts'
+import { findMembersByAddress, type Member, tryLockMember } from '../../account/members.ts'
 import { listPasswords, verifyPassword } from '../../account/passwords.ts'
-import { createSigninToken } from '../../account/sessions.ts'
+import { countMailedLinks, createSigninToken } from '../../account/sessions.ts'
 import { findSignInRule } from '../../account/sign-in-rules.ts'
 import { requiresCode } from '../../account/totp.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -95,10 +95,23 @@ async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
   return renderMailSentPage(email)
 }
 
+/** In the mailbox of a member at a time, whoever requests them. */
+const maxMailedLinks = 5
+
+/** Undefined if there are enough. The member is locked, so that concurrent requests are counted. */
+async function createMailedLink({ db, clock }: Gateway, member: Member): Promise<string | undefined> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await tryLockMember(tx, member.organization_id, member.id))) return undefined
+    if ((await countMailedLinks(tx, clock, member.id)) >= maxMailedLinks) return undefined
+    return createSigninToken(tx, clock, member.id, 'email')
+  })
+}
+
 async function sendLinks(gateway: Gateway, request: Request, members: Member[]): Promise<void> {
   const origin = resolvePublicOrigin(gateway, request)
   for (const member of members) {
-    const token = await createSigninToken(gateway.db, gateway.clock, member.id, 'email')
+    const token = await createMailedLink(gateway, member)
+    if (token === undefined) continue
     const link = `${origin}/signin?token=${token}`
     sendMailInBackground(gateway, {
       to: member.email,

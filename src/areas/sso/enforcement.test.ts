@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { decodeBase32 } from '../../../test/support/base32.ts'
+import { inputOf } from '../../../test/support/browser.ts'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
 import { startOidcProvider, type TestProvider } from '../../../test/support/oidc-provider.ts'
+import { headersOf } from '../../../test/support/sessions.ts'
 import {
   connectProvider,
   findSignedIn,
@@ -11,8 +14,11 @@ import {
 } from '../../../test/support/sso.ts'
 import { createMember, type Member } from '../../account/members.ts'
 import { removeMember, updateMember } from '../../account/organizations.ts'
+import { hashPassword, storePassword } from '../../account/passwords.ts'
 import { createSigninToken } from '../../account/sessions.ts'
 import { findSignInRule, isMethodAllowed } from '../../account/sign-in-rules.ts'
+import { confirmTotp, createTotp } from '../../account/totp.ts'
+import { computeTotp, totpStepAt } from '../../lib/totp.ts'
 
 describeOnEachDatabase('Enforced single sign-on', (server) => {
   let provider: TestProvider
@@ -84,6 +90,44 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
     expect((await server().call('PATCH', `/organization/members/${admin.id}`, { body })).status).toBe(200)
     expect(await findSignedIn(server(), browser)).toBeNull()
     expect(await findSignedIn(server(), otherBrowser)).toBe(other.email)
+  })
+
+  test('S1 a sign-in that waits for its second factor is refused', async () => {
+    const [member, admin] = [await createPerson(), await createPerson('org:admin')]
+    const { gateway, url, clock } = server()
+    const { db, passwordQueue } = gateway
+    await storePassword(db, clock, member.id, await hashPassword(passwordQueue, 'seven blue herons'))
+    const secret = decodeBase32(await createTotp(db, gateway, member.id))
+    await confirmTotp(db, clock, member.id)
+    const browser = new TestBrowser()
+    const form = { email: member.email, password: 'seven blue herons' }
+    const { html } = await browser.visit(`${url}/signin/password`, form)
+    const pending = inputOf(html, 'pending')
+    expect(pending).not.toBe('')
+    await setPolicy({ enforced: true, break_glass_user_ids: [admin.id] })
+    const code = computeTotp(secret, totpStepAt(clock.now()))
+    const refused = await browser.visit(`${url}/signin/code`, { pending, code })
+    expect(refused.status).toBe(403)
+    expect(refused.html).toContain('requires single sign-on')
+    expect(await findSignedIn(server(), browser)).toBeNull()
+    expect(await db.selectFrom('sessions').where('user_id', '=', member.id).selectAll().execute()).toEqual([])
+  })
+
+  test('S1 R22 a session that another node was starting meanwhile has no effect', async () => {
+    const [member, admin] = [await createPerson(), await createPerson('org:admin')]
+    const { db } = server().gateway
+    const sessionsOf = ({ id }: Member) => db.selectFrom('sessions').selectAll().where('user_id', '=', id)
+    const browser = new TestBrowser()
+    await useLink(member, browser)
+    const sessions = await sessionsOf(member).execute()
+    expect(await findSignedIn(server(), browser)).toBe(member.email)
+    await setPolicy({ enforced: true, break_glass_user_ids: [admin.id] })
+    // Its transaction began before the change, and was committed after it.
+    await db.insertInto('sessions').values(sessions).execute()
+    expect(await findSignedIn(server(), browser)).toBeNull()
+    const [token = ''] = browser.cookiesOf(server().url).values()
+    const headers = headersOf(server(), token)
+    expect((await server().call('GET', '/session', { key: null, headers })).status).toBe(401)
   })
 
   test('enforcing needs a break-glass admin and a connection', async () => {
