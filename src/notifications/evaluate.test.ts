@@ -133,6 +133,79 @@ describeOnEachDatabase('notifications', (server) => {
     ])
   })
 
+  test('the budget of a guardrail for a member: what all their keys in its workspace spent', async () => {
+    const { gateway, clock } = server()
+    const { organization, workspace, owner } = tenant
+    const created = await call('POST', '/guardrails', {
+      name: 'people',
+      limit_usd: 10,
+      reset_interval: 'daily',
+    })
+    const path = `/guardrails/${created.body.data.id}/assignments/members`
+    const assigned = await call('POST', path, { member_user_ids: [owner.id] })
+    expect(assigned.status).toBe(200)
+    const place = { organizationId: organization.id, kind: 'inference' as const, creatorUserId: owner.id }
+    const spendWithNewKey = async (usd: number, workspaceId = workspace.id) => {
+      const { key } = await createKey(gateway.db, clock, { ...place, workspaceId, name: 'key' })
+      await recordSpend(gateway, key, utcDay(clock.now()), { credits: usd })
+    }
+    await spendWithNewKey(5)
+    const other = await call('POST', '/workspaces', { name: 'Other', slug: 'other' })
+    await spendWithNewKey(100, other.body.data.id)
+    expect(await notify('budget')).toEqual([])
+    await spendWithNewKey(4)
+    const [first, ...more] = await notify('budget')
+    expect(more).toEqual([])
+    expect(first?.data).toEqual({
+      ...{ spent_usd: 9, limit_usd: 10, percent: 80, limit_kind: 'guardrail', window: 'day' },
+    })
+    expect(first?.title).toContain(owner.email)
+    await spendWithNewKey(1)
+    expect((await notify('budget')).map(({ data }) => data.percent)).toEqual([80, 100])
+    clock.advance(dayMs)
+    await spendWithNewKey(8)
+    expect((await notify('budget')).map(({ data }) => data.percent)).toEqual([80, 100, 80])
+  })
+
+  test('after 90 days a notification and its deliveries are deleted, unless what it reports lasts', async () => {
+    const { gateway, clock } = server()
+    const webhook = { url: 'https://hooks.example.com/' }
+    await call('POST', '/notifications/rules', { kind: 'low_balance', threshold: 60, channels: { webhook } })
+    await call('POST', '/notifications/rules', { kind: 'budget', threshold: 90, channels: { webhook } })
+    await call('PUT', `/workspaces/${tenant.workspace.id}/budgets/daily`, { limit_usd: 10 })
+    await fund(50)
+    await spend(10)
+    await evaluate()
+    const count = async () => {
+      const rows = await gateway.db
+        .selectFrom('notifications')
+        .leftJoin('notification_deliveries as delivery', 'delivery.notification_id', 'notifications.id')
+        .select(['kind', 'delivery.id'])
+        .where('notifications.organization_id', '=', tenant.organization.id)
+        .execute()
+      const deliveries = await gateway.db
+        .selectFrom('notification_deliveries')
+        .select('id')
+        .where('organization_id', '=', tenant.organization.id)
+        .execute()
+      return { kinds: [...new Set(rows.map(({ kind }) => kind))].sort(), deliveries: deliveries.length }
+    }
+    const all = await count()
+    expect(all.kinds).toEqual(['budget', 'low_balance'])
+    clock.advance(90 * dayMs)
+    await evaluate()
+    expect(await count()).toEqual(all)
+    clock.advance(1)
+    await evaluate()
+    const left = await count()
+    expect(left.kinds).toEqual(['low_balance'])
+    expect(left.deliveries).toBeLessThan(all.deliveries)
+    // When it holds no longer, it is old as well.
+    await fund(500)
+    await evaluate()
+    expect(await count()).toEqual({ kinds: [], deliveries: 0 })
+  })
+
   test('a rule of a workspace covers that workspace only, with its own threshold', async () => {
     const { body } = await call('GET', '/notifications/rules')
     const rule = body.data.find(({ kind }: { kind: string }) => kind === 'budget')

@@ -6,7 +6,7 @@ import { newId } from '../../src/lib/ids.ts'
 /** Records spending as a reply of that day would. */
 export async function recordSpend(
   gateway: Gateway,
-  key: { id: number; organization_id: string; workspace_id: string },
+  key: { id: number; organization_id: string; workspace_id: string; creator_user_id?: string | null },
   day: string,
   usd: { credits?: number; byok?: number },
 ): Promise<void> {
@@ -19,6 +19,7 @@ export async function recordSpend(
     meterSubjects.organization(key.organization_id),
     meterSubjects.workspace(key.workspace_id),
     meterSubjects.key(key.id),
+    ...(key.creator_user_id ? [meterSubjects.member(key.workspace_id, key.creator_user_id)] : []),
   ]
   const rejection = await gateway.ledger.admit({
     op: 'admit',
