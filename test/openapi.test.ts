@@ -3,6 +3,8 @@ import type { z } from 'zod'
 import { operations } from '../src/areas/all.ts'
 import { gatewayError } from '../src/errors/gateway-error.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
+import { keyPermissions } from '../src/permissions/permissions.ts'
+import { callerKinds, callerOf, configFor } from './long/openapi/config.ts'
 import { unstated } from './long/openapi/exceptions.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests read schemas of every shape
@@ -84,6 +86,21 @@ describe('rules that are checked in code are in the document', () => {
 test('exceptions of the schemathesis run name existing operations', () => {
   const ids = new Set(operations.map(({ id }) => id))
   expect(Object.keys(unstated).filter((id) => !ids.has(id))).toEqual([])
+})
+
+test('one kind of caller of the schemathesis run calls each operation, and has the permission', () => {
+  const enabled = callerKinds.map(
+    (kind) => configFor(kind, { Authorization: 'x' }).split('enabled = true').length - 1,
+  )
+  expect(enabled.reduce((sum, count) => sum + count)).toBe(operations.length)
+  for (const count of enabled) expect(count).toBeGreaterThan(5)
+  for (const operation of operations) {
+    const { permission } = operation
+    const kind = callerOf(operation)
+    if (permission === 'public') continue
+    if (kind === 'member') expect(permission).toStartWith('account:')
+    else expect([permission, keyPermissions[kind].has(permission)]).toEqual([permission, true])
+  }
 })
 
 describe('responses', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { callerKinds } from './openapi/config.ts'
 
 /** Where scripts/test-long.mjs installed runSchemathesis; without it this file has no tests. */
 const python = process.env.HEADGATE_TEST_SCHEMATHESIS ?? ''
@@ -25,9 +26,9 @@ async function runSchemathesis(kind: string): Promise<{ code: number; output: st
 
 if (python) {
   describe('openapi.json matches the server', () => {
-    for (const kind of ['management', 'inference']) {
+    for (const kind of callerKinds) {
       test(
-        `${kind} operations`,
+        `operations of the caller ${kind}`,
         async () => {
           const { code, output } = await runSchemathesis(kind)
           if (code !== 0) console.error(output)

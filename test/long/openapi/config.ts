@@ -1,16 +1,27 @@
 import { operations } from '../../../src/areas/all.ts'
 import type { Operation } from '../../../src/http/operation.ts'
+import { infoOf } from '../../../src/permissions/permissions.ts'
 import { unstated } from './exceptions.ts'
 
-export type KeyKind = 'management' | 'inference'
+/** A member is signed in, and calls what no key can. */
+export const callerKinds = ['management', 'inference', 'member'] as const
+export type CallerKind = (typeof callerKinds)[number]
 
 /**
- * schemathesis.toml for the operations of one kind of key. The kinds are apart because management operations take
+ * schemathesis.toml for the operations of one kind of caller. The kinds are apart because management operations take
  * inference keys away: random requests also delete keys and workspaces.
  */
-export function configFor(kind: KeyKind, key: string): string {
-  const header = `headers = { Authorization = ${JSON.stringify(`Bearer ${key}`)} }`
-  return [general, ...operations.map((operation) => section(operation, kind, header))].join('\n')
+export function configFor(kind: CallerKind, headers: Record<string, string>): string {
+  const fields = Object.entries(headers).map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+  const line = `headers = { ${fields.join(', ')} }`
+  return [general, ...operations.map((operation) => section(operation, kind, line))].join('\n')
+}
+
+/** The only kind that calls the operation. */
+export function callerOf({ permission }: Operation): CallerKind {
+  const keys = permission === 'public' ? 'management' : infoOf(permission).keys
+  if (keys === 'none') return 'member'
+  return keys === 'inference' ? 'inference' : 'management'
 }
 
 const general = `
@@ -42,11 +53,12 @@ enabled = false
 expected-statuses = ["2xx", "3xx", "4xx", 502, 503]
 `
 
-function section({ id, access }: Operation, kind: KeyKind, header: string): string {
-  const isOurs = (access === 'inference') === (kind === 'inference')
+function section(operation: Operation, kind: CallerKind, headers: string): string {
+  const { id, permission } = operation
+  const isOurs = callerOf(operation) === kind
   const lines = ['', '[[operations]]', `include-operation-id = ${JSON.stringify(id)}`]
   lines.push(`enabled = ${isOurs}`)
-  if (isOurs && access !== 'public') lines.push(header)
+  if (isOurs && permission !== 'public') lines.push(headers)
   if (Object.hasOwn(unstated, id)) lines.push('checks.positive_data_acceptance.enabled = false')
   return lines.join('\n')
 }

@@ -6,6 +6,10 @@ const vendor = 'a vendor requires a key for it'
 const amount = 'an amount has at most nine decimals'
 const cursor = 'a page begins after an entry of the list'
 const past = 'a time must not be in the past'
+const period = 'a period must not end before it begins'
+const address = 'addresses must be public'
+const roles = 'the roles, workspaces and members it names must be known'
+const workload = 'the issuer and the key it names must be known; conditions are CEL'
 
 /**
  * Operations with a rule that JSON Schema cannot express: a request that the document allows may be rejected with
@@ -67,6 +71,29 @@ export const unstated: Record<string, string> = {
   queryAnalytics: 'the length of the time range depends on the granularity and the metrics',
   deleteWorkspace: 'the default workspace is deleted only when that is confirmed',
   removeWorkspaceMembers: 'members cannot leave the default workspace',
+  setAccountPassword: 'a password must not be easy to guess',
+  confirmAccountTotp: 'the code is that of the authenticator app',
+  createAccountPasskey: 'the credential answers a challenge of this server',
+  createManagementKey: `${past}; ${roles}`,
+  updateManagementKey: `${past}; ${roles}`,
+  assignMemberRole: roles,
+  createInvitation: `${roles}; addresses are checked beyond their form`,
+  createNotificationRule: `the range of a threshold depends on the kind; ${address}; mail needs a mail server`,
+  updateNotificationRule: `the range of a threshold depends on the kind; ${address}; mail needs a mail server`,
+  listAuditEntries: `${cursor}; ${period}`,
+  exportAuditEntries: period,
+  createAuditDestination: address,
+  updateAuditDestination: `${address}; the fields depend on the kind of destination`,
+  updateSsoPolicy: 'single sign-on is enforced with a connection and a break-glass admin only',
+  createSsoConnection: `${address}; ${roles}`,
+  updateSsoConnection: `${address}; ${roles}; a new issuer needs its secret`,
+  createSsoDomain: 'domains are checked beyond their form',
+  verifySsoDomain: 'the domain must have the record',
+  createWorkloadIssuer: address,
+  updateWorkloadIssuer: address,
+  createWorkloadPolicy: workload,
+  updateWorkloadPolicy: workload,
+  exchangeToken: 'the token must be of a known issuer, and fit the policy',
   putCatalogueProvider: 'the required fields depend on whether the provider exists',
   putCatalogueModel: models,
   putCatalogueEndpoint: models,

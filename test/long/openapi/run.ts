@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { configFor, type KeyKind } from './config.ts'
+import { type CallerKind, configFor } from './config.ts'
 
 const [python = '', kind = '', ...options] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'headgate-openapi-'))
@@ -17,26 +17,34 @@ const server = Bun.spawn(['node', join(process.cwd(), 'scripts/launch.mjs'), 'se
   stderr: 'inherit',
 })
 
-const welcome = await readUntil(server.stdout, /Base URL: (\S+)\/api\/v1/)
+const welcome = await readUntil(server.stdout, /signin\?token=[\w-]+\s/)
 const find = (pattern: RegExp) => welcome.match(pattern)?.[1] ?? ''
-const key = find(kind === 'inference' ? /Inference key\s+(\S+)/ : /Management key\s+(\S+)/)
-writeFileSync(join(folder, 'schemathesis.toml'), configFor(kind as KeyKind, key))
+const site = find(/Base URL: (\S+)\/api\/v1/)
+writeFileSync(join(folder, 'schemathesis.toml'), configFor(kind as CallerKind, await prepareHeaders()))
 
-const tool = Bun.spawn(
-  [python, '-m', 'schemathesis.cli', 'run', `${find(/Base URL: (\S+)\/api\/v1/)}/openapi.json`, ...options],
-  {
-    cwd: folder,
-    env: { ...environment, NO_COLOR: '1' },
-    stdin: 'ignore',
-    stdout: 'inherit',
-    stderr: 'inherit',
-  },
-)
+const tool = Bun.spawn([python, '-m', 'schemathesis.cli', 'run', `${site}/openapi.json`, ...options], {
+  cwd: folder,
+  env: { ...environment, NO_COLOR: '1' },
+  stdin: 'ignore',
+  stdout: 'inherit',
+  stderr: 'inherit',
+})
 const code = await tool.exited
 server.kill('SIGTERM')
 await server.exited
 rmSync(folder, { recursive: true, force: true })
 process.exit(code)
+
+async function prepareHeaders(): Promise<Record<string, string>> {
+  if (kind === 'inference') return { Authorization: `Bearer ${find(/Inference key\s+(\S+)/)}` }
+  if (kind === 'management') return { Authorization: `Bearer ${find(/Management key\s+(\S+)/)}` }
+  const body = new URLSearchParams({ token: find(/signin\?token=([\w-]+)/) })
+  const signedIn = await fetch(`${site}/signin`, { method: 'POST', redirect: 'manual', body })
+  const [, cookie = ''] = /(headgate_session=[\w-]+)/.exec(signedIn.headers.getSetCookie().join()) ?? []
+  const session = await fetch(`${site}/api/v1/session`, { headers: { cookie } })
+  const { data } = (await session.json()) as { data: { csrf_token: string } }
+  return { Cookie: cookie, 'x-csrf-token': data.csrf_token }
+}
 
 async function readUntil(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> {
   const decoder = new TextDecoder()
