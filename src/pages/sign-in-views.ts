@@ -24,7 +24,7 @@ export function renderSigninPage({ status, problem }: { status: number; problem?
     script: passkeyScriptPath,
     body: html`${renderProblem(problem)}<form method="post" action="/signin/methods">
 <p><label for="email">E-mail address</label><br>
-<input id="email" name="email" type="email" autocomplete="username webauthn" maxlength="254" required autofocus></p>
+<input id="email" name="email" type="email" autocomplete="username" maxlength="254" required autofocus></p>
 <p><button class="primary">Continue</button></p></form>${passkeyButton}
 <details><summary>Without a password</summary>${signinCommand}<p>Open the link in this browser to continue.</p></details>`,
   })

@@ -1,11 +1,12 @@
 import { expect } from 'bun:test'
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { createSigninToken } from '../../src/account/sessions.ts'
 import {
   addAuthenticator,
   callFromPage,
   type PageReply,
   siteOf,
+  type TestAuthenticator,
   type TestChromium,
 } from '../support/chromium.ts'
 import type { TestServer } from '../support/harness.ts'
@@ -13,19 +14,24 @@ import type { TestServer } from '../support/harness.ts'
 /** Somebody in front of a browser of their own. */
 export class Person {
   readonly page: Page
+  readonly authenticator: TestAuthenticator
   readonly #server: TestServer
   readonly #site: string
 
-  private constructor(server: TestServer, page: Page) {
+  private constructor(server: TestServer, page: Page, authenticator: TestAuthenticator) {
     this.page = page
+    this.authenticator = authenticator
     this.#server = server
     this.#site = siteOf(server)
   }
 
-  static async arrive(server: TestServer, chromium: TestChromium): Promise<Person> {
-    const page = await chromium.openPage()
-    await addAuthenticator(page)
-    return new Person(server, page)
+  static async arrive(
+    server: TestServer,
+    chromium: TestChromium,
+    options: BrowserContextOptions = {},
+  ): Promise<Person> {
+    const page = await chromium.openPage(options)
+    return new Person(server, page, await addAuthenticator(page))
   }
 
   async open(path: string): Promise<void> {

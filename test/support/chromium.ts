@@ -26,6 +26,9 @@ const launchOptions = [
   `--host-resolver-rules=MAP * ${closedPort}${ownHosts.map((host) => `, EXCLUDE ${host}`).join('')}`,
 ]
 
+/** How long to wait for what a page should show, on a busy machine. */
+const waitMs = 20_000
+
 /** Chromium says this of every status from 400; tests check statuses themselves. */
 const statusMessage = /^Failed to load resource: the server responded with a status of/
 
@@ -46,6 +49,7 @@ export class TestChromium {
   /** A page of a new visitor, who has no cookies. */
   async openPage(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.#browser.newContext(options)
+    context.setDefaultTimeout(waitMs)
     const report = (problem: string, page: Page | null) =>
       void this.#problems.push(`${page?.url() ?? 'a page that was closed'}: ${problem}`)
     context.on('console', (message) => {
@@ -97,11 +101,16 @@ export function siteOf({ url }: Pick<TestServer, 'url'>): string {
   return url.replace('127.0.0.1', 'localhost')
 }
 
-/** An authenticator of the page's device that confirms at once. */
-export async function addAuthenticator(page: Page): Promise<void> {
+/** The authenticator of the device that a page is shown on. */
+export interface TestAuthenticator {
+  /** Whether the person proves who they are, such as with a fingerprint. */
+  setVerified(isVerified: boolean): Promise<void>
+}
+
+export async function addAuthenticator(page: Page): Promise<TestAuthenticator> {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -111,6 +120,11 @@ export async function addAuthenticator(page: Page): Promise<void> {
       automaticPresenceSimulation: true,
     },
   })
+  return {
+    setVerified: async (isUserVerified) => {
+      await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    },
+  }
 }
 
 export interface PageReply {
