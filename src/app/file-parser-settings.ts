@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { usdAmount } from '../ledger/money.ts'
+import { usdAmount } from '../ledger/money-schema.ts'
 import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 
 /** An API for OCR in the wire format of Mistral. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { usdAmount } from '../ledger/money.ts'
+import { usdAmount } from '../ledger/money-schema.ts'
 
 const mib = 1024 * 1024
 

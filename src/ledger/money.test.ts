@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { nanosFromUsd, usdAmount, usdFromNanos } from './money.ts'
+import { nanosFromUsd, usdFromNanos } from './money.ts'
+import { usdAmount } from './money-schema.ts'
 
 describe('money', () => {
   test.each([

@@ -1,5 +1,3 @@
-import { z } from 'zod'
-
 /** Money is a bigint of nano-dollars: 1 USD = 1,000,000,000. */
 const nanosPerUsd = 1_000_000_000n
 
@@ -35,24 +33,5 @@ function formatDecimal(value: number): string {
   return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/0+$/, '') : text
 }
 
-const amountProblem = `must be an amount in USD with at most nine decimals, up to ${maxUsd}`
-
-/** An amount a client sends, read into nano-dollars. */
-function usdSchema(min: number) {
-  return z
-    .number()
-    .min(min)
-    .max(maxUsd, amountProblem)
-    .transform((amount, context) => {
-      const nanos = nanosFromUsd(amount)
-      if (nanos !== undefined) return nanos
-      context.addIssue({ code: 'custom', message: amountProblem })
-      return z.NEVER
-    })
-}
-
 /** One nano-dollar. */
 export const minUsd = 1e-9
-
-export const usdAmount = usdSchema(0)
-export const signedUsdAmount = usdSchema(-maxUsd)

@@ -1,7 +1,5 @@
-import { z } from 'zod'
-
 /** UTC with seconds: the API rejects minute precision and other time zones. */
-const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
+export const utcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
 
 export function isUtcTimestamp(text: string): boolean {
   if (!utcPattern.test(text)) return false
@@ -9,11 +7,6 @@ export function isUtcTimestamp(text: string): boolean {
   // Date.parse rolls 30 February over to March: the round trip detects it.
   return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 19) === text.slice(0, 19)
 }
-
-export const utcTimestamp = z
-  .string()
-  .refine(isUtcTimestamp, 'must be a UTC time with seconds, such as 2027-01-31T23:59:59Z')
-  .meta({ format: 'date-time', pattern: utcPattern.source, example: '2027-01-31T23:59:59Z' })
 
 const dayMs = 86_400_000
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { usdAmount } from '../ledger/money.ts'
+import { usdAmount } from '../ledger/money-schema.ts'
 import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 import { searchModes } from './engine.ts'
 import { searchEngines } from './engines/all.ts'

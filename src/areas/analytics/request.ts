@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { granularities } from '../../ledger/rollups/aggregator.ts'
-import { utcTimestamp } from '../../lib/time.ts'
+import { utcTimestamp } from '../../lib/time-schema.ts'
 import { dimensions, dimensionsByName } from './dimensions.ts'
 import { metrics, metricsByName, requestCount } from './metrics.ts'
 

@@ -5,7 +5,7 @@ import { installationChain } from '../../audit/chain.ts'
 import { actorTypes, outcomes } from '../../audit/record.ts'
 import type { AuditSelection } from '../../audit/store.ts'
 import { GatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import { utcTimestamp } from '../../lib/time.ts'
+import { utcTimestamp } from '../../lib/time-schema.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 
 const text = z.string().min(1).max(256)

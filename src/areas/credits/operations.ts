@@ -12,7 +12,8 @@ import {
   type PostedFunding,
   postFunding,
 } from '../../ledger/entries.ts'
-import { minUsd, signedUsdAmount, usdFromNanos } from '../../ledger/money.ts'
+import { minUsd, usdFromNanos } from '../../ledger/money.ts'
+import { signedUsdAmount } from '../../ledger/money-schema.ts'
 import { loadOrganizationUsage } from '../../ledger/usage.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { deriveUuid, newId } from '../../lib/ids.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ApiKey } from '../../account/keys.ts'
 import { decodeList } from '../../db/values.ts'
-import { utcTimestamp } from '../../lib/time.ts'
+import { utcTimestamp } from '../../lib/time-schema.ts'
 import { keyPermissions, type Permission } from '../../permissions/permissions.ts'
 
 const maxShownLength = 100

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { usdAmount } from '../../ledger/money.ts'
+import { usdAmount } from '../../ledger/money-schema.ts'
 import { isSameText, sha256 } from '../../lib/crypto.ts'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
-import { utcTimestamp } from '../../lib/time.ts'
+import { utcTimestamp } from '../../lib/time-schema.ts'
 
 export const challengeMethod = z.enum(['S256', 'plain'])
 
