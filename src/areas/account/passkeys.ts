@@ -8,14 +8,14 @@ import {
   listPasskeys,
   type Passkey,
 } from '../../account/passkeys.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { createPasskeyOptions, verifyNewPasskey } from '../../pages/webauthn.ts'
 import { transact } from '../../pipeline/request/transact.ts'
-import { assertRecentlySignedIn, requireAccount } from './recent.ts'
+import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
+import { removeSignInMethod } from './remove.ts'
 
 const tag = 'Admin'
-const recent = 'Requires a sign-in within the last 15 minutes.'
 
 const passkeyRecord = z
   .strictObject({
@@ -65,7 +65,7 @@ export const createAccountPasskeyOptions = defineOperation({
   path: '/account/passkeys/options',
   tag,
   summary: 'Creates the options with which a browser makes a passkey. They are valid for five minutes.',
-  description: recent,
+  description: recentSignInNote,
   permission: 'account:write',
   response: z.strictObject({
     data: z.looseObject({}).describe('For `PublicKeyCredential.parseCreationOptionsFromJSON()`.'),
@@ -84,7 +84,7 @@ export const createAccountPasskey = defineOperation({
   path: '/account/passkeys',
   tag,
   summary: 'Adds a passkey to the account of the member who is signed in.',
-  description: recent,
+  description: recentSignInNote,
   permission: 'account:write',
   body: z.strictObject({ name: z.string().trim().min(1).max(100), credential: registration }),
   status: 201,
@@ -119,21 +119,20 @@ export const deleteAccountPasskey = defineOperation({
   path: '/account/passkeys/{id}',
   tag,
   summary: 'Removes a passkey of the member who is signed in.',
-  description: recent,
+  description: recentSignInNote,
   permission: 'account:write',
   params: z.object({ id: z.string().min(1).max(256) }),
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async (context) => {
-    const { gateway, caller, params } = context
-    assertRecentlySignedIn(gateway, caller)
-    await transact(context, async (tx, record) => {
-      const deleted = await deletePasskey(tx, caller.userId ?? '', params.id)
-      if (!deleted) throw gatewayError('not_found', 'The passkey does not exist.')
-      record({ action: 'passkey.delete', target: { type: 'passkey', id: deleted.id, name: deleted.name } })
-    })
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    removeSignInMethod(context, {
+      action: 'passkey.delete',
+      missing: 'The passkey does not exist.',
+      remove: async (tx, userId) => {
+        const deleted = await deletePasskey(tx, userId, context.params.id)
+        return deleted && { type: 'passkey', id: deleted.id, name: deleted.name }
+      },
+    }),
 })
 
 function toPasskeyRecord({ id, name, created_at, last_used_at }: Passkey): z.input<typeof passkeyRecord> {

@@ -17,7 +17,8 @@ import { defineOperation } from '../../http/operation.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 import { transact } from '../../pipeline/request/transact.ts'
-import { assertRecentlySignedIn, isRecentlySignedIn, requireAccount } from './recent.ts'
+import { isRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
+import { removeSignInMethod } from './remove.ts'
 
 const passwordBody = z.strictObject({
   password: z
@@ -86,18 +87,14 @@ export const deleteAccountPassword = defineOperation({
   path: '/account/password',
   tag: 'Admin',
   summary: 'Removes the password of the member who is signed in, who then signs in with other methods.',
-  description: 'Requires a sign-in within the last 15 minutes.',
+  description: recentSignInNote,
   permission: 'account:write',
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async (context) => {
-    const { gateway, caller } = context
-    assertRecentlySignedIn(gateway, caller)
-    await transact(context, async (tx, record) => {
-      const userId = caller.userId ?? ''
-      if (!(await deletePassword(tx, userId))) throw gatewayError('not_found', 'There is no password.')
-      record({ action: 'password.delete', target: { type: 'member', id: userId } })
-    })
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    removeSignInMethod(context, {
+      action: 'password.delete',
+      missing: 'There is no password.',
+      remove: async (tx, id) => ((await deletePassword(tx, id)) ? { type: 'member', id } : undefined),
+    }),
 })

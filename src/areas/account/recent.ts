@@ -4,6 +4,8 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 
 const recentMs = 15 * 60_000
+/** For the descriptions of operations. */
+export const recentSignInNote = 'Requires a sign-in within the last 15 minutes.'
 
 /** Whether the member proved who they are a moment ago: a session that was left open or stolen did not. */
 export function isRecentlySignedIn({ clock }: Gateway, { session }: Caller): boolean {

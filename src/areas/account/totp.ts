@@ -12,10 +12,10 @@ import {
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { transact } from '../../pipeline/request/transact.ts'
-import { assertRecentlySignedIn, requireAccount } from './recent.ts'
+import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
+import { removeSignInMethod } from './remove.ts'
 
 const tag = 'Admin'
-const recent = 'Requires a sign-in within the last 15 minutes.'
 
 const recoveryCodes = z.strictObject({
   data: z.strictObject({
@@ -29,7 +29,7 @@ export const createAccountTotp = defineOperation({
   path: '/account/totp',
   tag,
   summary: 'Creates the secret of an authenticator app. It has no effect until a code confirms it.',
-  description: recent,
+  description: recentSignInNote,
   permission: 'account:write',
   status: 201,
   errors: [409],
@@ -93,20 +93,16 @@ export const deleteAccountTotp = defineOperation({
   path: '/account/totp',
   tag,
   summary: 'Removes the authenticator app and the recovery codes.',
-  description: recent,
+  description: recentSignInNote,
   permission: 'account:write',
   errors: [404],
   response: z.strictObject({ deleted: z.literal(true) }),
-  handle: async (context) => {
-    const { gateway, caller } = context
-    assertRecentlySignedIn(gateway, caller)
-    await transact(context, async (tx, record) => {
-      const userId = caller.userId ?? ''
-      if (!(await deleteTotp(tx, userId))) throw gatewayError('not_found', 'There is no authenticator app.')
-      record({ action: 'totp.delete', target: { type: 'member', id: userId } })
-    })
-    return { deleted: true as const }
-  },
+  handle: (context) =>
+    removeSignInMethod(context, {
+      action: 'totp.delete',
+      missing: 'There is no authenticator app.',
+      remove: async (tx, id) => ((await deleteTotp(tx, id)) ? { type: 'member', id } : undefined),
+    }),
 })
 
 export const createAccountRecoveryCodes = defineOperation({
@@ -115,7 +111,7 @@ export const createAccountRecoveryCodes = defineOperation({
   path: '/account/recovery-codes',
   tag,
   summary: 'Replaces the recovery codes.',
-  description: recent,
+  description: recentSignInNote,
   permission: 'account:write',
   status: 201,
   errors: [409],
