@@ -10,176 +10,85 @@ interface PermissionInfo {
   operatorOnly?: true
 }
 
-/** Every operation requires one of these. `own`: the records that the caller created. */
+type Describe = (scope: Scope, summary: string) => PermissionInfo
+
+const inference: Describe = (scope, summary) => ({ keys: 'inference', scope, summary })
+const management: Describe = (scope, summary) => ({ keys: 'management', scope, summary })
+const anyKey: Describe = (scope, summary) => ({ keys: 'any', scope, summary })
+const membersOnly: Describe = (scope, summary) => ({ keys: 'none', scope, summary })
+const operator: Describe = (scope, summary) => ({ ...management(scope, summary), operatorOnly: true })
+
+/**
+ * Every operation requires one of these. Who can have it, the smallest part in which it can be held (`own`: the records
+ * that the caller created), and what it allows.
+ */
 export const permissions = {
-  'inference:write': { summary: 'Send requests to models', keys: 'inference', scope: 'own' },
-  'conversations:read': {
-    summary: 'Read stored responses and conversations',
-    keys: 'inference',
-    scope: 'workspace',
-  },
-  'conversations:write': {
-    summary: 'Change and delete stored responses and conversations',
-    keys: 'inference',
-    scope: 'workspace',
-  },
-  'identity:read': {
-    summary: 'Read who is signed in, and the limits of the calling key',
-    keys: 'any',
-    scope: 'own',
-  },
-  'account:read': { summary: 'Read the own account and its sessions', keys: 'none', scope: 'own' },
-  'account:write': {
-    summary: 'Change how the own account signs in, and end its sessions',
-    keys: 'none',
-    scope: 'own',
-  },
-  'models:read': { summary: 'Read models, endpoints and providers', keys: 'any', scope: 'own' },
-  'datasets:read': { summary: 'Read benchmarks, rankings and classifications', keys: 'any', scope: 'own' },
-  'files:read': { summary: 'Read files and containers', keys: 'any', scope: 'workspace' },
-  'files:write': { summary: 'Upload and delete files', keys: 'any', scope: 'workspace' },
-  'videos:read': { summary: 'Read video jobs and their results', keys: 'any', scope: 'workspace' },
-  'videos:write': { summary: 'Delete video jobs', keys: 'any', scope: 'workspace' },
-  'generations:read': { summary: 'Read the records of requests', keys: 'any', scope: 'own' },
-  'contents:read': { summary: 'Read stored prompts and replies', keys: 'any', scope: 'own' },
-  'generations:write': {
-    summary: 'Submit feedback about requests',
-    keys: 'management',
-    scope: 'own',
-  },
-  'activity:read': { summary: 'Read spending and usage', keys: 'management', scope: 'own' },
-  'keys:read': { summary: 'Read API keys', keys: 'management', scope: 'own' },
-  'keys:write': { summary: 'Create, change and delete API keys', keys: 'management', scope: 'own' },
-  'workspaces:read': { summary: 'Read workspaces', keys: 'management', scope: 'workspace' },
-  'workspaces:write': {
-    summary: 'Create, change and delete workspaces',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'members:read': {
-    summary: 'Read the members of organization and workspaces',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'members:write': {
-    summary: 'Add, change and remove members',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'roles:read': {
-    summary: 'Read roles and who has them',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'roles:write': {
-    summary: 'Change roles, and assign them to members',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'management_keys:read': { summary: 'Read management keys', keys: 'management', scope: 'organization' },
-  'management_keys:write': {
-    summary: 'Create, change and delete management keys',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'budgets:read': { summary: 'Read budgets', keys: 'management', scope: 'workspace' },
-  'budgets:write': { summary: 'Change budgets', keys: 'management', scope: 'workspace' },
-  'sessions:read': {
-    summary: 'Read the sessions of members',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'sessions:write': {
-    summary: 'End the sessions of members',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'credits:read': { summary: 'Read the credits', keys: 'management', scope: 'organization' },
-  'credits:write': {
-    summary: 'Grant credits',
-    keys: 'management',
-    scope: 'organization',
-    operatorOnly: true,
-  },
-  'guardrails:read': { summary: 'Read and preview guardrails', keys: 'management', scope: 'workspace' },
-  'guardrails:write': { summary: 'Change guardrails', keys: 'management', scope: 'workspace' },
-  'privacy:read': { summary: 'Read the privacy settings', keys: 'management', scope: 'organization' },
-  'privacy:write': { summary: 'Change the privacy settings', keys: 'management', scope: 'organization' },
-  'plugins:read': { summary: 'Read the default plugins', keys: 'management', scope: 'organization' },
-  'plugins:write': { summary: 'Change the default plugins', keys: 'management', scope: 'organization' },
-  'presets:read': { summary: 'Read presets', keys: 'management', scope: 'workspace' },
-  'presets:write': { summary: 'Change presets', keys: 'management', scope: 'workspace' },
-  'byok:read': { summary: 'Read provider keys (BYOK)', keys: 'management', scope: 'workspace' },
-  'byok:write': { summary: 'Change provider keys (BYOK)', keys: 'management', scope: 'workspace' },
-  'destinations:read': {
-    summary: 'Read observability destinations and their deliveries',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'destinations:write': {
-    summary: 'Change observability destinations and their deliveries',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'notifications:read': {
-    summary: 'Read notifications and their rules',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'notifications:write': {
-    summary: 'Change the rules of notifications, and mark notifications as read',
-    keys: 'management',
-    scope: 'workspace',
-  },
-  'scim:read': {
-    summary: 'Read SCIM groups, mappings, jobs and tokens',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'scim:write': {
-    summary: 'Change SCIM mappings and tokens',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'sso:read': {
-    summary: 'Read the single sign-on of the organization',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'sso:write': {
-    summary: 'Change the single sign-on of the organization, which decides who can sign in as whom',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'audit:read': { summary: 'Read the audit log', keys: 'management', scope: 'organization' },
-  'audit:write': {
-    summary: 'Change where the audit log is sent',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'workload_identity:read': {
-    summary: 'Read the issuers and policies of workload identity',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'workload_identity:write': {
-    summary: 'Change the issuers and policies of workload identity',
-    keys: 'management',
-    scope: 'organization',
-  },
-  'catalogue:read': {
-    summary: 'Read the catalogue overrides',
-    keys: 'management',
-    scope: 'organization',
-    operatorOnly: true,
-  },
-  'catalogue:write': {
-    summary: 'Change the catalogue',
-    keys: 'management',
-    scope: 'organization',
-    operatorOnly: true,
-  },
-} as const satisfies Record<string, PermissionInfo>
+  'inference:write': inference('own', 'Send requests to models'),
+  'conversations:read': inference('workspace', 'Read stored responses and conversations'),
+  'conversations:write': inference('workspace', 'Change and delete stored responses and conversations'),
+  'identity:read': anyKey('own', 'Read who is signed in, and the limits of the calling key'),
+  'account:read': membersOnly('own', 'Read the own account and its sessions'),
+  'account:write': membersOnly('own', 'Change how the own account signs in, and end its sessions'),
+  'models:read': anyKey('own', 'Read models, endpoints and providers'),
+  'datasets:read': anyKey('own', 'Read benchmarks, rankings and classifications'),
+  'files:read': anyKey('workspace', 'Read files and containers'),
+  'files:write': anyKey('workspace', 'Upload and delete files'),
+  'videos:read': anyKey('workspace', 'Read video jobs and their results'),
+  'videos:write': anyKey('workspace', 'Delete video jobs'),
+  'generations:read': anyKey('own', 'Read the records of requests'),
+  'contents:read': anyKey('own', 'Read stored prompts and replies'),
+  'generations:write': management('own', 'Submit feedback about requests'),
+  'activity:read': management('own', 'Read spending and usage'),
+  'keys:read': management('own', 'Read API keys'),
+  'keys:write': management('own', 'Create, change and delete API keys'),
+  'workspaces:read': management('workspace', 'Read workspaces'),
+  'workspaces:write': management('workspace', 'Create, change and delete workspaces'),
+  'members:read': management('workspace', 'Read the members of organization and workspaces'),
+  'members:write': management('workspace', 'Add, change and remove members'),
+  'roles:read': management('workspace', 'Read roles and who has them'),
+  'roles:write': management('workspace', 'Change roles, and assign them to members'),
+  'management_keys:read': management('organization', 'Read management keys'),
+  'management_keys:write': management('organization', 'Create, change and delete management keys'),
+  'budgets:read': management('workspace', 'Read budgets'),
+  'budgets:write': management('workspace', 'Change budgets'),
+  'sessions:read': management('organization', 'Read the sessions of members'),
+  'sessions:write': management('organization', 'End the sessions of members'),
+  'credits:read': management('organization', 'Read the credits'),
+  'credits:write': operator('organization', 'Grant credits'),
+  'guardrails:read': management('workspace', 'Read and preview guardrails'),
+  'guardrails:write': management('workspace', 'Change guardrails'),
+  'privacy:read': management('organization', 'Read the privacy settings'),
+  'privacy:write': management('organization', 'Change the privacy settings'),
+  'plugins:read': management('organization', 'Read the default plugins'),
+  'plugins:write': management('organization', 'Change the default plugins'),
+  'presets:read': management('workspace', 'Read presets'),
+  'presets:write': management('workspace', 'Change presets'),
+  'byok:read': management('workspace', 'Read provider keys (BYOK)'),
+  'byok:write': management('workspace', 'Change provider keys (BYOK)'),
+  'destinations:read': management('workspace', 'Read observability destinations and their deliveries'),
+  'destinations:write': management('workspace', 'Change observability destinations and their deliveries'),
+  'notifications:read': management('workspace', 'Read notifications and their rules'),
+  'notifications:write': management(
+    'workspace',
+    'Change the rules of notifications, and mark notifications as read',
+  ),
+  'scim:read': management('organization', 'Read SCIM groups, mappings, jobs and tokens'),
+  'scim:write': management('organization', 'Change SCIM mappings and tokens'),
+  'sso:read': management('organization', 'Read the single sign-on of the organization'),
+  'sso:write': management(
+    'organization',
+    'Change the single sign-on of the organization, which decides who can sign in as whom',
+  ),
+  'audit:read': management('organization', 'Read the audit log'),
+  'audit:write': management('organization', 'Change where the audit log is sent'),
+  'workload_identity:read': management('organization', 'Read the issuers and policies of workload identity'),
+  'workload_identity:write': management(
+    'organization',
+    'Change the issuers and policies of workload identity',
+  ),
+  'catalogue:read': operator('organization', 'Read the catalogue overrides'),
+  'catalogue:write': operator('organization', 'Change the catalogue'),
+} satisfies Record<string, PermissionInfo>
 
 export type Permission = keyof typeof permissions
 
