@@ -1,4 +1,4 @@
-import type { Permission } from './session.tsx'
+import { mayDo, type Permission, type Session } from './session.tsx'
 
 export interface NavigationItem {
   label: string
@@ -25,3 +25,13 @@ export const navigation: NavigationGroup[] = [
     items: [{ label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' }],
   },
 ]
+
+/** The screens that the person may open. */
+export function visibleNavigation(session: Session): NavigationGroup[] {
+  return navigation
+    .map((group) => ({
+      ...group,
+      items: group.items.filter(({ permission }) => !permission || mayDo(session, permission)),
+    }))
+    .filter(({ items }) => items.length > 0)
+}

@@ -2,8 +2,8 @@ import { Button, Kbd } from '@mantine/core'
 import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight'
 import { useNavigate } from '@tanstack/react-router'
 import { SearchIcon } from '../components/icons.tsx'
+import { visibleNavigation } from './navigation.ts'
 import { useSession } from './session.tsx'
-import { visibleNavigation } from './shell.tsx'
 
 /** Finds screens by name; opened with Ctrl or ⌘ and K. */
 export function Search() {

@@ -15,9 +15,9 @@ import { useDisclosure } from '@mantine/hooks'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { client } from '../api/client.ts'
 import { PersonIcon, SunIcon } from '../components/icons.tsx'
-import { type NavigationGroup, navigation } from './navigation.ts'
+import { visibleNavigation } from './navigation.ts'
 import { Search } from './search.tsx'
-import { mayDo, type Session, SessionProvider, useSession } from './session.tsx'
+import { SessionProvider, useSession } from './session.tsx'
 
 /** The frame around every screen: navigation, search and account. */
 export function Shell() {
@@ -89,16 +89,6 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
       ))}
     </div>
   ))
-}
-
-/** The screens that the person may open. */
-export function visibleNavigation(session: Session): NavigationGroup[] {
-  return navigation
-    .map((group) => ({
-      ...group,
-      items: group.items.filter(({ permission }) => !permission || mayDo(session, permission)),
-    }))
-    .filter(({ items }) => items.length > 0)
 }
 
 function ColorSchemeButton() {

@@ -1,0 +1,108 @@
+import { Alert, Badge, Button, Group, PasswordInput, Select, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { testProvider } from './provider-test.ts'
+import type { Progress } from './use-progress.ts'
+
+/** Which providers have a credential, and a form to add one. */
+export function ProviderStep({ progress }: { progress: Progress }) {
+  const session = useSession()
+  return (
+    <Stack maw={560}>
+      <Text size="sm">
+        A provider runs the models. You can skip this for now: the models of the sandbox, such as
+        sandbox/echo, work without any.
+      </Text>
+      {progress.installed.length > 0 && (
+        <Group gap="xs">
+          <Text size="sm">Set up by the operator:</Text>
+          {progress.installed.map((name) => (
+            <Badge key={name} variant="light" tt="none">
+              {name}
+            </Badge>
+          ))}
+        </Group>
+      )}
+      {progress.byok.map(({ id, provider, label }) => (
+        <SavedCredential key={id} provider={provider} label={label} />
+      ))}
+      {mayDo(session, 'byok:write') && <CredentialForm />}
+    </Stack>
+  )
+}
+
+function CredentialForm() {
+  const queryClient = useQueryClient()
+  const providers = useQuery(api.queryOptions('get', '/providers'))
+  const [provider, setProvider] = useState<string | null>(null)
+  const [key, setKey] = useState('')
+  const create = api.useMutation('post', '/byok', {
+    onSuccess: () => {
+      setKey('')
+      return queryClient.invalidateQueries({ queryKey: ['get', '/byok'] })
+    },
+  })
+  const options = (providers.data?.data ?? [])
+    .filter(({ slug }) => slug !== 'sandbox')
+    .map(({ slug, name }) => ({ value: slug, label: name }))
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (provider && key) create.mutate({ body: { provider, key: key.trim() } })
+      }}
+    >
+      <Stack gap="sm">
+        <Select
+          label="Provider"
+          placeholder="Choose one"
+          data={options}
+          searchable
+          value={provider}
+          onChange={setProvider}
+        />
+        <PasswordInput
+          label="Your key for it"
+          description="Encrypted when stored, never shown again, and sent to this provider only."
+          value={key}
+          onChange={(event) => setKey(event.currentTarget.value)}
+          autoComplete="off"
+        />
+        {create.error !== null && <ErrorNotice error={create.error} />}
+        <Group>
+          <Button type="submit" disabled={!provider || key === ''} loading={create.isPending}>
+            Add the key
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+function SavedCredential({ provider, label }: { provider: string; label: string }) {
+  const test = useMutation({ mutationFn: () => testProvider(provider) })
+  return (
+    <Stack gap={6}>
+      <Group gap="sm">
+        <Text size="sm" fw={600}>
+          {provider}
+        </Text>
+        <Text size="sm" c="dimmed">
+          {label}
+        </Text>
+        <Button size="compact-xs" variant="default" onClick={() => test.mutate()} loading={test.isPending}>
+          Test
+        </Button>
+      </Group>
+      {test.data && (
+        <Alert color={test.data.ok ? 'teal' : 'red'} role="status">
+          {test.data.text}
+        </Alert>
+      )}
+      {test.error !== null && <ErrorNotice error={test.error} />}
+    </Stack>
+  )
+}
