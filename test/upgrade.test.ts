@@ -10,7 +10,7 @@ import { migrate } from '../src/db/db.ts'
 import { checkLedger } from '../src/ledger/check.ts'
 import { ClusterNode } from '../src/ledger/recovery.ts'
 import { rollUp } from '../src/ledger/rollups/roll-up.ts'
-import { buildRawRoutes, openGateway, startServer } from '../src/main.ts'
+import { openGateway, startServer } from '../src/main.ts'
 import { createDatabase } from './support/databases.ts'
 import { type DatabaseKind, databaseKinds, TestClock } from './support/harness.ts'
 
@@ -56,7 +56,7 @@ async function takeOver(release: string, kind: DatabaseKind): Promise<Installati
   })
   const gateway = await openGateway(config, clock)
   await gateway.ledger.open()
-  const server = startServer(gateway, buildRawRoutes())
+  const server = startServer(gateway)
   return {
     expected,
     gateway,

@@ -15,7 +15,7 @@ import type { OrganizationRole, WorkspaceRole } from '../../src/db/schema.ts'
 import { isSchema, type Operation } from '../../src/http/operation.ts'
 import { isoNow } from '../../src/lib/clock.ts'
 import { newId, newUuid } from '../../src/lib/ids.ts'
-import { buildRawRoutes, openGateway, startServer } from '../../src/main.ts'
+import { openGateway, startServer } from '../../src/main.ts'
 import { JwksCache } from '../../src/oidc/jwks-cache.ts'
 import { OidcProviders } from '../../src/oidc/providers.ts'
 import { Routing } from '../../src/routing/routing.ts'
@@ -88,9 +88,6 @@ export interface TestOptions {
   settings?: string
 }
 
-/** Shared by the servers of a process. */
-const rawRoutes = buildRawRoutes()
-
 export async function startTestServer(kind: DatabaseKind, options: TestOptions = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-test-'))
   const database = kind === 'postgres' ? await createMigratedDatabase() : null
@@ -110,7 +107,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   isolateFromNetwork(gateway, clock)
   const own = await createFirstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
-  const server = startServer(gateway, rawRoutes)
+  const server = startServer(gateway)
   const url = `http://127.0.0.1:${server.port}`
   return {
     url,
