@@ -306,7 +306,7 @@ export const settingsFields = z.strictObject({
 })
 
 const settingsSchema = settingsFields
-  // Whoever requests a mail chooses the Host of the request: the link would lead to a server of theirs.
+  // The sender of a request chooses its Host, and the link in a mail would lead there.
   .refine(({ smtp, public_url }) => !smtp || public_url !== undefined, {
     path: ['public_url'],
     message: 'is required with smtp, for the links in mails',
