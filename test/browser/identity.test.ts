@@ -266,6 +266,6 @@ describeInChromium('Identity', (chromium) => {
       for (const action of ['session.create', 'workload_token.issue'])
         expect(entries).toContain(`${action} refused`)
       expect(await chromium().takeProblems()).toEqual([])
-    }, 120_000)
+    }, 240_000)
   })
 })
