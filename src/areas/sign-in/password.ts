@@ -95,7 +95,7 @@ async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
   return renderMailSentPage(email)
 }
 
-/** In the mailbox of a member at a time, whoever requests them. */
+/** That a member has at a time, however many clients request them. */
 const maxMailedLinks = 5
 
 /** Undefined if there are enough. The member is locked, so that concurrent requests are counted. */
