@@ -81,6 +81,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   /** The errors of a client format, for its operations without inference. */
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']
+  /** Neither a reply nor an error may be cached. */
+  noStore?: true
   /** The path is absolute, not under a base path. */
   root?: boolean
   /** Other paths that clients use for it. */
@@ -120,6 +122,7 @@ export interface Operation {
   inference?: InferenceOptions
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']
+  noStore?: true
   root?: boolean
   aliases?: readonly string[]
   status: number

@@ -239,11 +239,16 @@ function isNavigation(request: Request): boolean {
   return !apiPaths.test(parseRequestUrl(request).pathname)
 }
 
+/** `pragma` is for the caches of HTTP/1.0, which RFC 6749 considers too. */
+const noStoreHeaders = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
 /** The only place where an error becomes a response, and where a response is counted and gets its request id. */
 async function respondWithEnvelope(
   gateway: Gateway,
   request: Request,
-  operation: (Pick<Operation, 'id' | 'inference' | 'encodeError'> & { path?: string }) | undefined,
+  operation:
+    | (Pick<Operation, 'id' | 'inference' | 'encodeError' | 'noStore'> & { path?: string })
+    | undefined,
   work: () => Promise<Response>,
 ): Promise<Response> {
   const startedAt = performance.now()
@@ -256,6 +261,7 @@ async function respondWithEnvelope(
   response.headers.set('x-request-id', requestId)
   // The name that the Anthropic SDKs read.
   if (encodeError) response.headers.set('request-id', requestId)
+  if (operation?.noStore) addHeaders(response, noStoreHeaders)
   const seconds = (performance.now() - startedAt) / 1000
   gateway.metrics.recordRequest(operation?.id ?? 'none', response.status, seconds)
   spans?.respond(response.status)

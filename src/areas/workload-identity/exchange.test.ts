@@ -254,6 +254,16 @@ describeOnEachDatabase('POST /oauth/token', (server) => {
       const large = await post(`x=${'a'.repeat(32 * 1024)}`)
       expect([large.status, large.body.error]).toEqual([413, 'invalid_request'])
     })
+    test.each([
+      ['a body that is declared too large', 413, `x=${'a'.repeat(32 * 1024)}`, {}],
+      ['another content type', 400, '{}', { 'content-type': 'application/json' }],
+      ['an empty body', 400, '', {}],
+    ])('RFC 6749, 5.1: the error is not cached for %s', async (_, status, body, headers) => {
+      const response = await post(body, headers)
+      expect([response.status, response.body.error]).toEqual([status, 'invalid_request'])
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(response.headers.get('pragma')).toBe('no-cache')
+    })
   })
 
   describe('a subject token is refused', () => {

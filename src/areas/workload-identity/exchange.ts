@@ -117,10 +117,10 @@ async function issueToken(gateway: Gateway, policy: Policy, { subject, expiresAt
     response: {
       access_token,
       issued_token_type: accessTokenType,
-      token_type: 'Bearer' as const,
+      token_type: 'Bearer',
       expires_in: expires - nowSeconds,
       scope: accessTokenScope,
-    },
+    } as const,
   }
 }
 

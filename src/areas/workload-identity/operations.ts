@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type GatewayError, toGatewayError } from '../../errors/gateway-error.ts'
+import type { GatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { readBodyText } from '../../lib/body-reader.ts'
 import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
@@ -45,9 +45,6 @@ function encodeOAuthError(error: GatewayError): z.input<typeof oauthErrorRespons
   }
 }
 
-/** RFC 6749, section 5.1: neither tokens nor errors may be cached. */
-const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' }
-
 const exchangeSubjectToken = defineOperation({
   id: 'exchangeToken',
   method: 'POST',
@@ -65,19 +62,14 @@ const exchangeSubjectToken = defineOperation({
   errors: [429, 503],
   encodeError: encodeOAuthError,
   errorSchema: oauthErrorResponse,
+  // RFC 6749, sections 5.1 and 5.2.
+  noStore: true,
   response: tokenExchangeResponse,
   handle: async ({ gateway, httpRequest }) => {
-    try {
-      const limits = { maxBytes: maxFormBytes, pace: bodyPaceOf(gateway) }
-      const text = await readBodyText(httpRequest, limits)
-      const parameters = parseTokenRequest(httpRequest.headers.get('content-type'), text)
-      const response = await exchangeToken({ gateway, httpRequest, ...parameters })
-      return Response.json(response, { headers: uncached })
-    } catch (error) {
-      const failure = toGatewayError(error)
-      Object.assign(failure.headers, uncached)
-      throw failure
-    }
+    const limits = { maxBytes: maxFormBytes, pace: bodyPaceOf(gateway) }
+    const text = await readBodyText(httpRequest, limits)
+    const parameters = parseTokenRequest(httpRequest.headers.get('content-type'), text)
+    return exchangeToken({ gateway, httpRequest, ...parameters })
   },
 })
 
