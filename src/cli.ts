@@ -9,7 +9,7 @@ import {
   UsageError,
   withGateway,
 } from './commands/command.ts'
-import { scimCommand, signinCommand } from './commands/identity.ts'
+import { scimCommand, signInCommand } from './commands/identity.ts'
 import { keysCommand } from './commands/keys.ts'
 import { acceptJournalLossCommand, checkLedgerCommand } from './commands/ledger.ts'
 import { creditsCommand, organizationsCommand } from './commands/organizations.ts'
@@ -49,7 +49,7 @@ program
   .command('check')
   .description('validate the environment variables and headgate.yaml')
   .action(() => printOutcome(validateConfig()))
-program.addCommand(signinCommand(run))
+program.addCommand(signInCommand(run))
 program.addCommand(keysCommand(run))
 program.addCommand(organizationsCommand(run))
 program.addCommand(creditsCommand(run))

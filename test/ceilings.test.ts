@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { type RecordKind, recordCeilings } from '../src/account/ceilings.ts'
-import { createSigninToken, findSession } from '../src/account/sessions.ts'
+import { createSignInToken, findSession } from '../src/account/sessions.ts'
 import { sha256 } from '../src/lib/crypto.ts'
 import { newId } from '../src/lib/ids.ts'
 import { insertGeneration } from './support/generations.ts'
 import { describeOnEachDatabase, type TestResponse } from './support/harness.ts'
 import { buildUserBody, connectIdentityProvider, type IdentityProvider } from './support/scim.ts'
-import { useSigninLink } from './support/sessions.ts'
+import { useSignInLink } from './support/sessions.ts'
 
 const most = 6
 const settings = `ceilings: { ${Object.keys(recordCeilings)
@@ -138,8 +138,8 @@ describeOnEachDatabase(
       const { gateway, own, clock } = server()
       const sessions: string[] = []
       for (let index = 0; index <= most; index++) {
-        const link = await createSigninToken(gateway.db, clock, own.owner.id)
-        sessions.push((await useSigninLink(server(), link)) ?? '')
+        const link = await createSignInToken(gateway.db, clock, own.owner.id)
+        sessions.push((await useSignInLink(server(), link)) ?? '')
         clock.advance(1000)
       }
       const open = await Promise.all(sessions.map((token) => findSession(gateway, token)))

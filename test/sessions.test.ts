@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { createSigninToken } from '../src/account/sessions.ts'
+import { createSignInToken } from '../src/account/sessions.ts'
 import { operations } from '../src/areas/all.ts'
 import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { createSessionHeaders, headersOf } from './support/sessions.ts'
@@ -84,7 +84,7 @@ describeOnEachDatabase('Sessions', (server) => {
     const planted = 'planted-by-another-site'
     const first = await signInWith(server(), planted)
     expect(first).not.toBe(planted)
-    const token = await createSigninToken(gateway.db, gateway.clock, own.owner.id)
+    const token = await createSignInToken(gateway.db, gateway.clock, own.owner.id)
     const response = await fetch(`${url}/signin`, {
       method: 'POST',
       redirect: 'manual',
@@ -178,7 +178,7 @@ describeOnEachDatabase(
   (server) => {
     test('the cookie has the __Host- prefix, and one without it is ignored', async () => {
       const { gateway, url, own } = server()
-      const token = await createSigninToken(gateway.db, gateway.clock, own.owner.id)
+      const token = await createSignInToken(gateway.db, gateway.clock, own.owner.id)
       const body = new URLSearchParams({ token })
       const response = await fetch(`${url}/signin`, { method: 'POST', redirect: 'manual', body })
       const [cookie = ''] = response.headers.getSetCookie()
@@ -197,7 +197,7 @@ describeOnEachDatabase(
 /** The token of a session of the owner, from a browser that had another cookie. */
 async function signInWith(server: TestServer, cookieToken: string): Promise<string> {
   const { gateway, url, own } = server
-  const token = await createSigninToken(gateway.db, gateway.clock, own.owner.id)
+  const token = await createSignInToken(gateway.db, gateway.clock, own.owner.id)
   const response = await fetch(`${url}/signin`, {
     method: 'POST',
     redirect: 'manual',

@@ -15,14 +15,14 @@ import {
   findOperatorOrganization,
   lockOrganization,
 } from './organizations.ts'
-import { createSigninToken } from './sessions.ts'
+import { createSignInToken } from './sessions.ts'
 import { findFirstWorkspaceId } from './workspaces.ts'
 
 export interface BootstrapResult extends CreatedOrganization {
   /** Null if the operator set one in the environment. */
   managementKey: string | null
   inferenceKey: string
-  signinToken: string
+  signInToken: string
 }
 
 interface BootstrapOptions {
@@ -89,14 +89,14 @@ async function createFirstOrganization(
   recordKey(record, 'create', inference.key)
   if (options.initialCredits > 0n)
     await grantCredits(tx, clock, record, organizationId, options.initialCredits)
-  const signinToken = await createSigninToken(tx, clock, owner.id)
+  const signInToken = await createSignInToken(tx, clock, owner.id)
   const target = { type: 'member', id: owner.id, name: displayNameOf(owner) }
   record({ action: 'signin_link.create', target, organizationId })
   return {
     ...created,
     managementKey: management?.secret ?? null,
     inferenceKey: inference.secret,
-    signinToken,
+    signInToken,
   }
 }
 

@@ -9,7 +9,7 @@ import { disableKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
 import { insertDefaultRules } from './notification-rules.ts'
 import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
-import { deleteSigninCredentials } from './sessions.ts'
+import { deleteSignInCredentials } from './sessions.ts'
 import { isSsoEnforced } from './sign-in-rules.ts'
 import { assertAnotherBreakGlass } from './sso-policy.ts'
 import { endOwnSessions } from './sso-sessions.ts'
@@ -167,7 +167,7 @@ export async function removeMember(
   await lockOrganization(tx, organizationId)
   await assertAnotherAdmin(tx, await requireMember(tx, organizationId, id))
   // Before the member: using one of these locks it first and the member second.
-  await deleteSigninCredentials(tx, id)
+  await deleteSignInCredentials(tx, id)
   await tx.deleteFrom('role_assignments').where('user_id', '=', id).execute()
   await tx.deleteFrom('members').where('id', '=', id).execute()
   const disabled_keys = await disableKeys(tx, clock, { creatorUserId: id })
@@ -197,7 +197,7 @@ export async function setMemberActive(
     await assertAnotherAdmin(tx, member)
     await revokeInvitationsBy(tx, clock, id)
   }
-  await deleteSigninCredentials(tx, id)
+  await deleteSignInCredentials(tx, id)
   await tx
     .updateTable('members')
     .set({ active: active ? 1 : 0 })

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, isPostgres } from '../db/db.ts'
-import type { SessionTable, SignInMethod, SigninLinkTable } from '../db/schema.ts'
+import type { SessionTable, SignInLinkTable, SignInMethod } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { newToken, newUuid } from '../lib/ids.ts'
@@ -8,12 +8,12 @@ import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
 import { findActiveMember, type Member } from './members.ts'
 import { assertMethodAllowed, isMethodAllowed } from './sign-in-rules.ts'
 
-const signinLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
+const signInLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
 /** How precisely the last use of a session is known. */
 const seenIntervalMs = 60_000
 
 export type Session = Selectable<SessionTable>
-type SigninLink = Selectable<SigninLinkTable>
+type SignInLink = Selectable<SignInLinkTable>
 
 /** In milliseconds. */
 export interface SessionSettings {
@@ -42,11 +42,11 @@ function isoAfter(clock: Clock, ms: number): string {
 }
 
 /** A token for a sign-in link, valid once: an hour from the command line, 15 minutes from a mail. */
-export async function createSigninToken(
+export async function createSignInToken(
   db: Db,
   clock: Clock,
   userId: string,
-  method: SigninLink['method'] = 'link',
+  method: SignInLink['method'] = 'link',
 ): Promise<string> {
   await deleteExpiredRows(db, clock, 'signin_links')
   const token = newToken()
@@ -55,7 +55,7 @@ export async function createSigninToken(
     .values({
       token_hash: sha256(token),
       user_id: userId,
-      expires_at: isoAfter(clock, signinLinkTtlMs[method]),
+      expires_at: isoAfter(clock, signInLinkTtlMs[method]),
       used_at: null,
       method,
     })
@@ -77,11 +77,11 @@ export async function countMailedLinks(db: Db, clock: Clock, userId: string): Pr
 }
 
 /** The member a sign-in token belongs to, without using the token up. */
-export async function findSigninMember(
+export async function findSignInMember(
   db: Db,
   clock: Clock,
   token: string,
-): Promise<{ member: Member; method: SigninLink['method'] } | undefined> {
+): Promise<{ member: Member; method: SignInLink['method'] } | undefined> {
   const link = await db
     .selectFrom('signin_links')
     .select(['user_id', 'method'])
@@ -94,7 +94,7 @@ export async function findSigninMember(
 }
 
 /** Uses up a sign-in token; false if it is unknown, used or expired. */
-export async function claimSigninToken(tx: Db, clock: Clock, token: string): Promise<boolean> {
+export async function claimSignInToken(tx: Db, clock: Clock, token: string): Promise<boolean> {
   const now = isoAfter(clock, 0)
   const result = await tx
     .updateTable('signin_links')
@@ -170,7 +170,7 @@ export async function deleteMailedLinks(tx: Db, userId: string): Promise<void> {
 }
 
 /** Deletes a member's sign-in tokens, sessions and authorization codes. */
-export async function deleteSigninCredentials(tx: Db, userId: string): Promise<void> {
+export async function deleteSignInCredentials(tx: Db, userId: string): Promise<void> {
   for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
     await tx.deleteFrom(table).where('user_id', '=', userId).execute()
   }

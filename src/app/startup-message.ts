@@ -10,7 +10,7 @@ export function resolveSiteUrl(installation: { config: Config; settings: Setting
   return `http://${host.includes(':') ? `[${host}]` : host}:${installation.port}`
 }
 
-export function buildSigninUrl(site: string, token: string): string {
+export function buildSignInUrl(site: string, token: string): string {
   return `${site}/signin?token=${token}`
 }
 
@@ -38,7 +38,7 @@ function formatFirstStart(start: BootstrapResult, site: string, base: string): s
     `  Inference key    ${start.inferenceKey}`,
     '',
     'Sign in with a browser (valid once, for one hour; "npm run headgate -- signin" prints a new link):',
-    `  ${buildSigninUrl(site, start.signinToken)}`,
+    `  ${buildSignInUrl(site, start.signInToken)}`,
     '',
     'Try it:',
     `  curl ${base}/chat/completions -H "Authorization: Bearer ${start.inferenceKey}" \\`,

@@ -8,7 +8,7 @@ import { sha256 } from '../lib/crypto.ts'
 import { auditCommand, checkAuditCommand } from './audit.ts'
 import { benchmarkCommand } from './benchmark.ts'
 import type { CommandResult, CommandRunner } from './command.ts'
-import { scimCommand, signinCommand } from './identity.ts'
+import { scimCommand, signInCommand } from './identity.ts'
 import { keysCommand } from './keys.ts'
 import { acceptJournalLossCommand } from './ledger.ts'
 import { creditsCommand, organizationsCommand } from './organizations.ts'
@@ -58,7 +58,7 @@ describeOnEachDatabase('the audit log and the command line', (server, kind) => {
         ['credits.purchase'],
         () => run(creditsCommand, 'grant', '5', '--kind', 'purchase'),
       ],
-      ['signin', ['signin_link.create'], () => run(signinCommand)],
+      ['signin', ['signin_link.create'], () => run(signInCommand)],
       [
         'scim token create',
         ['scim_token.create'],

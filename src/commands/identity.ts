@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { displayNameOf, emailOf, findFirstAdmin, findMemberByEmail } from '../account/members.ts'
 import { createScimToken, deleteScimToken, listScimTokens, type ScimToken } from '../account/scim-tokens.ts'
-import { createSigninToken } from '../account/sessions.ts'
+import { createSignInToken } from '../account/sessions.ts'
 import { siteFilePath } from '../app/data-dir.ts'
 import type { Gateway } from '../app/gateway.ts'
-import { buildSigninUrl, resolveSiteUrl } from '../app/startup-message.ts'
+import { buildSignInUrl, resolveSiteUrl } from '../app/startup-message.ts'
 import {
   type CommandResult,
   type CommandRunner,
@@ -17,16 +17,16 @@ import {
   UsageError,
 } from './command.ts'
 
-interface SigninOptions extends OrgOption {
+interface SignInOptions extends OrgOption {
   email?: string
 }
 
-export function signinCommand(run: CommandRunner): Command {
+export function signInCommand(run: CommandRunner): Command {
   return new Command('signin')
     .description('print a one-time sign-in link for a member')
     .option('--email <email>', 'email of the member (default: the first admin of the organization)')
     .option(...orgFlag)
-    .action((options: SigninOptions) => run((gateway) => runSignin(gateway, options)))
+    .action((options: SignInOptions) => run((gateway) => runSignIn(gateway, options)))
 }
 
 export function scimCommand(run: CommandRunner): Command {
@@ -54,7 +54,7 @@ export function scimCommand(run: CommandRunner): Command {
   return scim
 }
 
-async function runSignin(gateway: Gateway, options: SigninOptions): Promise<CommandResult> {
+async function runSignIn(gateway: Gateway, options: SignInOptions): Promise<CommandResult> {
   const organization = await resolveOrganization(gateway, options.org)
   const member = options.email
     ? await findMemberByEmail(gateway.db, organization.id, options.email)
@@ -63,9 +63,9 @@ async function runSignin(gateway: Gateway, options: SigninOptions): Promise<Comm
   const token = await transactAsCommand(gateway, organization.id, async (tx, record) => {
     const target = { type: 'member', id: member.id, name: displayNameOf(member) }
     record({ action: 'signin_link.create', target })
-    return createSigninToken(tx, gateway.clock, member.id)
+    return createSignInToken(tx, gateway.clock, member.id)
   })
-  const url = buildSigninUrl(findSiteUrl(gateway), token)
+  const url = buildSignInUrl(findSiteUrl(gateway), token)
   return {
     value: { url, email: emailOf(member) },
     text: `Sign in as ${displayNameOf(member)} (valid once, for one hour):\n${url}`,

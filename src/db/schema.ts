@@ -20,7 +20,7 @@ export interface Schema {
   ledger_entries: LedgerEntryTable
   apps: AppTable
   auth_codes: AuthCodeTable
-  signin_links: SigninLinkTable
+  signin_links: SignInLinkTable
   sessions: SessionTable
   member_passwords: MemberPasswordTable
   member_totp: MemberTotpTable
@@ -544,7 +544,7 @@ export interface AuthCodeTable {
   key_id: number | null
 }
 
-export interface SigninLinkTable {
+export interface SignInLinkTable {
   token_hash: string
   user_id: string
   expires_at: string

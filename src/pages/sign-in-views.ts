@@ -2,7 +2,7 @@ import { displayNameOf, type Member } from '../account/members.ts'
 import { renderForwardPage } from './forward.ts'
 import { html, type Markup, renderPage } from './markup.ts'
 
-const signinCommand = html`<p>On the computer that runs Headgate, this prints a link that signs you in:</p>
+const signInCommand = html`<p>On the computer that runs Headgate, this prints a link that signs you in:</p>
 <pre>npm run headgate -- signin</pre>
 <p class="quiet">Installed as a command: <code>headgate signin</code>. Another member: add <code>--email</code>.</p>`
 
@@ -17,7 +17,7 @@ function renderProblem(problem: string | undefined): Markup | Markup[] {
 }
 
 /** The first step: who signs in. */
-export function renderSigninPage({ status, problem }: { status: number; problem?: string }): Response {
+export function renderSignInPage({ status, problem }: { status: number; problem?: string }): Response {
   return renderPage({
     title: 'Sign in',
     status,
@@ -26,7 +26,7 @@ export function renderSigninPage({ status, problem }: { status: number; problem?
 <p><label for="email">E-mail address</label><br>
 <input id="email" name="email" type="email" autocomplete="username" maxlength="254" required autofocus></p>
 <p><button class="primary">Continue</button></p></form>${passkeyButton}
-<details><summary>Without a password</summary>${signinCommand}<p>Open the link in this browser to continue.</p></details>`,
+<details><summary>Without a password</summary>${signInCommand}<p>Open the link in this browser to continue.</p></details>`,
   })
 }
 
@@ -85,7 +85,7 @@ export function renderMailSentPage(email: string): Response {
 export function renderDeadLinkPage(): Response {
   return renderPage({
     title: 'This sign-in link is invalid or expired',
-    body: html`<p>Each link is valid once, for a short time. <a href="/signin">Sign in</a></p>${signinCommand}`,
+    body: html`<p>Each link is valid once, for a short time. <a href="/signin">Sign in</a></p>${signInCommand}`,
     status: 401,
   })
 }

@@ -11,17 +11,17 @@ import { resolveRequestSource } from '../pipeline/request/client-address.ts'
 import { cookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { redirectSeeOther, setCookie, setSessionCookie } from './browser.ts'
 import { parseOwnPath, returnCookie } from './return-path.ts'
-import { renderSigninPage } from './sign-in-views.ts'
+import { renderSignInPage } from './sign-in-views.ts'
 
 /** Browsers drop a cookie of 4096 bytes, its name and attributes included. */
 const maxReturnLength = 3800
 
 /** Asks the visitor to sign in, and remembers the requested page. */
-export function promptSignin(gateway: Gateway, request: Request): Response {
+export function promptSignIn(gateway: Gateway, request: Request): Response {
   const { pathname, search, searchParams } = parseRequestUrl(request)
   const requested = pathname === '/signin' ? searchParams.get('return_to') : pathname + search
   const value = parseOwnPath(requested)
-  const response = renderSigninPage({ status: 401 })
+  const response = renderSignInPage({ status: 401 })
   if (value === null || encodeURIComponent(value).length > maxReturnLength) return response
   return setCookie(gateway, request, response, { ...returnCookie, value })
 }

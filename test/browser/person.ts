@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { createSigninToken } from '../../src/account/sessions.ts'
+import { createSignInToken } from '../../src/account/sessions.ts'
 import {
   addAuthenticator,
   callFromPage,
@@ -41,7 +41,7 @@ export class Person {
   /** With the link that the command line prints. */
   async signInWithLink(userId: string): Promise<void> {
     const { db, clock } = this.#server.gateway
-    await this.open(`/signin?token=${await createSigninToken(db, clock, userId)}`)
+    await this.open(`/signin?token=${await createSignInToken(db, clock, userId)}`)
     await this.page.getByRole('button', { name: 'Sign in' }).click()
     await this.page.waitForURL(({ pathname }) => pathname === '/')
   }

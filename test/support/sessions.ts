@@ -1,11 +1,11 @@
-import { createSigninToken } from '../../src/account/sessions.ts'
+import { createSignInToken } from '../../src/account/sessions.ts'
 import { createSessionCsrfToken } from '../../src/pipeline/request/session.ts'
 import type { TestServer } from './harness.ts'
 
 type Served = Pick<TestServer, 'url' | 'gateway'>
 
 /** Signs in with the token of a link. Returns the token of the session; undefined if the link is refused. */
-export async function useSigninLink({ url }: Served, token: string): Promise<string | undefined> {
+export async function useSignInLink({ url }: Served, token: string): Promise<string | undefined> {
   const response = await fetch(`${url}/signin`, {
     method: 'POST',
     redirect: 'manual',
@@ -22,8 +22,8 @@ export async function createSessionHeaders(
   member: { id: string },
 ): Promise<{ cookie: string; 'x-csrf-token': string }> {
   const { gateway } = server
-  const link = await createSigninToken(gateway.db, gateway.clock, member.id)
-  const token = (await useSigninLink(server, link)) ?? ''
+  const link = await createSignInToken(gateway.db, gateway.clock, member.id)
+  const token = (await useSignInLink(server, link)) ?? ''
   return headersOf(server, token)
 }
 

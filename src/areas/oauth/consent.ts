@@ -18,7 +18,7 @@ import {
   type Visitor,
   verifyCsrfToken,
 } from '../../pages/browser.ts'
-import { promptSignin, signOut } from '../../pages/sign-in.ts'
+import { promptSignIn, signOut } from '../../pages/sign-in.ts'
 import { assertWithinReach, type Reach, resolveReach } from '../../permissions/grant.ts'
 import { originOfMember } from '../../pipeline/request/transact.ts'
 import { buildReturnUrl, type CodeRequest, consentRequest, validateCodeRequest } from './codes.ts'
@@ -50,7 +50,7 @@ function pickFields(fields: Map<string, string>, names: string[]): Map<string, s
 
 async function showConsent(gateway: Gateway, request: Request): Promise<Response> {
   const visitor = await findVisitor(gateway, request)
-  if (!visitor) return promptSignin(gateway, request)
+  if (!visitor) return promptSignIn(gateway, request)
   const requested = parseCodeRequest(
     pickFields(parseFields(parseRequestUrl(request).searchParams), linkFields),
   )
@@ -71,7 +71,7 @@ async function showConsent(gateway: Gateway, request: Request): Promise<Response
 async function handleDecision(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
   const visitor = await findVisitor(gateway, request)
-  if (!visitor) return promptSignin(gateway, request)
+  if (!visitor) return promptSignIn(gateway, request)
   verifyCsrfToken(gateway, visitor, csrfPurpose, form.get('csrf'))
   const choices = [...pickFields(form, choiceFields)].filter(([, value]) => value.trim() !== '')
   const requested = parseCodeRequest(new Map([...pickFields(form, linkFields), ...choices]))

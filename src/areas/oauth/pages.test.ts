@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
 import { createMember } from '../../account/members.ts'
-import { createSigninToken } from '../../account/sessions.ts'
+import { createSignInToken } from '../../account/sessions.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { newToken } from '../../lib/ids.ts'
 
@@ -444,7 +444,7 @@ async function visit(server: TestServer, path: string, { cookie, form, headers }
 }
 
 function newLink(server: TestServer, userId = server.own.owner.id): Promise<string> {
-  return createSigninToken(server.gateway.db, server.gateway.clock, userId)
+  return createSignInToken(server.gateway.db, server.gateway.clock, userId)
 }
 
 /** The cookies that a browser would send back. */

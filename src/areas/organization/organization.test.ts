@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../../test/support/harness.ts'
-import { useSigninLink } from '../../../test/support/sessions.ts'
-import { createSigninToken, findSession } from '../../account/sessions.ts'
+import { useSignInLink } from '../../../test/support/sessions.ts'
+import { createSignInToken, findSession } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 const path = '/organization/members'
@@ -186,14 +186,14 @@ describeOnEachDatabase('Organization members', (server) => {
         key,
         body: { name: 'theirs', creator_user_id: member.id },
       })
-      const session = (await useSigninLink(server(), await createSigninToken(db, clock, member.id))) ?? ''
-      const unusedLink = await createSigninToken(db, clock, member.id)
+      const session = (await useSignInLink(server(), await createSignInToken(db, clock, member.id))) ?? ''
+      const unusedLink = await createSignInToken(db, clock, member.id)
       expect((await remove(key, member.id)).body).toEqual({ deleted: true })
       const rejected = await server().call('GET', '/key', { key: made.body.key })
       expect(rejected.body.error.metadata.reason).toBe('key_disabled')
       expect((await server().call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
       expect(await findSession(server().gateway, session)).toBeUndefined()
-      expect(await useSigninLink(server(), unusedLink)).toBeUndefined()
+      expect(await useSignInLink(server(), unusedLink)).toBeUndefined()
       const { body } = await server().call('GET', '/workspaces/default/members', { key })
       expect(body.total_count).toBe(1)
       expect((await remove(key, member.id)).status).toBe(404)
@@ -264,10 +264,10 @@ describeOnEachDatabase('Organization members', (server) => {
     const { managementKey: key } = await tenant()
     for (let round = 0; round < 10; round++) {
       const { id } = await add(key)
-      const links = await Promise.all(Array.from({ length: 4 }, () => createSigninToken(db, clock, id)))
+      const links = await Promise.all(Array.from({ length: 4 }, () => createSignInToken(db, clock, id)))
       const [removal, ...sessions] = await Promise.all([
         remove(key, id),
-        ...links.map((link) => useSigninLink(server(), link)),
+        ...links.map((link) => useSignInLink(server(), link)),
       ])
       expect(removal.status).toBe(200)
       for (const session of sessions)

@@ -6,8 +6,8 @@ import {
   connectIdentityProvider,
   type IdentityProvider,
 } from '../../../test/support/scim.ts'
-import { useSigninLink } from '../../../test/support/sessions.ts'
-import { createSigninToken, findSession } from '../../account/sessions.ts'
+import { useSignInLink } from '../../../test/support/sessions.ts'
+import { createSignInToken, findSession } from '../../account/sessions.ts'
 import { newId } from '../../lib/ids.ts'
 
 describeOnEachDatabase('SCIM users', (server) => {
@@ -34,8 +34,8 @@ describeOnEachDatabase('SCIM users', (server) => {
   test('S1 a new address ends the sign-in links that were mailed to the old one', async () => {
     const { gateway } = server()
     const { id, member } = await provider.createUser(newId('moved'))
-    const mailed = await createSigninToken(gateway.db, gateway.clock, member, 'email')
-    const fromOperator = await createSigninToken(gateway.db, gateway.clock, member)
+    const mailed = await createSignInToken(gateway.db, gateway.clock, member, 'email')
+    const fromOperator = await createSignInToken(gateway.db, gateway.clock, member)
     const change = (value: string) =>
       provider.send(
         'PATCH',
@@ -43,8 +43,8 @@ describeOnEachDatabase('SCIM users', (server) => {
         buildPatchBody({ op: 'replace', path: 'emails', value: [{ value }] }),
       )
     expect((await change(`${newId('moved')}@example.com`)).status).toBe(200)
-    expect(await useSigninLink(server(), mailed)).toBeUndefined()
-    expect(await useSigninLink(server(), fromOperator)).toBeDefined()
+    expect(await useSignInLink(server(), mailed)).toBeUndefined()
+    expect(await useSignInLink(server(), fromOperator)).toBeDefined()
   })
 
   describe('creating', () => {
@@ -284,17 +284,17 @@ describeOnEachDatabase('SCIM users', (server) => {
       const { id, member } = await provider.createUser(newId('leaver'))
       const [used, disabled] = [await keyFor(member), await keyFor(member)]
       await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
-      const link = await createSigninToken(gateway.db, gateway.clock, member)
-      const session = await useSigninLink(server(), link)
-      const unused = await createSigninToken(gateway.db, gateway.clock, member)
+      const link = await createSignInToken(gateway.db, gateway.clock, member)
+      const session = await useSignInLink(server(), link)
+      const unused = await createSignInToken(gateway.db, gateway.clock, member)
       expect(await works(used.key)).toBe(200)
 
       expect((await activate(id, false)).body.active).toBe(false)
       expect(await works(used.key)).toBe(401)
       expect(await findSession(gateway, session ?? '')).toBeUndefined()
-      expect(await useSigninLink(server(), unused)).toBeUndefined()
-      const late = await createSigninToken(gateway.db, gateway.clock, member)
-      expect(await useSigninLink(server(), late)).toBeUndefined()
+      expect(await useSignInLink(server(), unused)).toBeUndefined()
+      const late = await createSignInToken(gateway.db, gateway.clock, member)
+      expect(await useSignInLink(server(), late)).toBeUndefined()
       const enable = { body: { disabled: false } }
       expect((await server().call('PATCH', `/keys/${used.data.hash}`, enable)).status).toBe(409)
       const made = { body: { name: 'k', creator_user_id: member } }
@@ -304,7 +304,7 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect(await works(used.key)).toBe(200)
       expect(await works(disabled.key)).toBe(401)
       expect(await findSession(gateway, session ?? '')).toBeUndefined()
-      expect(await useSigninLink(server(), late)).toBeUndefined()
+      expect(await useSignInLink(server(), late)).toBeUndefined()
     })
 
     test('R38 a user may be created inactive', async () => {

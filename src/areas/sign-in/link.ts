@@ -1,11 +1,11 @@
-import { claimSigninToken, findSigninMember } from '../../account/sessions.ts'
+import { claimSignInToken, findSignInMember } from '../../account/sessions.ts'
 import { requiresCode } from '../../account/totp.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { createPage, findVisitor, readForm, setSessionCookie } from '../../pages/browser.ts'
-import { finishSignIn, promptSignin, signOut } from '../../pages/sign-in.ts'
+import { finishSignIn, promptSignIn, signOut } from '../../pages/sign-in.ts'
 import {
   renderCodeStepPage,
   renderDeadLinkPage,
@@ -17,22 +17,22 @@ import { findProviderSignOutUrl } from '../../pipeline/sign-in/sign-out.ts'
 import { createPendingToken } from './code.ts'
 
 /** Shows only a button for a link, so that link previews do not use up the token. */
-async function showSignin(gateway: Gateway, request: Request): Promise<Response> {
+async function showSignIn(gateway: Gateway, request: Request): Promise<Response> {
   const token = parseRequestUrl(request).searchParams.get('token')
   if (token === null) {
     const visitor = await findVisitor(gateway, request)
-    return visitor ? renderSignedInPage(visitor.member) : promptSignin(gateway, request)
+    return visitor ? renderSignedInPage(visitor.member) : promptSignIn(gateway, request)
   }
-  const found = await findSigninMember(gateway.db, gateway.clock, token)
+  const found = await findSignInMember(gateway.db, gateway.clock, token)
   return found ? renderLinkPage(found.member, token) : renderDeadLinkPage()
 }
 
 async function useLink(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
   const token = form.get('token') ?? ''
-  const found = await findSigninMember(gateway.db, gateway.clock, token)
+  const found = await findSignInMember(gateway.db, gateway.clock, token)
   if (!found) return renderDeadLinkPage()
-  const claim = (tx: Db) => claimSigninToken(tx, gateway.clock, token)
+  const claim = (tx: Db) => claimSignInToken(tx, gateway.clock, token)
   if (found.method === 'email' && (await requiresCode(gateway.db, found.member.id))) {
     if (!(await claim(gateway.db))) return renderDeadLinkPage()
     return renderCodeStepPage(createPendingToken(gateway, { userId: found.member.id, method: 'email' }))
@@ -49,7 +49,7 @@ async function endSession(gateway: Gateway, request: Request): Promise<Response>
 }
 
 export const linkPages: RawRoute[] = [
-  createPage('GET', '/signin', showSignin),
+  createPage('GET', '/signin', showSignIn),
   createPage('POST', '/signin', useLink),
   createPage('POST', '/signout', endSession),
 ]

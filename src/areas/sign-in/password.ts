@@ -1,6 +1,6 @@
 import { findMembersByAddress, type Member, tryLockMember } from '../../account/members.ts'
 import { listPasswords, verifyPassword } from '../../account/passwords.ts'
-import { countMailedLinks, createSigninToken } from '../../account/sessions.ts'
+import { countMailedLinks, createSignInToken } from '../../account/sessions.ts'
 import { findSignInRule } from '../../account/sign-in-rules.ts'
 import { requiresCode } from '../../account/totp.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -103,7 +103,7 @@ async function createMailedLink({ db, clock }: Gateway, member: Member): Promise
   return db.transaction().execute(async (tx) => {
     if (!(await tryLockMember(tx, member.organization_id, member.id))) return undefined
     if ((await countMailedLinks(tx, clock, member.id)) >= maxMailedLinks) return undefined
-    return createSigninToken(tx, clock, member.id, 'email')
+    return createSignInToken(tx, clock, member.id, 'email')
   })
 }
 

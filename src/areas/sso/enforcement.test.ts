@@ -15,7 +15,7 @@ import {
 import { createMember, type Member } from '../../account/members.ts'
 import { removeMember, updateMember } from '../../account/organizations.ts'
 import { hashPassword, storePassword } from '../../account/passwords.ts'
-import { createSigninToken } from '../../account/sessions.ts'
+import { createSignInToken } from '../../account/sessions.ts'
 import { findSignInRule, isMethodAllowed } from '../../account/sign-in-rules.ts'
 import { confirmTotp, createTotp } from '../../account/totp.ts'
 import { computeTotp, totpStepAt } from '../../lib/totp.ts'
@@ -41,7 +41,7 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
     })
   const useLink = async (member: Member, browser = new TestBrowser()) => {
     const { db, clock } = server().gateway
-    const token = await createSigninToken(db, clock, member.id)
+    const token = await createSignInToken(db, clock, member.id)
     return browser.visit(`${server().url}/signin`, { token })
   }
   const setPolicy = (body: Record<string, unknown>) => server().call('PATCH', '/organization/sso', { body })
