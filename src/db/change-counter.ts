@@ -16,6 +16,7 @@ const uncachedTables = new Set([
   'generation_lines',
   'generation_tasks',
   'guardrail_hits',
+  'refused_requests',
   'daily_requests',
   'containers',
   'dataset_contributions',

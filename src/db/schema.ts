@@ -33,6 +33,7 @@ export interface Schema {
   allowed_phrases: AllowedPhraseTable
   guardrails: GuardrailTable
   guardrail_hits: GuardrailHitTable
+  refused_requests: RefusedRequestTable
   guardrail_keys: GuardrailKeyTable
   guardrail_members: GuardrailMemberTable
   presets: PresetTable
@@ -731,6 +732,37 @@ export interface GuardrailHitTable {
   kinds: string
   layers: string
   created_at: string
+}
+
+/** A request to a model that was refused before a provider was called. It has no content. */
+export interface RefusedRequestTable {
+  id: string
+  organization_id: string
+  workspace_id: string
+  key_id: number
+  /** The member who created the key. */
+  user_id: string | null
+  created_at: string
+  error_code: string
+  http_status: number
+  message: string
+  /** JSON object: what the error says about its reason. */
+  details: string
+  /** Null if it was refused before its model was known. */
+  requested_model: string | null
+  dialect: string
+  api_type: string | null
+  streamed: Flag
+  latency_ms: number
+  preset_id: string | null
+  session_id: string | null
+  app_url: string | null
+  app_title: string | null
+  external_user: string | null
+  request_id: string | null
+  routing_plan_id: string | null
+  /** How many it stands for: more than one where too many were refused to record each. */
+  requests: number
 }
 
 /** A line of the bill of a request with plugins or server tools. */

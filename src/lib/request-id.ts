@@ -1,4 +1,4 @@
-import { newId } from './ids.ts'
+import { newTimeOrderedHex } from './ids.ts'
 
 const ids = new WeakMap<Request, string>()
 
@@ -7,7 +7,22 @@ export function resolveRequestId(request: Request): string {
   const known = ids.get(request)
   if (known !== undefined) return known
   const clientId = request.headers.get('x-request-id')
-  const id = clientId && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : newId('req')
+  const id = clientId && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : newRequestId()
   ids.set(request, id)
   return id
 }
+
+/** With the time, so that the record of a request is found by its id without an index. */
+function newRequestId(): string {
+  return `req_${newTimeOrderedHex().slice(0, 24)}`
+}
+
+/** The time of an id that this server assigned; null for others, which a client may choose as it likes. */
+export function readRequestTime(id: string, now: number): number | null {
+  const digits = /^req_([0-9a-f]{12})7[0-9a-f]{11}$/.exec(id)?.[1]
+  const time = digits === undefined ? Number.NaN : Number.parseInt(digits, 16)
+  return Math.abs(now - time) <= plausibleMs ? time : null
+}
+
+/** Ids of earlier versions are random: read as a time, they are millennia away. */
+const plausibleMs = 10 * 365 * 86_400_000

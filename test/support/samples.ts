@@ -445,6 +445,7 @@ export const samples: Record<string, SampleFactory> = {
   getGeminiBatch: () => ownedSample('/v1beta/batches/1'),
   deleteGeminiBatch: () => ownedSample('/v1beta/batches/1'),
 
+  listGenerations: fixedSample('/generations?limit=5'),
   getGeneration: async (tenant, _, { gateway }) => ({
     path: `/generation?id=${await insertGeneration(gateway, tenant)}`,
   }),

@@ -1,8 +1,8 @@
+import { findKeys } from '../../account/record-names.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Filter } from '../../ledger/rollups/aggregator.ts'
 import { type DimensionDefinition, dimensionsByName } from './dimensions.ts'
 import type { RequestFilter } from './request.ts'
-import { findKeys } from './store.ts'
 
 type FilterValue = string | number
 

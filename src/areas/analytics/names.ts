@@ -1,7 +1,7 @@
 import { emailOf, findMembers } from '../../account/members.ts'
+import { findKeys, listWorkspaceNames } from '../../account/record-names.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Group } from '../../ledger/rollups/aggregator.ts'
-import { findKeys, listWorkspaceNames } from './store.ts'
 
 interface DisplayName {
   name: string

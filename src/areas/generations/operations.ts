@@ -10,6 +10,7 @@ import { type Caller, isInferenceKey } from '../../pipeline/request/caller.ts'
 import { assertVisible } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { generationContent } from './content.ts'
+import { logOperations } from './log-operations.ts'
 import { type GenerationRow, generationRecord, toGenerationRecord } from './record.ts'
 import { findAppId, findContent, findGeneration, insertFeedback } from './store.ts'
 
@@ -116,7 +117,7 @@ const submitFeedback = defineOperation({
   },
 })
 
-export const generationOperations = [getGeneration, getGenerationContent, submitFeedback]
+export const generationOperations = [...logOperations, getGeneration, getGenerationContent, submitFeedback]
 
 async function requireGeneration(
   request: { gateway: Gateway; caller: Caller; reach: Reach },

@@ -22,6 +22,12 @@ export const providerResponse = z
 
 export type ProviderResponse = z.input<typeof providerResponse>
 
+/** `provider`: its name. */
+export function countAttempts(row: GenerationRow, provider: string): number {
+  const isCacheHit = row.response_cache_source_id !== null
+  return isCacheHit ? 0 : buildProviderResponses(row, provider, (model) => model).length
+}
+
 /** The failed attempts, then the one that replied or was in progress at the end. */
 export function buildProviderResponses(
   row: GenerationRow,

@@ -36,6 +36,7 @@ import { oidc } from './035-oidc.ts'
 import { workloadIdentity } from './036-workload-identity.ts'
 import { notifications } from './037-notifications.ts'
 import { auditDelivery } from './039-audit-delivery.ts'
+import { requestLog } from './040-request-log.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -75,4 +76,5 @@ export const migrations: Record<string, Migration> = {
   '039-audit-delivery': auditDelivery,
   '037-notifications': notifications,
   '036-workload-identity': workloadIdentity,
+  '040-request-log': requestLog,
 }

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { type LogPosition, readLogPage } from '../../account/request-log/walk.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { defineOperation } from '../../http/operation.ts'
+import { queryInteger } from '../../lib/query-params.ts'
+import { logFilters, resolveLogSelection } from './filters.ts'
+import { logRecord, toLogRecords } from './log-record.ts'
+
+const tag = 'Generations'
+
+const listGenerations = defineOperation({
+  id: 'listGenerations',
+  method: 'GET',
+  path: '/generations',
+  tag,
+  summary: 'Lists requests to models, newest first, with those that were refused.',
+  description:
+    'An extension. An inference key sees the requests of its workspace, a management key those of its organization; a member those of their keys, or all of a workspace. Filters are combined. A page examines a bounded number of requests, so it can have fewer than `limit`, or none, although there are more: continue until `cursor` is null. `searched_to` says how far back the page reaches.',
+  permission: 'generations:read',
+  query: logFilters.extend({
+    limit: queryInteger({ min: 1, max: 100, fallback: 50 }),
+    cursor: z.string().min(1).max(1024).optional().describe('The cursor from the previous page.'),
+  }),
+  errors: [404],
+  response: z.strictObject({
+    data: z.array(logRecord),
+    cursor: z.string().nullable().describe('The cursor of the next page; null on the last page.'),
+    searched_to: z
+      .string()
+      .nullable()
+      .describe('The arrival of the oldest request that was examined; null on the last page.'),
+  }),
+  handle: async (context) => {
+    const { gateway, caller, query } = context
+    const { limit, cursor, ...filters } = query
+    const selection = await resolveLogSelection(context, filters)
+    const start = openCursor(gateway, selection.organizationId, cursor)
+    const { entries, last } = await readLogPage(gateway.db, selection, { limit, start })
+    return {
+      data: await toLogRecords(gateway, caller, entries),
+      cursor: last && sealCursor(gateway, selection.organizationId, last),
+      searched_to: last?.created_at ?? null,
+    }
+  },
+})
+
+export const logOperations = [listGenerations]
+
+function cursorContextOf(organizationId: string): string {
+  return `generations/${organizationId}`
+}
+
+/** Sealed, so that a changed one is rejected. */
+function sealCursor({ vault }: Gateway, organizationId: string, { created_at, id }: LogPosition): string {
+  return vault.seal(JSON.stringify([created_at, id]), cursorContextOf(organizationId))
+}
+
+function openCursor(
+  { vault }: Gateway,
+  organizationId: string,
+  cursor: string | undefined,
+): LogPosition | null {
+  if (cursor === undefined) return null
+  try {
+    const [created_at, id] = JSON.parse(vault.open(cursor, cursorContextOf(organizationId)))
+    return { created_at, id }
+  } catch {
+    throw invalidFieldError('cursor', 'is not a cursor of this list')
+  }
+}
