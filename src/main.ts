@@ -20,6 +20,7 @@ import { createIdentity } from './app/identity.ts'
 import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
+import { createRequestLog, flushRequestLog } from './app/request-log.ts'
 import { describeServerEvent, listChangedSections, recordServerEvent } from './app/server-events.ts'
 import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
@@ -50,7 +51,6 @@ import { SqliteEngine } from './ledger/sqlite-engine.ts'
 import { BackgroundRuns } from './lib/background-runs.ts'
 import { ByteCache } from './lib/byte-cache.ts'
 import { type Clock, RemoteClock, systemClock } from './lib/clock.ts'
-import { CoarseTimer } from './lib/coarse-timer.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Vault } from './lib/crypto.ts'
 import { resolveTxt } from './lib/dns-txt.ts'
@@ -113,11 +113,11 @@ export async function openGateway(
     connections: null,
     ledger,
     statementWriter: new StatementWriter(db),
+    ...createRequestLog({ db, clock, log }),
     ...createReaders(),
     node,
     ...createAuditRecorders({ db, clock, vault, log }, node),
     rollUps: new RollupThread(config.databaseUrl),
-    timer: new CoarseTimer(),
     timeSlicer: new TimeSlicer(),
     rateLimiter: new MinuteRateLimiter(),
     routing: new Routing(),
@@ -335,6 +335,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   gateway.officeReader.stop()
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
+  await flushRequestLog(gateway, true).catch(() => undefined)
   gateway.refusals.sweep(true)
   await gateway.auditQueue.flush()
   // The database may be unavailable.

@@ -1,4 +1,7 @@
 import type { Logger } from 'pino'
+import type { RequestFollowers } from '../account/request-log/followers.ts'
+import type { RoutingPlans } from '../account/request-log/plans.ts'
+import type { RefusedRequests } from '../account/request-log/refused.ts'
 import type { ResponseQuota } from '../account/response-quota.ts'
 import type { AuditQueue } from '../audit/queue.ts'
 import type { RefusalLog } from '../audit/refusals.ts'
@@ -108,6 +111,12 @@ export interface Gateway {
   readonly auditQueue: AuditQueue
   readonly refusals: RefusalLog
   readonly secretUses: SecretUses
+  /** Requests to models that were refused. */
+  readonly refusedRequests: RefusedRequests
+  /** Why requests were routed as they were. */
+  readonly routingPlans: RoutingPlans
+  /** Who reads the list of requests as it grows. */
+  readonly requestFollowers: RequestFollowers
   /** Bounds the stored responses of each workspace. */
   readonly responseQuota: ResponseQuota
   /** Where models run shell commands; null while the operator has not enabled it. */

@@ -18,6 +18,7 @@ import { runVideoJobs } from '../pipeline/video/worker.ts'
 import { deleteExpiredContainers } from './containers.ts'
 import type { Gateway } from './gateway.ts'
 import { pollOverrides } from './reload.ts'
+import { flushRequestLog } from './request-log.ts'
 
 interface Job {
   name: string
@@ -43,6 +44,8 @@ const deliverySyncMs = 1000
 const queueSyncMs = 10_000
 /** A refusal that was only counted is recorded within about this time after its minute. */
 const refusalSyncMs = 10_000
+/** A refused request is in the list within about this time. */
+const requestLogMs = 500
 /** A response is cancelled by any node within about this time. */
 const backgroundSyncMs = 1000
 
@@ -64,6 +67,7 @@ const jobs: Job[] = [
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
+  { name: 'request log', everyMs: requestLogMs, run: (gateway) => flushRequestLog(gateway) },
   { name: 'refusals', everyMs: refusalSyncMs, run: recordRefusals },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },

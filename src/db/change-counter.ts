@@ -17,6 +17,7 @@ const uncachedTables = new Set([
   'generation_tasks',
   'guardrail_hits',
   'refused_requests',
+  'routing_plans',
   'daily_requests',
   'containers',
   'dataset_contributions',

@@ -130,6 +130,12 @@ export const generationTable = {
   service_tier: nullableText('end'),
   /** The generation whose cached reply was served, where no provider was called. */
   response_cache_source_id: nullableText('end'),
+  /** The stored routing decision. */
+  routing_plan_id: nullableText('end'),
+  /** From arrival to the last request to a provider. */
+  dispatch_ms: nullableCount('end'),
+  /** The limit that the hold left the least of, as `encodeNearestLimit` writes it. */
+  nearest_limit: nullableText('end'),
   /** JSON array of what was billed by another unit than the token. */
   billed_units: nullableText('usage'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */

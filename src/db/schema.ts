@@ -34,6 +34,7 @@ export interface Schema {
   guardrails: GuardrailTable
   guardrail_hits: GuardrailHitTable
   refused_requests: RefusedRequestTable
+  routing_plans: RoutingPlanTable
   guardrail_keys: GuardrailKeyTable
   guardrail_members: GuardrailMemberTable
   presets: PresetTable
@@ -763,6 +764,14 @@ export interface RefusedRequestTable {
   routing_plan_id: string | null
   /** How many it stands for: more than one where too many were refused to record each. */
   requests: number
+}
+
+/** A routing decision, which many requests may share. */
+export interface RoutingPlanTable {
+  /** The UTC day and a hash of the content. */
+  id: string
+  /** JSON. */
+  content: string
 }
 
 /** A line of the bill of a request with plugins or server tools. */

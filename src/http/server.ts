@@ -20,6 +20,7 @@ import { infoOf } from '../permissions/permissions.ts'
 import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
 import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
+import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
 import { joinDeployment, parseQuery, validateParameters } from './parameters.ts'
@@ -138,6 +139,8 @@ async function handleRequest(
       Object.assign(failure.headers, cors)
       failure.userId = caller?.userId ?? null
       recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
+      if (caller && operation.method === 'POST' && operation.permission === 'inference:write')
+        recordUnparsed(gateway, caller, request, failure)
       throw failure
     }
   })

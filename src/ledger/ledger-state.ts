@@ -35,6 +35,16 @@ export interface HoldRequest extends Amounts {
   /** In the order in which they are checked. */
   limits: readonly Limit[]
   free: FreeLimit | null
+  /** Set on admission. */
+  nearest?: NearestLimit
+}
+
+/** The limit of which a hold leaves the least. */
+export interface NearestLimit {
+  limit: Limit
+  /** Before the hold. */
+  available: bigint
+  needed: bigint
 }
 
 export interface Hold extends Amounts {
@@ -127,15 +137,16 @@ export class LedgerState {
     return meter
   }
 
-  #checkLimits({ limits, amount, byok }: HoldRequest): Rejection | null {
-    for (const limit of limits) {
+  #checkLimits(request: HoldRequest): Rejection | null {
+    let nearest: NearestLimit | undefined
+    for (const limit of request.limits) {
       const { kind, window } = limit
-      const { needed, available, fits } = evaluateLimit(limit, this.#getMeter(limit.subject), {
-        amount,
-        byok,
-      })
+      const { needed, available, fits } = evaluateLimit(limit, this.#getMeter(limit.subject), request)
       if (!fits) return { reason: 'limit', kind, window, available, needed }
+      if (!nearest || available - needed < nearest.available - nearest.needed)
+        nearest = { limit, available, needed }
     }
+    if (nearest) request.nearest = nearest
     return null
   }
 

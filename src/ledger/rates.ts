@@ -2,11 +2,11 @@ import type { EndpointPricing, Pricing, PricingOverride } from '../catalogue/pri
 import type { UnitPrice } from '../catalogue/unit-price.ts'
 
 /** Prices have at most 30 decimals: integers of 10^-30 USD are exact. */
-const decimals = 30
-const ratePerNano = 10n ** BigInt(decimals - 9)
+export const rateDecimals = 30
+const ratePerNano = 10n ** BigInt(rateDecimals - 9)
 
 /** The share that remains after a discount is counted in billionths: no discount has more decimals. */
-const shareScale = 1_000_000_000n
+export const shareScale = 1_000_000_000n
 
 /** One nano-dollar, in rates times a share. */
 export const nanoScale = ratePerNano * shareScale
@@ -119,7 +119,7 @@ function parseRates(prices: Prices): Rates {
 
 function parsePrice(price: string | undefined): bigint {
   const [whole = '0', fraction = ''] = price?.split('.') ?? []
-  return BigInt(whole) * 10n ** BigInt(decimals) + BigInt(fraction.padEnd(decimals, '0'))
+  return BigInt(whole) * 10n ** BigInt(rateDecimals) + BigInt(fraction.padEnd(rateDecimals, '0'))
 }
 
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const

@@ -10,16 +10,31 @@ import { recordIfBlocked } from './guard/refuse.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
-import type { IncomingRequest, InferenceRequest, ModelRequest } from './request/inference-request.ts'
+import type {
+  IncomingRequest,
+  InferenceRequest,
+  ModelRequest,
+  Unguarded,
+} from './request/inference-request.ts'
 import { parseRequest } from './request/parse.ts'
 import { explainError } from './routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
+import { recordRefused } from './settlement/refusal.ts'
 import { prepareTools } from './tools/prepare.ts'
 
 /** A request for text: parse, guard, prepare plugins and tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
   const parsed = await parseRequest(gateway, incoming)
+  try {
+    return await handleParsed(gateway, parsed)
+  } catch (error) {
+    if (!parsed.isNested) recordRefused(gateway, parsed, null, error)
+    throw error
+  }
+}
+
+async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
   const guarding = guardRequest(gateway, parsed)
   const guarded = guarding instanceof Promise ? await guarding : guarding
   const plugged = guarded.work
@@ -61,8 +76,13 @@ async function executeRoutable(
   plan: RoutingPlan,
   execute: (plan: RoutingPlan) => Promise<Response>,
 ): Promise<Response> {
-  assertRoutable(gateway, request, plan)
-  return execute(plan)
+  try {
+    assertRoutable(gateway, request, plan)
+    return await execute(plan)
+  } catch (error) {
+    if (!('isNested' in request && request.isNested)) recordRefused(gateway, request, plan, error)
+    throw error
+  }
 }
 
 async function replyWithText(

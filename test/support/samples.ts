@@ -446,6 +446,10 @@ export const samples: Record<string, SampleFactory> = {
   deleteGeminiBatch: () => ownedSample('/v1beta/batches/1'),
 
   listGenerations: fixedSample('/generations?limit=5'),
+  streamGenerations: fixedSample('/generations/stream'),
+  explainGeneration: async (tenant, _, { gateway }) => ({
+    path: `/generation/explanation?id=${await insertGeneration(gateway, tenant)}`,
+  }),
   getGeneration: async (tenant, _, { gateway }) => ({
     path: `/generation?id=${await insertGeneration(gateway, tenant)}`,
   }),

@@ -6,6 +6,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { logFilters, resolveLogSelection } from './filters.ts'
 import { logRecord, toLogRecords } from './log-record.ts'
+import { streamRequests } from './log-stream.ts'
 
 const tag = 'Generations'
 
@@ -45,7 +46,22 @@ const listGenerations = defineOperation({
   },
 })
 
-export const logOperations = [listGenerations]
+const streamGenerations = defineOperation({
+  id: 'streamGenerations',
+  method: 'GET',
+  path: '/generations/stream',
+  tag,
+  summary: 'Streams new requests to models as they end.',
+  description:
+    'An extension: server-sent events, with the filters of `GET /generations`. `request` has an entry of that list; `skipped` says that there are more new requests than the stream shows, at most 100 a second; `end` says why the stream ends: its key or session has ended, or it was not read fast enough. A comment is sent every 15 seconds while nothing happens. Five streams can be open for each caller. Requests of all nodes are shown, about a second after they end.',
+  permission: 'generations:read',
+  query: logFilters,
+  errors: [404, 429],
+  response: { contentType: 'text/event-stream' },
+  handle: async (context) => streamRequests(context, await resolveLogSelection(context, context.query)),
+})
+
+export const logOperations = [listGenerations, streamGenerations]
 
 function cursorContextOf(organizationId: string): string {
   return `generations/${organizationId}`

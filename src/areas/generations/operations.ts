@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { findParentId, listLines } from '../../account/bill-lines.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { listHitsOf } from '../../account/guardrail-hits.ts'
+import { findPlan } from '../../account/request-log/plans.ts'
+import { findRefused, type RefusedRow } from '../../account/request-log/walk.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
@@ -9,7 +11,9 @@ import type { Reach } from '../../permissions/grant.ts'
 import { type Caller, isInferenceKey } from '../../pipeline/request/caller.ts'
 import { assertVisible } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
+import type { RecordedPlan } from '../../pipeline/routing/recorded-plan.ts'
 import { generationContent } from './content.ts'
+import { explainGeneration, explainRefusal, explanationRecord } from './explanation.ts'
 import { logOperations } from './log-operations.ts'
 import { type GenerationRow, generationRecord, toGenerationRecord } from './record.ts'
 import { findAppId, findContent, findGeneration, insertFeedback } from './store.ts'
@@ -117,7 +121,52 @@ const submitFeedback = defineOperation({
   },
 })
 
-export const generationOperations = [...logOperations, getGeneration, getGenerationContent, submitFeedback]
+const explainRequest = defineOperation({
+  id: 'explainGeneration',
+  method: 'GET',
+  path: '/generation/explanation',
+  tag,
+  summary: 'Explains why a request was routed, priced or refused as it was.',
+  description:
+    'An extension. The candidates in the order they were ranked and the reason of each exclusion, as decided when the request was made; every attempt; the price line by line, from the hold to the charge; the limit that was nearest; what guardrails found and a translation dropped. For a refused request: what would have let it pass. `POST /quote` says the same of a request that has not been sent.',
+  permission: 'generations:read',
+  query: idQuery,
+  errors: [404],
+  response: z.strictObject({ data: explanationRecord }),
+  handle: async (context) => {
+    const { db, catalogue } = context.gateway
+    const { id } = context.query
+    const refused = await findRefusedOf(context, id)
+    const row = refused ?? (await requireGeneration(context, id))
+    const [plan, hits, lines] = await Promise.all([
+      row.routing_plan_id === null ? null : findPlan(db, row.routing_plan_id),
+      listHitsOf(db, row.organization_id, id),
+      listLines(db, id),
+    ])
+    const recorded = (plan ?? null) as RecordedPlan | null
+    if ('http_status' in row) return { data: explainRefusal(row, recorded, hits) }
+    return { data: explainGeneration(catalogue, row, { plan: recorded, hits, lines }) }
+  },
+})
+
+export const generationOperations = [
+  ...logOperations,
+  explainRequest,
+  getGeneration,
+  getGenerationContent,
+  submitFeedback,
+]
+
+async function findRefusedOf(
+  request: { gateway: Gateway; caller: Caller; reach: Reach },
+  id: string,
+): Promise<RefusedRow | null> {
+  const row = await findRefused(request.gateway.db, id)
+  if (row?.organization_id !== request.caller.organizationId) return null
+  const { workspace_id: workspaceId, user_id: ownerId } = row
+  assertVisible(request, { workspaceId, ownerId }, generationNotFoundError)
+  return row
+}
 
 async function requireGeneration(
   request: { gateway: Gateway; caller: Caller; reach: Reach },

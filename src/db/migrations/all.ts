@@ -37,6 +37,7 @@ import { workloadIdentity } from './036-workload-identity.ts'
 import { notifications } from './037-notifications.ts'
 import { auditDelivery } from './039-audit-delivery.ts'
 import { requestLog } from './040-request-log.ts'
+import { explanations } from './041-explanations.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -77,4 +78,5 @@ export const migrations: Record<string, Migration> = {
   '037-notifications': notifications,
   '036-workload-identity': workloadIdentity,
   '040-request-log': requestLog,
+  '041-explanations': explanations,
 }

@@ -33,6 +33,7 @@ export async function runMaintenance(
   await compactSegments(context)
   await deleteOldGenerations(context, retentionDays)
   await deleteOldHits(context, retentionDays)
+  await deleteOldRefusals(context, retentionDays)
   await deleteOldSegments(context)
   await deleteOldHours(context)
   if (postingDays !== null) await compactEntries(context.db, isoDaysAgo(context.clock, postingDays))
@@ -76,6 +77,47 @@ export async function deleteOldHits({ db, clock }: MaintenanceContext, days: num
     deleted += Number(numDeletedRows)
     if (numDeletedRows < BigInt(batchSize)) return deleted
   }
+}
+
+/** Deletes refused requests older than this many days, and the routing decisions of that time. */
+export async function deleteOldRefusals(
+  { db, clock }: MaintenanceContext,
+  days: number | null,
+): Promise<void> {
+  if (days === null) return
+  const cutoff = isoDaysAgo(clock, days)
+  // Steps from organization to organization: the index begins with them.
+  for (let after = ''; ; ) {
+    const next = await db
+      .selectFrom('refused_requests')
+      .select((eb) => eb.fn.min<string | null>('organization_id').as('id'))
+      .where('organization_id', '>', after)
+      .executeTakeFirst()
+    if (!next?.id) break
+    after = next.id
+    while ((await deleteRefused(db, after, cutoff)) === batchSize);
+  }
+  // A request is settled a while after it was routed.
+  await db
+    .deleteFrom('routing_plans')
+    .where('id', '<', isoDaysAgo(clock, days + 2).slice(0, 10))
+    .execute()
+}
+
+async function deleteRefused(db: Db, organizationId: string, cutoff: string): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('refused_requests')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('refused_requests')
+        .select('id')
+        .where('organization_id', '=', organizationId)
+        .where('created_at', '<', cutoff)
+        .orderBy('created_at')
+        .limit(batchSize),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 /** Deletes what keys spent in hours that no baseline reads any more. */

@@ -5,7 +5,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { computeFee } from '../../ledger/charge.ts'
 import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
-import type { Amounts, FreeLimit, HoldRequest } from '../../ledger/ledger-state.ts'
+import type { Amounts, FreeLimit, HoldRequest, NearestLimit } from '../../ledger/ledger-state.ts'
 import { meterSubjects } from '../../ledger/meter-subjects.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
@@ -23,6 +23,8 @@ export interface Admission {
   hold: Amounts
   /** The ids of the holds that were added since. */
   extensions: string[]
+  /** The limit it left the least of; null if there is none. */
+  nearest: NearestLimit | null
   isSettled: boolean
   /** The meters its charge counts in. */
   meteredIn: Pick<HoldRequest, 'subjects' | 'day'>
@@ -89,6 +91,7 @@ async function placeHold(
     plan,
     hold: { amount, byok },
     extensions: [],
+    nearest: holdRequest.nearest ?? null,
     isSettled: false,
     meteredIn: { subjects, day },
     draft,

@@ -13,16 +13,19 @@ import { addCharges, type BillableReply, type Charge, minAmount, priceReply } fr
 import type { Checkpoint } from '../../ledger/draft.ts'
 import type { Settlement } from '../../ledger/engine.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
+import { encodeNearestLimit } from '../../ledger/nearest-limit.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
+import { recordPlan } from '../routing/recorded-plan.ts'
 import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { releaseExtensions, remainingHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
+import { recordRefused } from './refusal.ts'
 import { recordReply } from './reply-span.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
@@ -122,7 +125,7 @@ export function buildCheckpoint(
   gateway: Gateway,
   request: ModelRequest,
   admission: Admission,
-  { plan, attempts, firstTokenMs, translation, ...trace }: RequestTrace,
+  { plan, attempts, firstTokenMs, translation, startedAt, ...trace }: RequestTrace,
   summary: ReplySummary,
 ): string | null {
   // A plugin may cost something before the request is sent to the first candidate.
@@ -136,7 +139,7 @@ export function buildCheckpoint(
     reply: buildBillableReply(summary),
     tier: tierOf(candidate, summary),
     firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
-    attempts: encodeAttempts(attempts),
+    attempts: encodeAttempts(attempts, startedAt),
     ...(request.work && { bill: request.work.bill.encode(remainingHold(request, admission)) }),
   }
   return JSON.stringify(checkpoint)
@@ -215,15 +218,16 @@ export async function settle(
 function createSettlement(
   gateway: Gateway,
   request: ModelRequest,
-  { hold, draft, meteredIn }: Admission,
+  { hold, nearest, draft, meteredIn }: Admission,
   trace: RequestTrace,
   { status, charge, summary, error, firstTokenMs }: Outcome,
   extraStatements: Statement[],
 ): { settlement: Settlement; lines: BillLine[] | null } {
-  const { translation, attempts, startedAt } = trace
+  const { translation, attempts, startedAt, attemptStartedAt } = trace
   const { id, organization_id } = draft.generation
   const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
-  if (!candidate)
+  if (!candidate) {
+    recordRefused(gateway, request, trace.plan, error)
     return {
       settlement: {
         ...createRelease(id, organization_id),
@@ -231,6 +235,8 @@ function createSettlement(
       },
       lines: null,
     }
+  }
+  if (error) error.isOnRecord = true
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
   const settled: SettledGeneration = {
     draft: draft.generation,
@@ -243,7 +249,10 @@ function createSettlement(
       hold_nanos: hold.amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-      attempts: encodeAttempts(attempts),
+      attempts: encodeAttempts(attempts, startedAt),
+      dispatch_ms: Math.round(attemptStartedAt - startedAt),
+      routing_plan_id: recordPlan(gateway, request, trace.plan),
+      nearest_limit: nearest && encodeNearestLimit(nearest),
       dropped: encodeDropped([...(translation?.upstreamRequest.dropped ?? []), ...(summary?.losses ?? [])]),
       service_tier: tierOf(candidate, summary),
     },
@@ -300,10 +309,23 @@ export function encodeDropped(dropped: string[]): string | null {
   return dropped.length === 0 ? null : JSON.stringify(dropped)
 }
 
-export function encodeAttempts(attempts: FailedAttempt[]): string {
-  return attempts.length === 0 ? '[]' : JSON.stringify(attempts.map(toAttemptRecord))
+export function encodeAttempts(attempts: FailedAttempt[], requestStartedAt: number): string {
+  if (attempts.length === 0) return '[]'
+  return JSON.stringify(attempts.map((attempt) => toAttemptRecord(attempt, requestStartedAt)))
 }
 
-function toAttemptRecord({ provider, endpoint, model, failure }: FailedAttempt) {
-  return { provider, endpoint, model, code: failure.kind, status: failure.status }
+/** Times in milliseconds: `at` since the request arrived. */
+function toAttemptRecord(
+  { provider, endpoint, model, failure, startedAt, endedAt }: FailedAttempt,
+  requestStartedAt: number,
+) {
+  return {
+    provider,
+    endpoint,
+    model,
+    code: failure.kind,
+    status: failure.status,
+    at: Math.round(startedAt - requestStartedAt),
+    ms: Math.round(endedAt - startedAt),
+  }
 }

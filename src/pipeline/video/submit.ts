@@ -97,11 +97,11 @@ function describeSubmission(
   candidate: Candidate,
   { dialect, upstreamRequest }: MediaTranslation<VideoDialect>,
   { duration, resolution, aspectRatio, size, audio }: VideoCall,
-  { attempts }: RequestTrace,
+  { attempts, startedAt }: RequestTrace,
 ): SentVideoJob {
   return {
     target: buildUpstreamTarget(gateway, candidate, dialect.name),
-    attempts: encodeAttempts(attempts),
+    attempts: encodeAttempts(attempts, startedAt),
     dropped: upstreamRequest.dropped,
     chosen: { duration, resolution, aspectRatio, size, audio },
   }

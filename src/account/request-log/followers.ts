@@ -1,0 +1,65 @@
+import type { Logger } from 'pino'
+import type { Db } from '../../db/db.ts'
+import { rateLimitError } from '../../errors/gateway-error.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { CoarseTimer } from '../../lib/coarse-timer.ts'
+import { RequestTail, type TailBatch } from './tail.ts'
+
+/** Of one caller, and of all callers on this node. */
+export const maxFollowersPerCaller = 5
+export const maxFollowers = 100
+const pollMs = 1000
+
+/** Reads the list of requests as it grows. */
+export interface Follower {
+  callerId: string
+  organizationId: string
+  /** Called every second. Must not throw. */
+  receive(batch: TailBatch): Promise<void>
+}
+
+/** One query a second for all who follow the list, and none while nobody does. */
+export class RequestFollowers {
+  readonly #deps: { db: Db; clock: Clock; timer: CoarseTimer; log: Logger }
+  readonly #followers = new Set<Follower>()
+  #isRunning = false
+
+  constructor(deps: { db: Db; clock: Clock; timer: CoarseTimer; log: Logger }) {
+    this.#deps = deps
+  }
+
+  /** Throws if there are too many. */
+  add(follower: Follower): void {
+    const own = [...this.#followers].filter(({ callerId }) => callerId === follower.callerId).length
+    if (own >= maxFollowersPerCaller || this.#followers.size >= maxFollowers) {
+      const limit = own >= maxFollowersPerCaller ? maxFollowersPerCaller : maxFollowers
+      const message = `At most ${maxFollowersPerCaller} streams of requests can be open for each caller, and ${maxFollowers} in all. Close one, and try again.`
+      throw rateLimitError(message, limit, pollMs, this.#deps.clock.now())
+    }
+    this.#followers.add(follower)
+    if (!this.#isRunning) void this.#run()
+  }
+
+  remove(follower: Follower): void {
+    this.#followers.delete(follower)
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    const { db, clock, timer, log } = this.#deps
+    const tail = new RequestTail(db, clock)
+    while (this.#followers.size > 0) {
+      await timer.wait(new Promise<never>(() => undefined), pollMs)
+      const followers = [...this.#followers]
+      const organizationIds = [...new Set(followers.map(({ organizationId }) => organizationId))]
+      if (organizationIds.length === 0) break
+      try {
+        const batch = await tail.read(organizationIds)
+        await Promise.all(followers.map((follower) => follower.receive(batch)))
+      } catch (err) {
+        log.warn({ err }, 'failed to read new requests')
+      }
+    }
+    this.#isRunning = false
+  }
+}

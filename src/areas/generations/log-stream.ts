@@ -1,0 +1,118 @@
+import type { Follower } from '../../account/request-log/followers.ts'
+import type { LogSelection } from '../../account/request-log/selection.ts'
+import { isFollowed, type TailBatch } from '../../account/request-log/tail.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { toGatewayError } from '../../errors/gateway-error.ts'
+import { authenticate } from '../../pipeline/request/authenticate.ts'
+import { authorize } from '../../pipeline/request/authorize.ts'
+import type { Caller } from '../../pipeline/request/caller.ts'
+import { toLogRecords } from './log-record.ts'
+
+/** How often a silent stream sends a comment, and whether its caller is still allowed is checked. */
+const heartbeatMs = 15_000
+/** Entries of one second; there are more than anyone can read. */
+const maxEntries = 100
+/** Pieces that wait for a slow reader before it is disconnected. */
+const maxWaiting = 60
+
+interface StreamRequest {
+  gateway: Gateway
+  caller: Caller
+  httpRequest: Request
+}
+
+/** New requests as server-sent events, until the client disconnects or its key or session ends. */
+export function streamRequests(request: StreamRequest, selection: LogSelection): Response {
+  const { requestFollowers } = request.gateway
+  const { readable, writer } = createEventStream(() => requestFollowers.remove(follower))
+  const follower = createFollower(request, selection, writer)
+  requestFollowers.add(follower)
+  writer.send(': open\n\n')
+  request.httpRequest.signal.addEventListener('abort', () => requestFollowers.remove(follower))
+  return new Response(readable, {
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
+  })
+}
+
+interface EventWriter {
+  send(text: string): void
+  end(reason: string, message: string): void
+}
+
+export function createEventStream(onEnd: () => void): {
+  readable: ReadableStream<Uint8Array>
+  writer: EventWriter
+} {
+  const encoder = new TextEncoder()
+  let open: ReadableStreamDefaultController<Uint8Array> | null = null
+  const readable = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      open = controller
+    },
+    cancel: () => {
+      open = null
+      onEnd()
+    },
+  })
+  const end = (reason: string, message: string) => {
+    open?.enqueue(encoder.encode(formatEvent('end', { reason, message })))
+    open?.close()
+    open = null
+    onEnd()
+  }
+  const send = (text: string) => {
+    open?.enqueue(encoder.encode(text))
+    if ((open?.desiredSize ?? 0) < -maxWaiting)
+      end('slow_reader', 'The stream was closed because it was not read fast enough.')
+  }
+  return { readable, writer: { send, end } }
+}
+
+function formatEvent(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+function createFollower(request: StreamRequest, selection: LogSelection, writer: EventWriter): Follower {
+  const { gateway, caller } = request
+  let lastChecked = performance.now()
+  return {
+    callerId: `${caller.key.id} ${caller.userId}`,
+    organizationId: caller.organizationId,
+    receive: async (batch) => {
+      try {
+        const isDue = performance.now() - lastChecked >= heartbeatMs
+        if (isDue) {
+          lastChecked = performance.now()
+          await assertStillAllowed(request)
+        }
+        const text = await describeBatch(gateway, caller, selection, batch)
+        if (text !== '') writer.send(text)
+        else if (isDue) writer.send(': heartbeat\n\n')
+      } catch (error) {
+        const { code, message } = toGatewayError(error)
+        writer.end(code, message)
+      }
+    },
+  }
+}
+
+async function assertStillAllowed({ gateway, httpRequest }: StreamRequest): Promise<void> {
+  await authorize(gateway, await authenticate(gateway, httpRequest), 'generations:read')
+}
+
+async function describeBatch(
+  gateway: Gateway,
+  caller: Caller,
+  selection: LogSelection,
+  { entries, isIncomplete }: TailBatch,
+): Promise<string> {
+  const followed = entries.filter((entry) => isFollowed(selection, entry))
+  const shown = followed.slice(-maxEntries)
+  if (shown.length === 0) return ''
+  const records = await toLogRecords(gateway, caller, shown)
+  const events = records.map((record) => formatEvent('request', record)).join('')
+  const skipped = followed.length - shown.length
+  if (skipped === 0 && !isIncomplete) return events
+  const message = 'There are more new requests than the stream shows. GET /generations has all of them.'
+  return formatEvent('skipped', { message, at_least: skipped }) + events
+}

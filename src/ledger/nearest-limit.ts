@@ -1,0 +1,32 @@
+import type { LimitKind, NearestLimit } from './ledger-state.ts'
+import type { Window } from './meter.ts'
+
+/** A limit at the time of an admission. */
+export interface RecordedLimit {
+  kind: LimitKind
+  /** Whose spending counts: organization, workspace, key or member. */
+  subject: string
+  window: Window
+  amount: bigint
+  /** Before the hold, and what was held. */
+  available: bigint
+  needed: bigint
+}
+
+/** A few words instead of JSON: it is written for every request. */
+export function encodeNearestLimit({ limit, available, needed }: NearestLimit): string {
+  const { kind, subject, window, amount } = limit
+  return `${kind} ${subject.slice(0, subject.indexOf(':'))} ${window} ${amount} ${available} ${needed}`
+}
+
+export function decodeNearestLimit(text: string): RecordedLimit {
+  const [kind, subject = '', window, amount = 0, available = 0, needed = 0] = text.split(' ')
+  return {
+    kind: kind as LimitKind,
+    subject,
+    window: window as Window,
+    amount: BigInt(amount),
+    available: BigInt(available),
+    needed: BigInt(needed),
+  }
+}

@@ -1,0 +1,171 @@
+import { expect, test } from 'bun:test'
+import { maxRecordedPerMinute } from '../../src/account/request-log/refused.ts'
+import { flushRequestLog } from '../../src/app/request-log.ts'
+import { vendorReply } from '../support/replies.ts'
+import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
+
+/** In nano-dollars; amounts have more digits. */
+function sumAmounts(lines: { amount: string }[]): number {
+  const digits = 39
+  const sum = lines.reduce((total, { amount }) => {
+    const [whole = '0', fraction = ''] = amount.replace('-', '').split('.')
+    const value = BigInt(whole + fraction.padEnd(digits, '0'))
+    return amount.startsWith('-') ? total - value : total + value
+  }, 0n)
+  const nano = 10n ** BigInt(digits - 9)
+  expect(sum % nano).toBe(0n)
+  return Number(sum / nano)
+}
+
+describeWithUpstreams('the list of requests', (bench) => {
+  const server = () => bench().server
+  const send = (body: Record<string, unknown>, key?: string) =>
+    sendRequest(bench(), 'chat', body, key === undefined ? {} : { key })
+  const list = async (query: string) => {
+    await flushRequestLog(server().gateway)
+    return (await server().call('GET', `/generations?${query}`)).body.data
+  }
+
+  test('has refused requests with the reason, and failed ones once', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'poor', limit: 0.000001 } })
+    const limited = await send({ model: 'test/cent', session_id: 'refused' }, made.body.key)
+    expect(limited.status).toBe(402)
+    const unknown = await send({ model: 'test/none', session_id: 'refused' })
+    expect(unknown.status).toBe(400)
+    const excluded = await send({ model: 'test/chat', provider: { only: ['nobody'] }, session_id: 'refused' })
+    expect(excluded.status).toBe(503)
+    const invalid = await send({ model: 'test/chat', temperature: 'hot' })
+    expect(invalid.status).toBe(400)
+    const [noProvider, noModel, noMoney] = await list('session_id=refused')
+    expect(noProvider).toMatchObject({ status: 'refused', error_code: 'no_provider', attempts: 0 })
+    expect(noModel).toMatchObject({ error_code: 'model_unknown', requested_model: 'test/none' })
+    expect(noMoney).toMatchObject({
+      error_code: 'key_limit_reached',
+      key: { name: 'poor', hash: made.body.data.hash },
+      format: 'chat',
+      cost: 0,
+    })
+    expect(limited.headers.get('x-generation-id')).toBe(noMoney.id)
+    const requestId = invalid.headers.get('x-request-id')
+    expect(await list(`request_id=${requestId}`)).toMatchObject([
+      { error_code: 'invalid_request', requested_model: null, format: null },
+    ])
+    bench().first.enqueue({ status: 400, json: { error: { message: 'no' } } })
+    const failed = await send({ model: 'test/chat', session_id: 'failed' })
+    expect(failed.status).toBe(400)
+    expect(await list('session_id=failed')).toMatchObject([{ status: 'failed', attempts: 1 }])
+  })
+
+  test('R40 a flood of refusals is bounded and counted, and has no content', async () => {
+    const { gateway } = server()
+    await gateway.refusedRequests.flush(true)
+    server().clock.freeze('2031-01-01T00:00:10.000Z')
+    const canary = 'canary-prompt-text'
+    const messages = [{ role: 'user', content: canary }]
+    for (let n = 0; n < maxRecordedPerMinute + 5; n++)
+      await (await send({ model: 'test/none', messages, session_id: 'flood' })).text()
+    server().clock.freeze('2031-01-01T00:01:10.000Z')
+    const entries = await list('session_id=flood&limit=100&to=2031-01-01T00:00:20Z')
+    const rows = await gateway.db
+      .selectFrom('refused_requests')
+      .selectAll()
+      .where('session_id', '=', 'flood')
+      .execute()
+    expect(rows).toHaveLength(maxRecordedPerMinute + 1)
+    expect(Math.max(...rows.map(({ requests }) => requests))).toBe(5)
+    expect(entries).toHaveLength(100)
+    expect(JSON.stringify(rows)).not.toContain(canary)
+    server().clock.release()
+  })
+
+  const explain = async (id: string) => {
+    await flushRequestLog(server().gateway)
+    return (await server().call('GET', `/generation/explanation?id=${id}`)).body.data
+  }
+
+  test('a request is explained: candidates, attempts, the price to the nano-dollar, the nearest limit', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'limited', limit: 5 } })
+    bench().first.enqueue({ json: vendorReply('chat', 'text').body })
+    const body = { model: 'test/chat', provider: { allow_fallbacks: true } }
+    const { id } = await readJson(await send(body, made.body.key))
+    const explained = await explain(id)
+    expect(explained).toMatchObject({ status: 'completed', refusal: null, dropped: [] })
+    const { candidates } = explained.routing
+    expect(candidates.map(({ rank }: { rank: number }) => rank)).toEqual(
+      candidates.map((_: unknown, n: number) => n + 1),
+    )
+    expect(candidates.filter(({ outcome }: { outcome: string }) => outcome === 'served')).toHaveLength(1)
+    expect(explained.routing.params).toEqual({ allow_fallbacks: true })
+    expect(explained.attempts).toHaveLength(1)
+    expect(explained.stages[0].name).toBe('gateway')
+    const { price, nearest_limit } = explained
+    expect(sumAmounts(price.lines)).toBe(Math.round(price.charge * 1e9))
+    expect(price.lines[0]).toMatchObject({ kind: 'input', unit: 'token' })
+    expect(price.hold).toBeCloseTo(price.charge + price.released, 9)
+    expect(nearest_limit).toMatchObject({ kind: 'key', subject: 'key', limit: 5, remaining: 5 })
+    expect(nearest_limit.left).toBeCloseTo(5 - nearest_limit.needed, 9)
+  })
+
+  test('one plan is stored for requests that are routed alike', async () => {
+    const { gateway } = server()
+    for (let n = 0; n < 3; n++) await (await send({ model: 'sandbox/echo', session_id: 'alike' })).text()
+    const rows = await gateway.db
+      .selectFrom('generations')
+      .select('routing_plan_id')
+      .where('session_id', '=', 'alike')
+      .execute()
+    expect(new Set(rows.map(({ routing_plan_id }) => routing_plan_id)).size).toBe(1)
+    expect(rows[0]?.routing_plan_id).not.toBeNull()
+  })
+
+  test('R37 a refused request says what would have let it pass, to its own organization', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'poor', limit: 0.000001 } })
+    const limited = await send({ model: 'test/cent' }, made.body.key)
+    const id = limited.headers.get('x-generation-id') ?? ''
+    const explained = await explain(id)
+    expect(explained).toMatchObject({ status: 'refused', error_code: 'key_limit_reached', price: null })
+    expect(explained.refusal.details).toMatchObject({ limit: 'key', interval: 'lifetime' })
+    expect(explained.refusal.remedies[0]).toStartWith('Raise the limit of the key by at least $0.00')
+    expect(explained.routing.candidates[0].outcome).toBe('not_tried')
+    const excluded = await send({ model: 'test/chat', provider: { only: ['nobody'] } })
+    const other = await explain(excluded.headers.get('x-generation-id') ?? '')
+    expect(other.routing.excluded[0].reason).toBe('allowed_providers')
+    expect(other.refusal.remedies[0]).toContain('would serve test/chat')
+    const { managementKey } = server().foreign
+    const foreign = await server().call('GET', `/generation/explanation?id=${id}`, { key: managementKey })
+    expect(foreign.status).toBe(404)
+  })
+
+  test('is streamed as it grows, with the filters, until the key ends', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'streamed' } })
+    const controller = new AbortController()
+    const response = await fetch(`${server().url}/api/v1/generations/stream?session_id=live`, {
+      headers: { authorization: `Bearer ${made.body.key}` },
+      signal: controller.signal,
+    })
+    expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const decoder = new TextDecoder()
+    let text = ''
+    const readUntil = async (part: string) => {
+      while (!text.includes(part)) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`ended: ${text}`)
+        text += decoder.decode(value)
+      }
+    }
+    await readUntil(': open')
+    await (await send({ model: 'sandbox/echo', session_id: 'other' })).text()
+    const body = await readJson(await send({ model: 'sandbox/echo', session_id: 'live' }))
+    await (await send({ model: 'test/none', session_id: 'live' })).text()
+    await flushRequestLog(server().gateway)
+    await readUntil('"refused"')
+    const entries = text
+      .split('\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => JSON.parse(line.slice('data: '.length)))
+    expect(entries.map(({ session_id }) => session_id)).toEqual(['live', 'live'])
+    expect(entries[0]).toMatchObject({ id: body.id, status: 'completed' })
+    controller.abort()
+  })
+})
