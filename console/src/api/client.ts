@@ -12,14 +12,24 @@ export function setCsrfToken(token: string): void {
   csrfToken = token
 }
 
-/** Headers of a request that changes something, or that a model answers. */
-export function sessionHeaders(): Record<string, string> {
-  return { 'x-csrf-token': csrfToken }
+let workspaceId: string | null = null
+
+/** The workspace of requests that name none, such as those to models. Null for the default one. */
+export function setRequestWorkspace(id: string | null): void {
+  workspaceId = id
 }
 
+/** Headers of a request that changes something, or that a model answers. */
+export function sessionHeaders(): Record<string, string> {
+  return { 'x-csrf-token': csrfToken, ...(workspaceId && { 'x-headgate-workspace': workspaceId }) }
+}
+
+/** It says whether the chosen workspace still exists, so it does not name it. */
+const sessionPath = '/session'
+
 const session: Middleware = {
-  onRequest({ request }) {
-    if (request.method === 'GET') return
+  onRequest({ request, schemaPath }) {
+    if (schemaPath === sessionPath) return
     for (const [name, value] of Object.entries(sessionHeaders())) request.headers.set(name, value)
   },
   async onResponse({ response }) {

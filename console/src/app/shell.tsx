@@ -18,12 +18,15 @@ import { PersonIcon, SunIcon } from '../components/icons.tsx'
 import { visibleNavigation } from './navigation.ts'
 import { Search } from './search.tsx'
 import { SessionProvider, useSession } from './session.tsx'
+import { WorkspaceProvider, WorkspaceSelect } from './workspace.tsx'
 
 /** The frame around every screen: navigation, search and account. */
 export function Shell() {
   return (
     <SessionProvider>
-      <Frame />
+      <WorkspaceProvider>
+        <Frame />
+      </WorkspaceProvider>
     </SessionProvider>
   )
 }
@@ -59,6 +62,7 @@ function Frame() {
       </AppShell.Header>
       <AppShell.Navbar aria-label="Screens">
         <ScrollArea p="xs">
+          <WorkspaceSelect />
           <Navigation onNavigate={close} />
         </ScrollArea>
       </AppShell.Navbar>

@@ -72,3 +72,9 @@ export const WarningIcon = () => (
     <path d="M12 10v4.5M12 17.5v.01" />
   </Icon>
 )
+
+export const MoreIcon = () => (
+  <Icon>
+    <path d="M5 12v.01M12 12v.01M19 12v.01" strokeWidth={3} />
+  </Icon>
+)

@@ -1,5 +1,5 @@
 import { getStartedRoute } from './get-started/route.ts'
-import { keysRoute } from './keys/route.ts'
+import { keyRoute, keysRoute } from './keys/route.ts'
 
 /** Every screen of the console. */
-export const screenRoutes = [getStartedRoute, keysRoute]
+export const screenRoutes = [getStartedRoute, keysRoute, keyRoute]

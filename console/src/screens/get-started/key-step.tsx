@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
 
@@ -13,6 +14,7 @@ interface KeyStepProps {
 
 export function KeyStep({ hasKeys, onCreate }: KeyStepProps) {
   const queryClient = useQueryClient()
+  const { id: workspaceId } = useWorkspace()
   const [name, setName] = useState('My first application')
   const [secret, setSecret] = useState<string | null>(null)
   const create = api.useMutation('post', '/keys', {
@@ -27,7 +29,7 @@ export function KeyStep({ hasKeys, onCreate }: KeyStepProps) {
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        create.mutate({ body: { name } })
+        create.mutate({ body: { name, ...(workspaceId !== null && { workspace_id: workspaceId }) } })
       }}
     >
       <Stack maw={560}>

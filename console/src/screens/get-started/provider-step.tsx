@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { testProvider } from './provider-test.ts'
 import type { Progress } from './use-progress.ts'
@@ -36,6 +37,7 @@ export function ProviderStep({ progress }: { progress: Progress }) {
 
 function CredentialForm() {
   const queryClient = useQueryClient()
+  const { id: workspaceId } = useWorkspace()
   const providers = useQuery(api.queryOptions('get', '/providers'))
   const [provider, setProvider] = useState<string | null>(null)
   const [key, setKey] = useState('')
@@ -52,7 +54,10 @@ function CredentialForm() {
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (provider && key) create.mutate({ body: { provider, key: key.trim() } })
+        if (provider && key) {
+          const workspace = workspaceId === null ? {} : { workspace_id: workspaceId }
+          create.mutate({ body: { provider, key: key.trim(), ...workspace } })
+        }
       }}
     >
       <Stack gap="sm">

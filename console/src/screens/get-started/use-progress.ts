@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 
 const pollMs = 3000
 const dayMs = 86_400_000
@@ -11,14 +12,16 @@ const sandbox = 'sandbox'
 /** How far the organization is: what the checklist ticks. */
 export function useProgress() {
   const session = useSession()
+  const { id: workspaceId } = useWorkspace()
+  const inWorkspace = workspaceId === null ? {} : { workspace_id: workspaceId }
   const canReadProviders = mayDo(session, 'catalogue:read')
   const canReadByok = mayDo(session, 'byok:read')
   const canInvite = mayDo(session, 'members:write')
   const providersOptions = api.queryOptions('get', '/catalogue/providers', {
     params: { query: { limit: 100 } },
   })
-  const byokOptions = api.queryOptions('get', '/byok', { params: { query: { limit: 100 } } })
-  const keysOptions = api.queryOptions('get', '/keys')
+  const byokOptions = api.queryOptions('get', '/byok', { params: { query: { limit: 100, ...inWorkspace } } })
+  const keysOptions = api.queryOptions('get', '/keys', { params: { query: inWorkspace } })
   const requestsOptions = api.queryOptions('post', '/analytics/query', { body: lastYear() })
   const membersOptions = api.queryOptions('get', '/organization/members', { params: { query: { limit: 2 } } })
   const invitationsOptions = api.queryOptions('get', '/organization/invitations', {

@@ -1,65 +1,108 @@
-import { Badge, Table, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { Button, Group, Switch, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
+import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
-import { api, type Schemas } from '../../api/client.ts'
+import { api } from '../../api/client.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { Time } from '../../components/time.tsx'
-import { UsageBar } from '../../components/usage-bar.tsx'
+import { CreateKey } from './create-key.tsx'
+import { KeyTable } from './key-table.tsx'
 
 export const screen = createLazyRoute('/keys')({ component: KeysScreen })
 
-const keys = api.queryOptions('get', '/keys')
+/** The API has pages of this size. */
+const pageSize = 100
 
 function KeysScreen() {
-  const query = useQuery(keys)
+  const session = useSession()
+  const { id: workspaceId } = useWorkspace()
+  const { offset = 0, disabled = false } = screen.useSearch()
+  const navigate = screen.useNavigate()
+  const [isCreating, setCreating] = useState(false)
+  const options = api.queryOptions('get', '/keys', {
+    params: {
+      query: {
+        ...(offset > 0 && { offset }),
+        ...(disabled && { include_disabled: true }),
+        ...(workspaceId !== null && { workspace_id: workspaceId }),
+      },
+    },
+  })
+  const query = useQuery({ ...options, placeholderData: keepPreviousData })
+  const create = mayDo(session, 'keys:write') && (
+    <Button size="xs" onClick={() => setCreating(true)}>
+      Create a key
+    </Button>
+  )
   return (
-    <Page title="API keys" description="Applications send a key with every request." calls={[callOf(keys)]}>
+    <Page
+      title="API keys"
+      description="Applications send a key with every request. It says who pays, how much they may spend, and what is allowed."
+      calls={[callOf(options)]}
+      actions={create}
+    >
+      <Switch
+        label="Show disabled keys"
+        checked={disabled}
+        onChange={(event) => void navigate({ search: event.currentTarget.checked ? { disabled: true } : {} })}
+      />
       <QueryView query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <EmptyState title="No keys yet">Create one.</EmptyState>
+            <EmptyState title={offset > 0 ? 'No further keys' : 'No keys yet'}>
+              {offset > 0
+                ? 'This page is past the last key.'
+                : 'A key appears here once somebody creates one for an application. Give each application a key, so that you can limit and replace them one by one.'}
+            </EmptyState>
           ) : (
             <KeyTable keys={data} />
           )
         }
       </QueryView>
+      {query.data && (offset > 0 || query.data.data.length === pageSize) && (
+        <Pages
+          offset={offset}
+          count={query.data.data.length}
+          onChange={(next) =>
+            void navigate({ search: { ...(next > 0 && { offset: next }), ...(disabled && { disabled }) } })
+          }
+        />
+      )}
+      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
-function KeyTable({ keys }: { keys: Schemas['ApiKey'][] }) {
+interface PagesProps {
+  offset: number
+  count: number
+  onChange: (offset: number) => void
+}
+
+function Pages({ offset, count, onChange }: PagesProps) {
   return (
-    <Table.ScrollContainer minWidth={700}>
-      <Table highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Used</Table.Th>
-            <Table.Th>Created</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {keys.map((key) => (
-            <Table.Tr key={key.hash}>
-              <Table.Td>
-                {key.name} {key.disabled && <Badge color="gray">disabled</Badge>}
-                <Text size="xs" c="dimmed">
-                  {key.label}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <UsageBar used={key.usage} limit={key.limit} interval={key.limit_reset} />
-              </Table.Td>
-              <Table.Td>
-                <Time iso={key.created_at} style="age" />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Group component="nav" aria-label="Pages" gap="sm">
+      <Button
+        variant="default"
+        size="xs"
+        disabled={offset === 0}
+        onClick={() => onChange(Math.max(0, offset - pageSize))}
+      >
+        Newer
+      </Button>
+      <Text size="sm">{count === 0 ? 'none' : `${offset + 1} to ${offset + count}`}, newest first</Text>
+      <Button
+        variant="default"
+        size="xs"
+        disabled={count < pageSize}
+        onClick={() => onChange(offset + pageSize)}
+      >
+        Older
+      </Button>
+    </Group>
   )
 }

@@ -1,0 +1,66 @@
+import { Select } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext } from 'react'
+import { api, setRequestWorkspace } from '../api/client.ts'
+import { useSession } from './session.tsx'
+
+interface NamedWorkspace {
+  id: string
+  name: string
+}
+
+interface WorkspaceChoice {
+  /** Null until the person chooses one: the default workspace. */
+  id: string | null
+  /** Those that can be chosen, oldest first. */
+  workspaces: NamedWorkspace[]
+  choose: (id: string) => void
+}
+
+const Context = createContext<WorkspaceChoice | null>(null)
+
+/** The workspace that the screens are about. */
+export function useWorkspace(): WorkspaceChoice {
+  const choice = useContext(Context)
+  if (!choice) throw new Error('useWorkspace is used outside of WorkspaceProvider')
+  return choice
+}
+
+/** Remembers the choice in this browser. A workspace that is gone is the default one again. */
+export function WorkspaceProvider({ children }: { children: ReactNode }) {
+  const session = useSession()
+  const queryClient = useQueryClient()
+  const listed = useQuery(api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } }))
+  const workspaces: NamedWorkspace[] = listed.data?.data ?? session.workspaces
+  const [stored, setStored] = useLocalStorage<string | null>({
+    key: 'headgate-workspace',
+    defaultValue: null,
+    getInitialValueInEffect: false,
+  })
+  const id = workspaces.find((workspace) => workspace.id === stored)?.id ?? null
+  setRequestWorkspace(id)
+  const choose = (next: string) => {
+    setRequestWorkspace(next)
+    setStored(next)
+    void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' })
+  }
+  return <Context value={{ id, workspaces, choose }}>{children}</Context>
+}
+
+/** Nothing if there is only one. */
+export function WorkspaceSelect() {
+  const { id, workspaces, choose } = useWorkspace()
+  if (workspaces.length < 2) return null
+  return (
+    <Select
+      label="Workspace"
+      size="xs"
+      searchable
+      allowDeselect={false}
+      data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
+      value={id ?? workspaces[0]?.id ?? null}
+      onChange={(next) => next && choose(next)}
+    />
+  )
+}

@@ -1,0 +1,169 @@
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, client } from '../../api/client.ts'
+import type { paths } from '../../api/schema.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { endOfDay } from './key-fields.ts'
+import { type Limit, LimitFields } from './limit-fields.tsx'
+import { type NewKey, NewKeySecret } from './new-key-secret.tsx'
+
+interface Draft extends Limit {
+  name: string
+  lastDay: string
+  workspaceId: string | null
+  guardrailId: string | null
+}
+
+/** A form, and then the secret of the key. */
+export function CreateKey({ onClose }: { onClose: () => void }) {
+  const { id, workspaces } = useWorkspace()
+  const [draft, setDraft] = useState<Draft>({
+    name: '',
+    limit: null,
+    limit_reset: null,
+    include_byok_in_limit: false,
+    lastDay: '',
+    workspaceId: id ?? workspaces[0]?.id ?? null,
+    guardrailId: null,
+  })
+  const create = useMutation({ mutationFn: () => createKey(bodyOf(draft), draft.guardrailId) })
+  if (create.data) return <NewKeySecret created={create.data} onClose={onClose} />
+  return (
+    <Modal opened onClose={onClose} title="Create an API key" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.mutate()
+        }}
+      >
+        <Stack>
+          <DraftFields draft={draft} onChange={(changes) => setDraft({ ...draft, ...changes })} />
+          {create.error !== null && <ErrorNotice error={create.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending} disabled={draft.name.trim() === ''}>
+              Create
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+function bodyOf({ name, limit, limit_reset, include_byok_in_limit, lastDay, workspaceId }: Draft): KeyBody {
+  return {
+    name,
+    limit,
+    limit_reset: limit === null ? null : limit_reset,
+    include_byok_in_limit,
+    expires_at: endOfDay(lastDay),
+    ...(workspaceId !== null && { workspace_id: workspaceId }),
+  }
+}
+
+interface DraftFieldsProps {
+  draft: Draft
+  onChange: (changes: Partial<Draft>) => void
+}
+
+function DraftFields({ draft, onChange }: DraftFieldsProps) {
+  const session = useSession()
+  const { workspaces } = useWorkspace()
+  return (
+    <>
+      <TextInput
+        label="Name"
+        description="The application or the person that will use it"
+        value={draft.name}
+        maxLength={200}
+        required
+        data-autofocus
+        onChange={(event) => onChange({ name: event.currentTarget.value })}
+      />
+      <LimitFields value={draft} onChange={onChange} />
+      <TextInput
+        type="date"
+        label="Last day"
+        description="Empty for no expiry. It ends at midnight UTC and cannot be changed later."
+        value={draft.lastDay}
+        onChange={(event) => onChange({ lastDay: event.currentTarget.value })}
+      />
+      {workspaces.length > 1 && (
+        <Select
+          label="Workspace"
+          searchable
+          allowDeselect={false}
+          data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
+          value={draft.workspaceId}
+          onChange={(workspaceId) => onChange({ workspaceId, guardrailId: null })}
+        />
+      )}
+      {mayDo(session, 'guardrails:write') && (
+        <GuardrailSelect
+          workspaceId={draft.workspaceId}
+          value={draft.guardrailId}
+          onChange={(guardrailId) => onChange({ guardrailId })}
+        />
+      )}
+    </>
+  )
+}
+
+interface GuardrailSelectProps {
+  workspaceId: string | null
+  value: string | null
+  onChange: (id: string | null) => void
+}
+
+function GuardrailSelect({ workspaceId, value, onChange }: GuardrailSelectProps) {
+  const guardrails = useQuery(
+    api.queryOptions('get', '/guardrails', {
+      params: { query: { limit: 100, ...(workspaceId !== null && { workspace_id: workspaceId }) } },
+    }),
+  )
+  const options = (guardrails.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name }))
+  if (options.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        The workspace has no guardrail that could be assigned to the key.
+      </Text>
+    )
+  }
+  return (
+    <Select
+      label="Guardrail"
+      description="Besides those of the organization, the workspace and you"
+      placeholder="None"
+      clearable
+      searchable
+      data={options}
+      value={value}
+      onChange={onChange}
+    />
+  )
+}
+
+type KeyBody = paths['/keys']['post']['requestBody']['content']['application/json']
+
+/** A key that could not get its guardrail exists nevertheless, so its secret is returned with the error. */
+export async function createKey(body: KeyBody, guardrailId: string | null): Promise<NewKey> {
+  const { data } = await client.POST('/keys', { body })
+  if (!data) throw new Error('The server returned no key.')
+  const created = { name: data.data.name, hash: data.data.hash, secret: data.key, guardrailError: null }
+  if (guardrailId === null) return created
+  try {
+    await client.POST('/guardrails/{id}/assignments/keys', {
+      params: { path: { id: guardrailId } },
+      body: { key_hashes: [data.data.hash] },
+    })
+    return created
+  } catch (guardrailError) {
+    return { ...created, guardrailError }
+  }
+}

@@ -1,0 +1,72 @@
+import { ActionIcon, Menu, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { client } from '../../api/client.ts'
+import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { MoreIcon } from '../../components/icons.tsx'
+import { EditKey } from './edit-key.tsx'
+import type { ApiKey } from './key-fields.ts'
+import { RotateKey } from './rotate-key.tsx'
+
+interface KeyActionsProps {
+  apiKey: ApiKey
+  onDelete?: () => void
+}
+
+/** The menu of a key. */
+export function KeyActions({ apiKey, onDelete }: KeyActionsProps) {
+  const queryClient = useQueryClient()
+  const [dialog, setDialog] = useState<'edit' | 'rotate' | 'delete' | null>(null)
+  const close = () => setDialog(null)
+  const params = { path: { hash: apiKey.hash } }
+  const refresh = async () => {
+    await queryClient.invalidateQueries({ queryKey: ['get', '/keys'] })
+    await queryClient.invalidateQueries({ queryKey: ['get', '/keys/{hash}'] })
+  }
+  const toggle = useMutation({
+    mutationFn: () => client.PATCH('/keys/{hash}', { params, body: { disabled: !apiKey.disabled } }),
+    onSuccess: refresh,
+    onError: ({ message }) => notifications.show({ color: 'red', title: apiKey.name, message }),
+  })
+  const remove = async () => {
+    await client.DELETE('/keys/{hash}', { params })
+    if (onDelete) onDelete()
+    await queryClient.invalidateQueries({ queryKey: ['get', '/keys'] })
+  }
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${apiKey.name}`}>
+            <MoreIcon />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => setDialog('edit')}>Edit</Menu.Item>
+          <Menu.Item onClick={() => toggle.mutate()}>{apiKey.disabled ? 'Enable' : 'Disable'}</Menu.Item>
+          <Menu.Item onClick={() => setDialog('rotate')}>Rotate</Menu.Item>
+          <Menu.Item color="red" onClick={() => setDialog('delete')}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {dialog === 'edit' && <EditKey apiKey={apiKey} onClose={close} />}
+      {dialog === 'rotate' && <RotateKey apiKey={apiKey} onClose={close} />}
+      {dialog === 'delete' && (
+        <ConfirmByName
+          title="Delete the key"
+          name={apiKey.name}
+          action="Delete"
+          onConfirm={remove}
+          onClose={close}
+        >
+          <Text size="sm">
+            Applications that use {apiKey.name} are refused at once, and the key cannot be restored. Its past
+            requests stay in the records. To stop it for a while, disable it instead.
+          </Text>
+        </ConfirmByName>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,122 @@
+import { Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { createLazyRoute } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { callOf } from '../../api/call.ts'
+import { api } from '../../api/client.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
+import { Id } from '../../components/copy.tsx'
+import { Page } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { Time } from '../../components/time.tsx'
+import { KeyActions } from './key-actions.tsx'
+import type { ApiKey } from './key-fields.ts'
+import { KeyPolicyView, policyOptions } from './key-policy.tsx'
+import { KeyLimit, KeyStateBadge } from './key-table.tsx'
+import { KeyUsage, usageOptions } from './key-usage.tsx'
+import { useCreators } from './use-creators.ts'
+
+export const screen = createLazyRoute('/keys/$hash')({ component: KeyScreen })
+
+function KeyScreen() {
+  const { hash } = screen.useParams()
+  const session = useSession()
+  const navigate = screen.useNavigate()
+  const options = api.queryOptions('get', '/keys/{hash}', { params: { path: { hash } } })
+  const query = useQuery(options)
+  const key = query.data?.data
+  const calls = [options, ...(key ? [policyOptions(key.hash), usageOptions(key.hash)] : [])].map(callOf)
+  return (
+    <Page
+      title={key?.name ?? 'API key'}
+      calls={calls}
+      actions={
+        key &&
+        mayDo(session, 'keys:write') && (
+          <KeyActions apiKey={key} onDelete={() => void navigate({ to: '/keys' })} />
+        )
+      }
+    >
+      <QueryView query={query}>
+        {({ data }) => (
+          <Stack>
+            <KeyFacts apiKey={data} />
+            {mayDo(session, 'activity:read') && (
+              <Section title="Last 30 days">
+                <KeyUsage hash={data.hash} />
+              </Section>
+            )}
+            {mayDo(session, 'guardrails:read') && (
+              <Section title="Policy in force">
+                <KeyPolicyView hash={data.hash} />
+              </Section>
+            )}
+          </Stack>
+        )}
+      </QueryView>
+    </Page>
+  )
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Paper withBorder p="md">
+      <Title order={2} size="h4" pb="sm">
+        {title}
+      </Title>
+      {children}
+    </Paper>
+  )
+}
+
+function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
+  const { workspaces } = useWorkspace()
+  const nameOf = useCreators()
+  const workspace = workspaces.find(({ id }) => id === apiKey.workspace_id)
+  return (
+    <Paper withBorder p="md">
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
+        <Fact label="State">
+          <KeyStateBadge apiKey={apiKey} />
+        </Fact>
+        <Fact label="Spent">
+          <KeyLimit apiKey={apiKey} />
+        </Fact>
+        <Fact label="Secret">
+          <Text size="sm" ff="monospace">
+            {apiKey.label}
+          </Text>
+        </Fact>
+        <Fact label="Expires">{apiKey.expires_at ? <Time iso={apiKey.expires_at} /> : 'never'}</Fact>
+        <Fact label="Workspace">{workspace?.name ?? apiKey.workspace_id}</Fact>
+        <Fact label="Created by">{nameOf(apiKey.creator_user_id)}</Fact>
+        <Fact label="Created">
+          <Time iso={apiKey.created_at} />
+        </Fact>
+        <Fact label="Changed">
+          <Time iso={apiKey.updated_at} />
+        </Fact>
+      </SimpleGrid>
+      <Group gap="xs" pt="md">
+        <Text size="sm" c="dimmed">
+          Hash
+        </Text>
+        <Id value={apiKey.hash} label="Copy the hash" />
+      </Group>
+    </Paper>
+  )
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div style={{ minWidth: 0 }}>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
+        {children}
+      </Text>
+    </div>
+  )
+}

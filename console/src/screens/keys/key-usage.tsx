@@ -1,0 +1,62 @@
+import { Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/client.ts'
+import { DailyBars } from '../../components/daily-bars.tsx'
+import { Money } from '../../components/money.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { formatMoney } from '../../format/money.ts'
+import { formatCount } from '../../format/number.ts'
+import { fillDays, listDays } from './days.ts'
+
+const dayMs = 86_400_000
+const shownDays = 30
+
+export function usageOptions(hash: string) {
+  const end = (Math.floor(Date.now() / dayMs) + 1) * dayMs
+  const start = new Date(end - shownDays * dayMs).toISOString()
+  return api.queryOptions('post', '/analytics/query', {
+    body: {
+      metrics: ['total_usage', 'request_count'],
+      dimensions: [],
+      filters: [{ field: 'api_key_id', operator: 'eq', value: hash }],
+      granularity: 'day',
+      limit: shownDays,
+      time_range: { start, end: new Date(end).toISOString() },
+    },
+  })
+}
+
+/** Spend and requests of a key, day by day. */
+export function KeyUsage({ hash }: { hash: string }) {
+  const query = useQuery(usageOptions(hash))
+  return (
+    <QueryView query={query}>
+      {({ data }) => {
+        const days = fillDays(listDays(shownDays), data.data)
+        const last = days.findLast(({ requests }) => requests > 0)
+        if (!last) return <Text size="sm">No requests in the last 30 days.</Text>
+        return (
+          <Stack gap="xs">
+            <Group gap="xl">
+              <Text size="sm" component="div">
+                Spent <Money value={days.reduce((sum, { spent }) => sum + spent, 0)} />
+              </Text>
+              <Text size="sm">
+                Requests {formatCount(days.reduce((sum, { requests }) => sum + requests, 0))}
+              </Text>
+              <Text size="sm">Last used on {last.day}</Text>
+            </Group>
+            <DailyBars
+              title="Requests of each day"
+              days={days.map(({ day, requests, spent }) => ({
+                day,
+                value: requests,
+                label: `${day}: ${formatCount(requests)} requests, ${formatMoney(spent)}`,
+              }))}
+            />
+          </Stack>
+        )
+      }}
+    </QueryView>
+  )
+}
