@@ -26,7 +26,7 @@ export function SecretOnce({ title, secret, children, onClose }: SecretOnceProps
     >
       <Stack>
         <Alert color="orange" icon={<WarningIcon />}>
-          Copy it now. It is stored as a hash and cannot be shown again.
+          Copy it now. It cannot be shown again.
         </Alert>
         {children}
         <CodeBlock code={secret} label="Copy the secret" />

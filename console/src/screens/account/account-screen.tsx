@@ -1,0 +1,78 @@
+import { Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { createLazyRoute } from '@tanstack/react-router'
+import { callOf } from '../../api/call.ts'
+import { useSession } from '../../app/session.tsx'
+import { Id } from '../../components/copy.tsx'
+import { Page } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { accountOptions, passkeysOptions, sessionsOptions } from './options.ts'
+import { PasskeySection } from './passkey-section.tsx'
+import { PasswordSection } from './password-section.tsx'
+import { SecondFactorSection } from './second-factor-section.tsx'
+import { Section } from './section.tsx'
+import { SessionSection } from './session-section.tsx'
+
+export const screen = createLazyRoute('/account')({ component: AccountScreen })
+
+function AccountScreen() {
+  const account = useQuery(accountOptions)
+  return (
+    <Page
+      title="Account"
+      description="How you sign in, and where you are signed in. Changes need a sign-in of the last 15 minutes."
+      calls={[accountOptions, passkeysOptions, sessionsOptions].map(callOf)}
+    >
+      <Stack maw={720}>
+        <Profile />
+        <QueryView query={account}>
+          {({ data }) => (
+            <>
+              <PasswordSection updatedAt={data.password_updated_at} />
+              <SecondFactorSection
+                confirmedAt={data.totp_confirmed_at}
+                recoveryCodesLeft={data.recovery_codes_left}
+              />
+            </>
+          )}
+        </QueryView>
+        <PasskeySection />
+        <SessionSection />
+      </Stack>
+    </Page>
+  )
+}
+
+const roleNames = { 'org:admin': 'Admin', 'org:member': 'Member' }
+
+function Profile() {
+  const { member, organization } = useSession()
+  const facts = [
+    ['Name', [member.first_name, member.last_name].filter(Boolean).join(' ') || '–'],
+    ['E-mail', member.email || '–'],
+    ['Role', roleNames[member.role]],
+    ['Organization', organization.name],
+  ]
+  return (
+    <Section title="Profile" description="An admin can change your name and your role.">
+      <Group gap="xl">
+        {facts.map(([label, value]) => (
+          <div key={label}>
+            <Text size="xs" c="dimmed">
+              {label}
+            </Text>
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+          </div>
+        ))}
+      </Group>
+      <Group gap="xs">
+        <Text size="sm" c="dimmed">
+          Member id
+        </Text>
+        <Id value={member.id} />
+      </Group>
+    </Section>
+  )
+}

@@ -1,0 +1,100 @@
+import { Badge, Button, Group, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, client } from '../../api/client.ts'
+import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { SecretOnce } from '../../components/secret-once.tsx'
+import { Time } from '../../components/time.tsx'
+import { AuthenticatorSetup } from './authenticator-setup.tsx'
+import { accountOptions } from './options.ts'
+import { Section } from './section.tsx'
+
+interface SecondFactorSectionProps {
+  confirmedAt: string | null
+  recoveryCodesLeft: number
+}
+
+/** An authenticator app, and codes for the day it is lost. */
+export function SecondFactorSection({ confirmedAt, recoveryCodesLeft }: SecondFactorSectionProps) {
+  const queryClient = useQueryClient()
+  const [codes, setCodes] = useState<string[] | null>(null)
+  return (
+    <Section
+      title="Authenticator app"
+      description="A code of the app is required after a password or a link by mail. Passkeys need none."
+    >
+      {confirmedAt === null ? (
+        <AuthenticatorSetup onConfirm={setCodes} />
+      ) : (
+        <ActiveAuthenticator
+          confirmedAt={confirmedAt}
+          recoveryCodesLeft={recoveryCodesLeft}
+          onReplaceCodes={setCodes}
+        />
+      )}
+      {codes !== null && (
+        <SecretOnce
+          title="Recovery codes"
+          secret={codes.join('\n')}
+          onClose={() => {
+            setCodes(null)
+            void queryClient.invalidateQueries(accountOptions)
+          }}
+        >
+          <Text size="sm">Each replaces a code of the app, once. Keep them apart from the app.</Text>
+        </SecretOnce>
+      )}
+    </Section>
+  )
+}
+
+interface ActiveAuthenticatorProps {
+  confirmedAt: string
+  recoveryCodesLeft: number
+  onReplaceCodes: (codes: string[]) => void
+}
+
+function ActiveAuthenticator({ confirmedAt, recoveryCodesLeft, onReplaceCodes }: ActiveAuthenticatorProps) {
+  const queryClient = useQueryClient()
+  const [isRemoving, setRemoving] = useState(false)
+  const replace = api.useMutation('post', '/account/recovery-codes', {
+    onSuccess: ({ data }) => onReplaceCodes(data.codes),
+  })
+  const remove = async () => {
+    await client.DELETE('/account/totp')
+    await queryClient.invalidateQueries(accountOptions)
+  }
+  return (
+    <>
+      <Group gap="sm">
+        <Badge color="teal" variant="light" tt="none">
+          on
+        </Badge>
+        <Text size="sm" component="div">
+          since <Time iso={confirmedAt} />, {recoveryCodesLeft} recovery codes left
+        </Text>
+      </Group>
+      {replace.error !== null && <ErrorNotice error={replace.error} />}
+      <Group>
+        <Button variant="default" size="xs" onClick={() => replace.mutate({})} loading={replace.isPending}>
+          Replace the recovery codes
+        </Button>
+        <Button variant="subtle" color="red" size="xs" onClick={() => setRemoving(true)}>
+          Remove
+        </Button>
+      </Group>
+      {isRemoving && (
+        <ConfirmByName
+          title="Remove the authenticator app"
+          name="authenticator"
+          action="Remove"
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          A password alone is then enough to sign in, and the recovery codes are gone.
+        </ConfirmByName>
+      )}
+    </>
+  )
+}
