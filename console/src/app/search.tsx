@@ -1,39 +1,45 @@
 import { Button, Kbd } from '@mantine/core'
-import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight'
-import { useNavigate } from '@tanstack/react-router'
+import { useDebouncedValue } from '@mantine/hooks'
+import { Spotlight, spotlight } from '@mantine/spotlight'
+import { useState } from 'react'
 import { SearchIcon } from '../components/icons.tsx'
-import { visibleNavigation } from './navigation.ts'
-import { useSession } from './session.tsx'
+import { useSearchGroups } from './search-objects.ts'
 
-/** Finds screens by name; opened with Ctrl or ⌘ and K. */
+const debounceMs = 200
+const placeholder = 'Search screens, keys and workspaces'
+
+/** Finds screens and objects by name; opened with Ctrl or ⌘ and K. */
 export function Search() {
-  const navigate = useNavigate()
-  const actions: SpotlightActionData[] = visibleNavigation(useSession())
-    .flatMap(({ items }) => items)
-    .map(({ label, to, keywords }) => ({
-      id: to,
-      label,
-      ...(keywords && { keywords }),
-      onClick: () => void navigate({ to }),
-    }))
+  const [text, setText] = useState('')
+  const [settledText] = useDebouncedValue(text, debounceMs)
+  const groups = useSearchGroups(settledText)
   return (
     <>
       <Button
         variant="default"
         size="xs"
         leftSection={<SearchIcon />}
-        rightSection={<Kbd size="xs">⌘K</Kbd>}
+        rightSection={
+          <Kbd size="xs" visibleFrom="sm">
+            ⌘K
+          </Kbd>
+        }
         onClick={spotlight.open}
         aria-label="Search"
       >
         Search
       </Button>
       <Spotlight
-        actions={actions}
+        actions={groups}
+        query={text}
+        onQueryChange={setText}
         shortcut={['mod + K', '/']}
-        nothingFound="Nothing found"
-        searchProps={{ placeholder: 'Search screens', 'aria-label': 'Search screens' }}
+        nothingFound="Nothing found. Keys are searched among the newest 100 of the workspace; an older one is found by its hash."
+        searchProps={{ placeholder, 'aria-label': placeholder }}
         highlightQuery
+        scrollable
+        maxHeight={400}
+        limit={30}
       />
     </>
   )

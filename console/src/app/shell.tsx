@@ -16,6 +16,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { client } from '../api/client.ts'
 import { PersonIcon, SunIcon } from '../components/icons.tsx'
 import { visibleNavigation } from './navigation.ts'
+import { NotificationBell } from './notification-bell.tsx'
 import { Search } from './search.tsx'
 import { SessionProvider, useSession } from './session.tsx'
 import { WorkspaceProvider, WorkspaceSelect } from './workspace.tsx'
@@ -55,6 +56,7 @@ function Frame() {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <Search />
+            <NotificationBell />
             <ColorSchemeButton />
             <AccountMenu />
           </Group>
