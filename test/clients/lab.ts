@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect } from 'bun:test'
 import { z } from 'zod'
+import './loopback-only.ts'
 import { resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
 import {
   longScenario,
@@ -19,18 +20,6 @@ import {
 
 export type { TextDialect }
 export { scenarios, textDialects }
-
-/** Libraries fetch updates and metadata unasked; no test may reach another machine. */
-const realFetch = globalThis.fetch
-globalThis.fetch = Object.assign(
-  async (...[input, init]: Parameters<typeof fetch>) => {
-    const { hostname } = new URL(input instanceof Request ? input.url : String(input))
-    if (hostname !== '127.0.0.1' && hostname !== 'localhost')
-      throw new TypeError(`not on loopback: ${hostname}`)
-    return realFetch(input, init)
-  },
-  { preconnect: realFetch.preconnect },
-)
 
 /** A gateway with one provider per format, all of them the same scripted upstream. */
 export class Lab {

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { createMember } from '../../src/account/members.ts'
+import { computeTotp, totpStepAt } from '../../src/lib/totp.ts'
+import { decodeBase32 } from '../support/base32.ts'
+import { describeInChromium } from '../support/chromium.ts'
+import { startTestServer, type TestServer } from '../support/harness.ts'
+import { Person } from './person.ts'
+
+const phone = { viewport: { width: 390, height: 844 } }
+const hostileName = '<img src=x onerror=alert(1)> <script>alert(2)</script>'
+
+describeInChromium('The first screens of the console', (chromium) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer('sqlite')
+  })
+  afterAll(() => server.stop())
+
+  const arriveAsOwner = async (options = {}) => {
+    const person = await Person.arrive(server, chromium(), options)
+    await person.signInWithLink(server.own.owner.id)
+    return person
+  }
+
+  test('from the link of the first start to the first reply', async () => {
+    const { page } = await arriveAsOwner()
+    await page.getByRole('heading', { level: 1, name: 'Get started' }).waitFor()
+    await page.getByText('Waiting for your first request…').waitFor()
+
+    await page.getByRole('button', { name: /Create an API key/ }).click()
+    await page.getByLabel('Name of the key').fill('Journey')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    const secret = await readSecret(page)
+    expect(secret).toMatch(/^sk-hg-v1-[0-9a-f]{64}$/)
+
+    await page.getByText('Your key is filled in.').waitFor()
+    const command = (await page.locator('pre', { hasText: 'curl' }).textContent()) ?? ''
+    expect(command).toContain(secret)
+    expect(await runCommand(command)).toMatchObject({ choices: [{ message: { content: 'Hello' } }] })
+    await page.getByText('The first request has arrived').waitFor()
+
+    await page.getByRole('button', { name: 'Hide the checklist' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.getByText('Requests today').waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a test request with the session, and an invitation', async () => {
+    const { page } = await arriveAsOwner()
+    await page.getByRole('button', { name: /Send the first request/ }).click()
+    await page.getByRole('button', { name: 'Send a test request' }).click()
+    await page.getByText('sandbox/echo answered').waitFor()
+    await page.getByText('Hello from the console', { exact: true }).waitFor()
+
+    await page.getByRole('button', { name: /Invite a colleague/ }).click()
+    await page.getByLabel('E-mail address').fill('ada@example.com')
+    await page.getByRole('button', { name: 'Invite', exact: true }).click()
+    await page.locator('pre', { hasText: 'token=' }).waitFor()
+    await page.getByText('1 invited').waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a key is created with a limit, rotated, disabled and deleted, and its name is only text', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/keys')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    await page.getByLabel('Name').fill(hostileName)
+    await page.getByLabel('Spending limit').fill('5')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await readSecret(page)
+    await page.getByRole('cell', { name: '$0 of $5.00' }).waitFor()
+
+    const chooseAction = async (action: string) => {
+      await page
+        .getByRole('button', { name: `Actions for ${hostileName}` })
+        .first()
+        .click()
+      await page.getByRole('menuitem', { name: action }).click()
+    }
+    await chooseAction('Rotate')
+    await page.getByLabel('Disable the old key at once').check()
+    await page.getByRole('button', { name: 'Create the new key' }).click()
+    await page.getByText('The old key no longer works.').waitFor()
+    await readSecret(page)
+    const { body } = await server.call('GET', '/keys?include_disabled=true')
+    const pair = body.data.filter(({ name }: { name: string }) => name === hostileName)
+    expect(pair).toMatchObject([
+      { disabled: false, limit: 5 },
+      { disabled: true, limit: 5 },
+    ])
+
+    await page.getByRole('link', { name: hostileName }).click()
+    await page.getByRole('heading', { level: 1, name: hostileName }).waitFor()
+    await page.getByText('Nothing restricts this key but its limit.').waitFor()
+    await chooseAction('Delete')
+    const remove = page.getByRole('button', { name: 'Delete', exact: true })
+    expect(await remove.isDisabled()).toBe(true)
+    await page.getByLabel(/to confirm/).fill(hostileName)
+    await remove.click()
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+    expect((await server.call('GET', `/keys/${pair[0].hash}`)).status).toBe(404)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a passkey and an authenticator app are set up on the account screen', async () => {
+    const { clock, gateway, own } = server
+    const user = {
+      organizationId: own.organization.id,
+      email: 'bob@example.com',
+      role: 'org:member' as const,
+    }
+    const member = await createMember(gateway.db, clock, user)
+    const person = await Person.arrive(server, chromium())
+    await person.signInWithLink(member.id)
+    const { page } = person
+    await person.open('/account')
+    await page.getByLabel('Name of the new passkey').fill('Laptop')
+    await page.getByRole('button', { name: 'Create a passkey' }).click()
+    await page.getByRole('button', { name: 'Remove Laptop' }).waitFor()
+
+    await page.getByRole('button', { name: 'Set up an app' }).click()
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+    const secret =
+      (await page
+        .locator('code')
+        .filter({ hasText: /^[A-Z2-7]{32}$/ })
+        .textContent()) ?? ''
+    const code = computeTotp(decodeBase32(secret), totpStepAt(clock.now()))
+    await page.getByLabel('Code of the app').fill(code)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    expect((await readSecret(page)).split('\n')).toHaveLength(10)
+    await page.getByText('10 recovery codes left').waitFor()
+
+    await person.signOut()
+    await person.signInWithPasskey()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a member is not offered what only an admin may do', async () => {
+    const { clock, gateway, own } = server
+    const user = {
+      organizationId: own.organization.id,
+      email: 'eve@example.com',
+      role: 'org:member' as const,
+    }
+    const member = await createMember(gateway.db, clock, user)
+    const person = await Person.arrive(server, chromium())
+    await person.signInWithLink(member.id)
+    await person.page.getByRole('button', { name: /Connect your application/ }).waitFor()
+    expect(await person.page.getByRole('button', { name: /Invite a colleague|Add a provider/ }).count()).toBe(
+      0,
+    )
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('on a phone nothing is wider than the screen', async () => {
+    const person = await arriveAsOwner(phone)
+    const { body } = await server.call('GET', '/keys')
+    for (const path of ['/', '/keys', `/keys/${body.data[0].hash}`, '/account']) {
+      await person.open(path)
+      await person.page.getByRole('heading', { level: 1 }).waitFor()
+      await person.page.waitForFunction('!document.querySelector("[aria-label=Loading]")')
+      const overflow = 'document.documentElement.scrollWidth - window.innerWidth'
+      expect([path, await person.page.evaluate(overflow)]).toEqual([path, 0])
+    }
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+})
+
+/** Reads what is shown once, and acknowledges it. */
+async function readSecret(page: Page): Promise<string> {
+  const dialog = page.getByRole('dialog')
+  const secret = (await dialog.locator('pre').textContent()) ?? ''
+  const done = dialog.getByRole('button', { name: 'Done' })
+  expect(await done.isDisabled()).toBe(true)
+  await dialog.getByLabel('I have stored it').check()
+  await done.click()
+  return secret
+}
+
+async function runCommand(command: string): Promise<unknown> {
+  const shell = Bun.spawn(['sh', '-c', command], { stdout: 'pipe', stderr: 'ignore' })
+  return JSON.parse(await new Response(shell.stdout).text())
+}
