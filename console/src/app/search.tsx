@@ -20,12 +20,11 @@ export function Search() {
         size="xs"
         leftSection={<SearchIcon />}
         rightSection={
-          <Kbd size="xs" visibleFrom="sm">
+          <Kbd size="xs" visibleFrom="sm" aria-hidden>
             ⌘K
           </Kbd>
         }
         onClick={spotlight.open}
-        aria-label="Search"
       >
         Search
       </Button>
@@ -36,6 +35,7 @@ export function Search() {
         shortcut={['mod + K', '/']}
         nothingFound="Nothing found. Keys are searched among the newest 100 of the workspace; an older one is found by its hash."
         searchProps={{ placeholder, 'aria-label': placeholder }}
+        attributes={{ content: { 'aria-label': 'Search' } }}
         highlightQuery
         scrollable
         maxHeight={400}

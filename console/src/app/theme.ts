@@ -1,16 +1,32 @@
-import { type CSSVariablesResolver, createTheme } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme, Menu, Modal } from '@mantine/core'
 
 export const theme = createTheme({
   primaryColor: 'indigo',
+  primaryShade: { light: 8, dark: 8 },
   defaultRadius: 'md',
   cursorType: 'pointer',
   autoContrast: true,
   respectReducedMotion: true,
+  components: {
+    // Screen readers would announce an element without a role among the items.
+    Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
+    // The title of a dialog is not the banner of the page.
+    Modal: Modal.extend({ defaultProps: { attributes: { header: { role: 'presentation' } } } }),
+  },
 })
 
-/** The usual grey of secondary text is too pale to read. */
-export const cssVariables: CSSVariablesResolver = ({ colors }) => ({
-  variables: {},
-  light: { '--mantine-color-dimmed': colors.gray[7] },
-  dark: { '--mantine-color-dimmed': colors.dark[1] },
-})
+/** Some colours of the library are too pale to read: secondary text, badges, coloured text, links. */
+export const cssVariables: CSSVariablesResolver = ({ colors }) => {
+  const light: Record<string, string> = { '--mantine-color-dimmed': colors.gray[7] }
+  const dark: Record<string, string> = {
+    '--mantine-color-dimmed': colors.dark[1],
+    '--mantine-color-anchor': colors.indigo[3],
+  }
+  for (const [name, shades] of Object.entries(colors)) {
+    light[`--mantine-color-${name}-light`] = shades[0]
+    light[`--mantine-color-${name}-light-color`] = shades[9]
+    light[`--mantine-color-${name}-text`] = shades[9]
+    dark[`--mantine-color-${name}-text`] = shades[4]
+  }
+  return { variables: {}, light, dark }
+}

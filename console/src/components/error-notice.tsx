@@ -32,7 +32,7 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
 
 function titleOf(error: unknown): string {
   if (!(error instanceof ApiError)) return 'The server cannot be reached'
-  if (error.status === 403) return 'Your role does not allow this'
+  if (error.metadata.permission !== undefined) return 'Your role does not allow this'
   if (error.status === 404) return 'Not found'
   if (error.status >= 500) return 'The server could not do this'
   return 'This was refused'

@@ -1,7 +1,8 @@
-import { Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
+import { client } from '../../api/client.ts'
 import { useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Page } from '../../components/page.tsx'
@@ -16,12 +17,18 @@ import { SessionSection } from './session-section.tsx'
 export const screen = createLazyRoute('/account')({ component: AccountScreen })
 
 function AccountScreen() {
+  const { session_id } = useSession()
   const account = useQuery(accountOptions)
   return (
     <Page
       title="Account"
       description="How you sign in, and where you are signed in. Changes need a sign-in of the last 15 minutes."
       calls={[accountOptions, passkeysOptions, sessionsOptions].map(callOf)}
+      actions={
+        <Button variant="default" size="xs" onClick={() => void signInAgain(session_id)}>
+          Sign in again
+        </Button>
+      }
     >
       <Stack maw={720}>
         <Profile />
@@ -41,6 +48,12 @@ function AccountScreen() {
       </Stack>
     </Page>
   )
+}
+
+/** For changes that need a recent sign-in. */
+async function signInAgain(sessionId: string): Promise<void> {
+  await client.DELETE('/sessions/{id}', { params: { path: { id: sessionId } } })
+  location.assign(new URL('signin?return_to=/account', document.baseURI))
 }
 
 const roleNames = { 'org:admin': 'Admin', 'org:member': 'Member' }

@@ -52,8 +52,8 @@ function StepMark({ isDone, number }: { isDone: boolean; number: number }) {
     <ThemeIcon
       radius="xl"
       size="md"
-      color={isDone ? 'teal.8' : 'gray.7'}
-      variant={isDone ? 'filled' : 'outline'}
+      color="teal.8"
+      variant={isDone ? 'filled' : 'default'}
       role="img"
       aria-label={isDone ? 'Done' : `Step ${number}`}
     >

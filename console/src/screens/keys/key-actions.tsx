@@ -46,7 +46,7 @@ export function KeyActions({ apiKey, onDelete }: KeyActionsProps) {
           <Menu.Item onClick={() => setDialog('edit')}>Edit</Menu.Item>
           <Menu.Item onClick={() => toggle.mutate()}>{apiKey.disabled ? 'Enable' : 'Disable'}</Menu.Item>
           <Menu.Item onClick={() => setDialog('rotate')}>Rotate</Menu.Item>
-          <Menu.Item color="red" onClick={() => setDialog('delete')}>
+          <Menu.Item c="red" onClick={() => setDialog('delete')}>
             Delete
           </Menu.Item>
         </Menu.Dropdown>

@@ -1,4 +1,4 @@
-import { Anchor, Badge, Table, Text } from '@mantine/core'
+import { Anchor, Badge, Table, Text, VisuallyHidden } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { Time } from '../../components/time.tsx'
@@ -7,7 +7,7 @@ import { KeyActions } from './key-actions.tsx'
 import { type ApiKey, lastChargeOf, resetTexts, stateOf, usedOf } from './key-fields.ts'
 import { useCreators } from './use-creators.ts'
 
-const stateColors = { active: 'teal', disabled: 'gray', expired: 'orange' } as const
+const stateColors = { active: 'teal', disabled: 'gray', expired: 'red' } as const
 
 export function KeyStateBadge({ apiKey }: { apiKey: ApiKey }) {
   const state = stateOf(apiKey)
@@ -37,7 +37,11 @@ export function KeyTable({ keys }: { keys: ApiKey[] }) {
             <Table.Th>Expires</Table.Th>
             <Table.Th>Created</Table.Th>
             <Table.Th>State</Table.Th>
-            {canWrite && <Table.Th aria-label="Actions" />}
+            {canWrite && (
+              <Table.Th>
+                <VisuallyHidden>Actions</VisuallyHidden>
+              </Table.Th>
+            )}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
