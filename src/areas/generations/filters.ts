@@ -11,7 +11,7 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { nanosFromUsd } from '../../ledger/money.ts'
 import { queryBoolean } from '../../lib/query-params.ts'
 import { readRequestTime } from '../../lib/request-id.ts'
-import { utcTimestamp } from '../../lib/time.ts'
+import { utcTimestamp } from '../../lib/time-schema.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 
