@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { createMember } from '../../src/account/members.ts'
 import { computeTotp, totpStepAt } from '../../src/lib/totp.ts'
 import { decodeBase32 } from '../support/base32.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
+import { vendorReply } from '../support/replies.ts'
+import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { Person } from './person.ts'
 
 const phone = { viewport: { width: 390, height: 844 } }
@@ -12,15 +14,35 @@ const hostileName = '<img src=x onerror=alert(1)> <script>alert(2)</script>'
 
 describeInChromium('The first screens of the console', (chromium) => {
   let server: TestServer
-  beforeAll(async () => {
-    server = await startTestServer('sqlite')
+  let upstream: Upstream
+  const people: Person[] = []
+  beforeEach(async () => {
+    upstream = await startUpstream()
+    upstream.setDefault(({ headers }) =>
+      headers.authorization === 'Bearer sk-wrong-0123456789'
+        ? { status: 401, json: { error: { message: 'invalid key' } } }
+        : { json: vendorReply('chat', 'text').body },
+    )
+    server = await startTestServer('sqlite', { settings: settingsFor(upstream.url) })
   })
-  afterAll(() => server.stop())
+  afterEach(async () => {
+    // The screens ask the server again and again.
+    for (const { page } of people.splice(0)) await page.context().close()
+    await server.stop()
+    await upstream.stop()
+  })
 
-  const arriveAsOwner = async (options = {}) => {
+  const arriveAs = async (member: { id: string }, options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(server.own.owner.id)
+    people.push(person)
+    await person.signInWithLink(member.id)
     return person
+  }
+  const arriveAsOwner = (options = {}) => arriveAs(server.own.owner, options)
+  const arriveAsMember = async () => {
+    const { clock, gateway, own } = server
+    const person = { organizationId: own.organization.id, email: 'bob@example.com' }
+    return arriveAs(await createMember(gateway.db, clock, { ...person, role: 'org:member' }))
   }
 
   test('from the link of the first start to the first reply', async () => {
@@ -53,11 +75,40 @@ describeInChromium('The first screens of the console', (chromium) => {
     await page.getByText('sandbox/echo answered').waitFor()
     await page.getByText('Hello from the console', { exact: true }).waitFor()
 
-    await page.getByRole('button', { name: /Invite a colleague/ }).click()
+    // The only step that is left opens.
     await page.getByLabel('E-mail address').fill('ada@example.com')
     await page.getByRole('button', { name: 'Invite', exact: true }).click()
     await page.locator('pre', { hasText: 'token=' }).waitFor()
     await page.getByText('1 invited').waitFor()
+    // The link is shown only once, so it stays; the next visit begins with the overview.
+    await page.getByRole('button', { name: 'Show the overview' }).waitFor()
+    expect(await page.locator('pre', { hasText: 'token=' }).count()).toBe(1)
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a key of a provider is added and tested, and a refusal is explained', async () => {
+    const { page } = await arriveAsOwner()
+    await page.getByRole('button', { name: /Add a provider/ }).click()
+    const add = async (key: string) => {
+      await page.getByRole('combobox', { name: 'Provider' }).click()
+      await page.getByRole('option', { name: 'Acme' }).click()
+      await page.getByLabel('Your key for it').fill(key)
+      await page.getByRole('button', { name: 'Add the key' }).click()
+    }
+    await add('sk-wrong-0123456789')
+    await page.getByRole('button', { name: 'Test' }).click()
+    await page.getByText('The provider refused the key (401).').waitFor()
+
+    const { body } = await server.call('GET', '/byok')
+    await server.call('DELETE', `/byok/${body.data[0].id}`)
+    await page.reload()
+    await page.getByRole('button', { name: /Add a provider/ }).click()
+    await add('sk-right-0123456789')
+    await page.getByRole('button', { name: 'Test' }).click()
+    await page.getByText('It works: acme/small answered.').waitFor()
+    expect(await page.content()).not.toContain('sk-right-0123456789')
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
@@ -105,15 +156,7 @@ describeInChromium('The first screens of the console', (chromium) => {
   }, 60_000)
 
   test('a passkey and an authenticator app are set up on the account screen', async () => {
-    const { clock, gateway, own } = server
-    const user = {
-      organizationId: own.organization.id,
-      email: 'bob@example.com',
-      role: 'org:member' as const,
-    }
-    const member = await createMember(gateway.db, clock, user)
-    const person = await Person.arrive(server, chromium())
-    await person.signInWithLink(member.id)
+    const person = await arriveAsMember()
     const { page } = person
     await person.open('/account')
     await page.getByLabel('Name of the new passkey').fill('Laptop')
@@ -127,7 +170,7 @@ describeInChromium('The first screens of the console', (chromium) => {
         .locator('code')
         .filter({ hasText: /^[A-Z2-7]{32}$/ })
         .textContent()) ?? ''
-    const code = computeTotp(decodeBase32(secret), totpStepAt(clock.now()))
+    const code = computeTotp(decodeBase32(secret), totpStepAt(server.clock.now()))
     await page.getByLabel('Code of the app').fill(code)
     await page.getByRole('button', { name: 'Confirm' }).click()
     expect((await readSecret(page)).split('\n')).toHaveLength(10)
@@ -139,15 +182,7 @@ describeInChromium('The first screens of the console', (chromium) => {
   }, 60_000)
 
   test('a member is not offered what only an admin may do', async () => {
-    const { clock, gateway, own } = server
-    const user = {
-      organizationId: own.organization.id,
-      email: 'eve@example.com',
-      role: 'org:member' as const,
-    }
-    const member = await createMember(gateway.db, clock, user)
-    const person = await Person.arrive(server, chromium())
-    await person.signInWithLink(member.id)
+    const person = await arriveAsMember()
     await person.page.getByRole('button', { name: /Connect your application/ }).waitFor()
     expect(await person.page.getByRole('button', { name: /Invite a colleague|Add a provider/ }).count()).toBe(
       0,
@@ -168,6 +203,24 @@ describeInChromium('The first screens of the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 })
+
+/** The installation has a key as well, so the provider answers even if it refuses the new one. */
+function settingsFor(url: string): string {
+  const endpoint = {
+    provider: 'acme',
+    upstream_model: 'small',
+    pricing: { prompt: '0.000001', completion: '0.000002' },
+  }
+  const model = { id: 'acme/small', name: 'Small', context_length: 100_000, endpoints: [endpoint] }
+  const provider = {
+    slug: 'acme',
+    name: 'Acme',
+    base_url: `${url}/v1`,
+    api_key: 'sk-acme',
+    dialects: ['chat'],
+  }
+  return JSON.stringify({ providers: [provider], models: [model] })
+}
 
 /** Reads what is shown once, and acknowledges it. */
 async function readSecret(page: Page): Promise<string> {

@@ -14,7 +14,7 @@ export function UsageBar({ used, limit, interval }: UsageBarProps) {
   const percent = limit === 0 ? 100 : Math.min(100, (used / limit) * 100)
   const label = `${formatMoney(used)} of ${formatMoney(limit)}${interval ? ` ${interval}` : ''}`
   return (
-    <Stack gap={4} miw={140}>
+    <Stack gap={4} miw={90}>
       <Progress.Root size="sm">
         <Progress.Section value={percent} color={colorOf(percent)} aria-label={label} />
       </Progress.Root>

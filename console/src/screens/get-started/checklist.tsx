@@ -19,13 +19,17 @@ export function Checklist({ steps, openStep }: { steps: Step[]; openStep?: strin
   const left = steps.filter(({ isDone }) => !isDone)
   const next = openStep ?? (left.find(({ isOptional }) => !isOptional) ?? left[0])?.id
   const isOpen = ({ id }: Step) => toggled[id] ?? id === next
+  const toggle = (open: string[]) => {
+    const changed = steps.find((step) => isOpen(step) !== open.includes(step.id))
+    if (changed) setToggled({ ...toggled, [changed.id]: open.includes(changed.id) })
+  }
   return (
     <Accordion
       multiple
       order={2}
       variant="separated"
       value={steps.filter(isOpen).map(({ id }) => id)}
-      onChange={(open) => setToggled(Object.fromEntries(steps.map(({ id }) => [id, open.includes(id)])))}
+      onChange={toggle}
     >
       {steps.map((step, index) => (
         <Accordion.Item key={step.id} value={step.id}>

@@ -1,7 +1,7 @@
 import { Button, Skeleton } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { mayDo, type Session, useSession } from '../../app/session.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -28,8 +28,11 @@ function HomeScreen() {
     getInitialValueInEffect: false,
   })
   const steps = listSteps(session, progress, secret, setSecret)
-  const isComplete = !progress.isLoading && secret === null && steps.every(({ isDone }) => isDone)
-  const isOverview = view === 'overview' || (view === 'auto' && isComplete)
+  const isComplete = !progress.isLoading && steps.every(({ isDone }) => isDone)
+  // Decided once: a secret or a link that a step shows must not disappear with the last tick.
+  const wasComplete = useRef<boolean | null>(null)
+  if (wasComplete.current === null && !progress.isLoading) wasComplete.current = isComplete
+  const isOverview = view === 'overview' || (view === 'auto' && wasComplete.current === true)
   if (isOverview) {
     return (
       <Page
@@ -52,7 +55,7 @@ function HomeScreen() {
       calls={progress.calls}
       actions={
         <Button variant="default" size="xs" onClick={() => setView('overview')}>
-          Hide the checklist
+          {isComplete ? 'Show the overview' : 'Hide the checklist'}
         </Button>
       }
     >

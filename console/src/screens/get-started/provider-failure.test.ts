@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test'
 import { ApiError } from '../../api/error.ts'
-import { explainFailure } from './provider-failure.ts'
-
-const failed = new ApiError(502, 'The provider failed.', null, { reason: 'upstream_failed' })
+import { describeError, describeStatus } from './provider-failure.ts'
 
 test.each([
   [401, 'refused the key'],
@@ -13,11 +11,12 @@ test.each([
   [500, 'Try again later'],
   [400, 'refused the request'],
 ])('a provider that answers %p: %s', (status, text) => {
-  expect(explainFailure(failed, status)).toContain(text)
+  expect(describeStatus(status)).toContain(text)
 })
 
 test('a provider that does not answer, and a refusal of the gateway', () => {
-  expect(explainFailure(failed, null)).toContain('could not be reached')
+  const failed = new ApiError(502, 'The provider failed.', null, { reason: 'upstream_failed' })
+  expect(describeError(failed)).toContain('could not be reached')
   const refused = new ApiError(402, 'No credits are left.', null, { reason: 'credits_exhausted' })
-  expect(explainFailure(refused, null)).toBe('No credits are left.')
+  expect(describeError(refused)).toBe('No credits are left.')
 })

@@ -1,14 +1,14 @@
 import type { ApiError } from '../../api/error.ts'
 
-/** What a failure means for somebody who has just entered a key. */
-export function explainFailure(error: ApiError, providerStatus: number | null): string {
-  if (providerStatus !== null) return meaningOf(providerStatus)
-  if (error.metadata.reason === 'upstream_failed')
-    return 'The provider could not be reached. Check that this server may open connections to it.'
-  return error.message
+/** What a request without an answer of the provider means. */
+export function describeError(error: ApiError): string {
+  return error.metadata.reason === 'upstream_failed'
+    ? 'The provider could not be reached. Check that this server may open connections to it.'
+    : error.message
 }
 
-function meaningOf(status: number): string {
+/** What the status of the provider means for somebody who has just entered a key. */
+export function describeStatus(status: number): string {
   if (status === 401 || status === 403)
     return `The provider refused the key (${status}). Check that it is complete, active and allowed to use the model.`
   if (status === 402) return 'The provider accepted the key, but the account has no credit (402).'

@@ -1,7 +1,7 @@
 import { apiUrl } from '../../api/base-url.ts'
 import { client, sessionHeaders } from '../../api/client.ts'
 import { ApiError } from '../../api/error.ts'
-import { explainFailure } from './provider-failure.ts'
+import { describeError, describeStatus } from './provider-failure.ts'
 
 export interface TestResult {
   ok: boolean
@@ -26,15 +26,17 @@ export async function testProvider(slug: string): Promise<TestResult> {
       messages: [{ role: 'user', content: 'Hello' }],
     }),
   })
+  const attempts = await listAttempts(response.headers.get('x-generation-id'))
+  // A request whose key was refused may still be answered, with the key of the installation.
+  const failed = attempts.find(({ status }) => status !== null && status >= 400)
+  if (failed?.status) return { ok: false, text: describeStatus(failed.status) }
   if (response.ok) return { ok: true, text: `It works: ${model} answered.` }
-  const error = await ApiError.from(response)
-  const status = await findProviderStatus(response.headers.get('x-generation-id'))
-  return { ok: false, text: explainFailure(error, status) }
+  return { ok: false, text: describeError(await ApiError.from(response)) }
 }
 
 /** What the provider answered: the record of the request has it. */
-async function findProviderStatus(generationId: string | null): Promise<number | null> {
-  if (!generationId) return null
+async function listAttempts(generationId: string | null): Promise<{ status: number | null }[]> {
+  if (!generationId) return []
   const { data } = await client.GET('/generation', { params: { query: { id: generationId } } })
-  return data?.data.provider_responses?.at(-1)?.status ?? null
+  return data?.data.provider_responses ?? []
 }

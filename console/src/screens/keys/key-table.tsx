@@ -12,7 +12,7 @@ const stateColors = { active: 'teal', disabled: 'gray', expired: 'red' } as cons
 export function KeyStateBadge({ apiKey }: { apiKey: ApiKey }) {
   const state = stateOf(apiKey)
   return (
-    <Badge color={stateColors[state]} variant="light" tt="none">
+    <Badge color={stateColors[state]} variant="light" tt="none" miw="max-content">
       {state}
     </Badge>
   )
@@ -27,15 +27,15 @@ export function KeyTable({ keys }: { keys: ApiKey[] }) {
   const canWrite = mayDo(useSession(), 'keys:write')
   const nameOf = useCreators()
   return (
-    <Table.ScrollContainer minWidth={860}>
+    <Table.ScrollContainer minWidth={340}>
       <Table highlightOnHover verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
             <Table.Th>Spent</Table.Th>
-            <Table.Th>Last charged</Table.Th>
-            <Table.Th>Expires</Table.Th>
-            <Table.Th>Created</Table.Th>
+            <Table.Th visibleFrom="md">Last charged</Table.Th>
+            <Table.Th visibleFrom="md">Expires</Table.Th>
+            <Table.Th visibleFrom="md">Created</Table.Th>
             <Table.Th>State</Table.Th>
             {canWrite && (
               <Table.Th>
@@ -74,15 +74,15 @@ function KeyRow({ apiKey, creator, canWrite }: KeyRowProps) {
       <Table.Td>
         <KeyLimit apiKey={apiKey} />
       </Table.Td>
-      <Table.Td>
+      <Table.Td visibleFrom="md">
         <Text size="sm">{lastChargeOf(apiKey)}</Text>
       </Table.Td>
-      <Table.Td>
+      <Table.Td visibleFrom="md">
         <Text size="sm" component="div">
           {apiKey.expires_at ? <Time iso={apiKey.expires_at} style="age" /> : 'never'}
         </Text>
       </Table.Td>
-      <Table.Td maw={180}>
+      <Table.Td maw={180} visibleFrom="md">
         <Text size="sm" component="div">
           <Time iso={apiKey.created_at} style="age" />
         </Text>
