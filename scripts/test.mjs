@@ -17,8 +17,8 @@ const checksOnly = args.includes('--checks-only')
 const updatesTimings = args.includes('--update-timings')
 const paths = args.filter((argument) => !argument.startsWith('--'))
 
-/** One more than there are cores, because many tests wait for processes or timers. */
-const workers = Math.min(availableParallelism() + 1, 5)
+/** More would delay the tests that measure how long the event loop is held. */
+const workers = Math.min(availableParallelism(), 4)
 
 /** What has to be ended with the run, the last first. */
 const cleanUps = []

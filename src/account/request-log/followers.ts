@@ -18,7 +18,7 @@ export interface Follower {
   receive(batch: TailBatch): Promise<void>
 }
 
-/** One query a second for all who follow the list, and none while nobody does. */
+/** One query a second for all who follow the list, and none while the list has no followers. */
 export class RequestFollowers {
   readonly #deps: { db: Db; clock: Clock; timer: CoarseTimer; log: Logger }
   readonly #followers = new Set<Follower>()
