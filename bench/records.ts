@@ -103,6 +103,11 @@ function buildWorkload(server: TestServer, hashes: string[], generations: string
   return [
     ['GET /credits', '/credits'],
     ['GET /generation', (i) => `/generation?id=${generations[i % generations.length]}`],
+    ['GET /generations', '/generations?limit=100'],
+    ['GET /generations, failed', '/generations?status=failed&limit=100'],
+    ['GET /generations, one key', (i) => `/generations?key=${hashes[(i * 7) % hashes.length]}`],
+    ['GET /generations, a page without a match', (i) => `/generations?session_id=none-${i}`],
+    ['GET /generations/histogram', '/generations/histogram'],
     ['GET /activity', '/activity'],
     ['GET /activity, by workspace', '/activity?group_by=workspace'],
     ['GET /activity, one day', (i) => `/activity?date=${dayAt(i)}`],

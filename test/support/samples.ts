@@ -446,7 +446,8 @@ export const samples: Record<string, SampleFactory> = {
   deleteGeminiBatch: () => ownedSample('/v1beta/batches/1'),
 
   listGenerations: fixedSample('/generations?limit=5'),
-  streamGenerations: fixedSample('/generations/stream'),
+  countGenerations: fixedSample('/generations/histogram'),
+  streamGenerations: fixedSample('/generations/stream?seconds=1'),
   explainGeneration: async (tenant, _, { gateway }) => ({
     path: `/generation/explanation?id=${await insertGeneration(gateway, tenant)}`,
   }),

@@ -38,18 +38,30 @@ export async function readLogPage(
 ): Promise<LogPage> {
   if (selection.id !== null) return { entries: await readOne(db, selection, selection.id), last: null }
   const entries: LogEntry[] = []
-  let after = start
-  for (let batch = 0; batch < maxBatches; batch++) {
-    const until = await findBoundary(db, selection, after)
-    const range = { after, until, limit: limit - entries.length }
-    const found = await readRange(db, selection, range)
-    entries.push(...found)
+  let last = start
+  for await (const { after, until } of walkBatches(db, selection, start, maxBatches)) {
+    entries.push(...(await readRange(db, selection, { after, until, limit: limit - entries.length })))
     if (entries.length === limit) return { entries, last: positionOf(entries.at(-1)) }
-    if (!until) return { entries, last: null }
+    last = until
+  }
+  return { entries, last }
+}
+
+/** The bounds of the next batches, newest first; those of the last one of all have no end. */
+export async function* walkBatches(
+  db: Db,
+  selection: LogSelection,
+  start: LogPosition | null,
+  max: number,
+): AsyncGenerator<Bounds> {
+  let after = start
+  for (let batch = 0; batch < max; batch++) {
+    const until = await findBoundary(db, selection, after)
+    yield { after, until }
+    if (!until) return
     after = until
     await yieldToEventLoop()
   }
-  return { entries, last: after }
 }
 
 /** The request with this id, if it matches. */
@@ -84,19 +96,22 @@ export function positionOf(entry: LogEntry | undefined): LogPosition | null {
   return row ? { created_at: row.created_at, id: row.id } : null
 }
 
-interface Range {
+export interface Bounds {
   after: LogPosition | null
-  /** Inclusive. */
+  /** Inclusive; null: all that is left. */
   until: LogPosition | null
+}
+
+interface Range extends Bounds {
   limit: number
 }
 
 type Table = 'generations' | 'refused_requests'
 
 /** The rows of a table that the conditions are applied to. */
-function selectRange(
+export function selectRange(
   { organizationId, from, to, isUnsuccessful }: LogSelection,
-  { after, until }: Pick<Range, 'after' | 'until'>,
+  { after, until }: Bounds,
   table: Table,
 ): RawBuilder<boolean> {
   const parts = [sql<boolean>`organization_id = ${organizationId}`]

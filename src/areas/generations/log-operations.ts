@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readHistogram } from '../../account/request-log/histogram.ts'
 import { type LogPosition, readLogPage } from '../../account/request-log/walk.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
@@ -53,15 +54,60 @@ const streamGenerations = defineOperation({
   tag,
   summary: 'Streams new requests to models as they end.',
   description:
-    'An extension: server-sent events, with the filters of `GET /generations`. `request` has an entry of that list; `skipped` says that there are more new requests than the stream shows, at most 100 a second; `end` says why the stream ends: its key or session has ended, or it was not read fast enough. A comment is sent every 15 seconds while nothing happens. Five streams can be open for each caller. Requests of all nodes are shown, about a second after they end.',
+    'An extension: server-sent events, with the filters of `GET /generations`. `request` has an entry of that list; `skipped` says that there are more new requests than the stream shows, at most 100 a second; `end` says why the stream ends: its time is over, its key or session has ended, or it was not read fast enough. A comment is sent every 15 seconds while nothing happens. Five streams can be open for each caller. Requests of all nodes are shown, about a second after they end.',
   permission: 'generations:read',
-  query: logFilters,
+  query: logFilters.extend({
+    seconds: queryInteger({ min: 1, max: 3600, fallback: 3600 }).describe('When the stream ends.'),
+  }),
   errors: [404, 429],
   response: { contentType: 'text/event-stream' },
-  handle: async (context) => streamRequests(context, await resolveLogSelection(context, context.query)),
+  handle: async (context) => {
+    const { seconds, ...filters } = context.query
+    return streamRequests(context, await resolveLogSelection(context, filters), seconds * 1000)
+  },
 })
 
-export const logOperations = [listGenerations, streamGenerations]
+const dayMs = 86_400_000
+
+const countGenerations = defineOperation({
+  id: 'countGenerations',
+  method: 'GET',
+  path: '/generations/histogram',
+  tag,
+  summary: 'Counts requests to models, errors and spending over time.',
+  description:
+    'An extension, with the filters of `GET /generations`: over the last 24 hours, or from `from` to `to`. At most 50,000 requests are examined, the newest first; `searched_to` says how far back the counts reach. `POST /analytics/query` counts any number of requests, by other dimensions.',
+  permission: 'generations:read',
+  query: logFilters.omit({ id: true }).extend({
+    buckets: queryInteger({ min: 1, max: 500, fallback: 60 }),
+  }),
+  errors: [404],
+  response: z.strictObject({
+    data: z.array(
+      z.strictObject({
+        start: z.string(),
+        requests: z.int(),
+        failed: z.int(),
+        cancelled: z.int(),
+        refused: z.int(),
+        cost: z.number().describe('In USD.'),
+      }),
+    ),
+    searched_to: z.string().nullable().describe('Earlier requests are not counted; null if all are.'),
+  }),
+  handle: async (context) => {
+    const { db, clock } = context.gateway
+    const { buckets: count, ...filters } = context.query
+    const selection = await resolveLogSelection(context, filters)
+    const to = selection.to ?? new Date(clock.now()).toISOString()
+    const from = selection.from ?? new Date(Date.parse(to) - dayMs).toISOString()
+    if (from >= to) throw invalidFieldError('from', 'must be earlier than to, which is now by default')
+    const { buckets, searchedTo } = await readHistogram(db, { ...selection, from, to }, count)
+    return { data: buckets, searched_to: searchedTo }
+  },
+})
+
+export const logOperations = [listGenerations, countGenerations, streamGenerations]
 
 function cursorContextOf(organizationId: string): string {
   return `generations/${organizationId}`

@@ -22,10 +22,14 @@ interface StreamRequest {
 }
 
 /** New requests as server-sent events, until the client disconnects or its key or session ends. */
-export function streamRequests(request: StreamRequest, selection: LogSelection): Response {
+export function streamRequests(
+  request: StreamRequest,
+  selection: LogSelection,
+  durationMs: number,
+): Response {
   const { requestFollowers } = request.gateway
   const { readable, writer } = createEventStream(() => requestFollowers.remove(follower))
-  const follower = createFollower(request, selection, writer)
+  const follower = createFollower(request, selection, durationMs, writer)
   requestFollowers.add(follower)
   writer.send(': open\n\n')
   request.httpRequest.signal.addEventListener('abort', () => requestFollowers.remove(follower))
@@ -72,8 +76,14 @@ function formatEvent(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-function createFollower(request: StreamRequest, selection: LogSelection, writer: EventWriter): Follower {
+function createFollower(
+  request: StreamRequest,
+  selection: LogSelection,
+  durationMs: number,
+  writer: EventWriter,
+): Follower {
   const { gateway, caller } = request
+  const endsAt = performance.now() + durationMs
   let lastChecked = performance.now()
   return {
     callerId: `${caller.key.id} ${caller.userId}`,
@@ -88,6 +98,8 @@ function createFollower(request: StreamRequest, selection: LogSelection, writer:
         const text = await describeBatch(gateway, caller, selection, batch)
         if (text !== '') writer.send(text)
         else if (isDue) writer.send(': heartbeat\n\n')
+        if (performance.now() >= endsAt)
+          writer.end('time_limit', 'The stream was open for as long as it may be.')
       } catch (error) {
         const { code, message } = toGatewayError(error)
         writer.end(code, message)

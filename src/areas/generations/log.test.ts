@@ -75,6 +75,16 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
       expect({ query, status, ids }).toEqual({ query, status: 200, ids: numbers.map((n) => `gen-${n}`) })
     }
     const { body } = await list('', managementKey)
+    const path = '/generations/histogram?from=2030-01-01T00:00:00Z&to=2030-01-06T00:00:00Z&buckets=5'
+    const counted = (await server().call('GET', path, { key: managementKey })).body
+    expect(counted.searched_to).toBeNull()
+    expect(counted.data.map(({ start, ...counts }: { start: string }) => Object.values(counts))).toEqual([
+      [1, 0, 0, 0, 2],
+      [1, 1, 0, 0, 0.00003],
+      [1, 0, 1, 0, 0.00003],
+      [1, 0, 0, 0, 0.00003],
+      [3, 0, 0, 3, 0],
+    ])
     expect(body.data[0]).toMatchObject({
       status: 'refused',
       error_code: 'key_limit_reached',
