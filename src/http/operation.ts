@@ -52,6 +52,8 @@ interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchem
   alternateFormat?: { field: string; body: Schema }
   /** True for simple bodies that the schema would return unchanged: they skip validation. */
   isPlain?: (body: unknown) => boolean
+  /** No model is called: it is not in the list of requests if it is refused. */
+  isDryRun?: true
   /** Also served under `/openai/deployments/{deployment}`, where the deployment is the model. */
   deployments?: true
 }

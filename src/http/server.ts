@@ -139,11 +139,15 @@ async function handleRequest(
       Object.assign(failure.headers, cors)
       failure.userId = caller?.userId ?? null
       recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
-      if (caller && operation.method === 'POST' && operation.permission === 'inference:write')
-        recordUnparsed(gateway, caller, request, failure)
+      if (caller && isModelRequest(operation)) recordUnparsed(gateway, caller, request, failure)
       throw failure
     }
   })
+}
+
+/** A refused one is in the list of requests. */
+function isModelRequest({ method, permission, inference }: Operation): boolean {
+  return method === 'POST' && permission === 'inference:write' && inference?.isDryRun !== true
 }
 
 function handlePreflight(

@@ -29,7 +29,7 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
   try {
     return await handleParsed(gateway, parsed)
   } catch (error) {
-    if (!parsed.isNested) recordRefused(gateway, parsed, null, error)
+    recordRefused(gateway, parsed, null, error)
     throw error
   }
 }
@@ -80,7 +80,7 @@ async function executeRoutable(
     assertRoutable(gateway, request, plan)
     return await execute(plan)
   } catch (error) {
-    if (!('isNested' in request && request.isNested)) recordRefused(gateway, request, plan, error)
+    recordRefused(gateway, request, plan, error)
     throw error
   }
 }

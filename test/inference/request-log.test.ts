@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
+import { maxFollowersPerCaller } from '../../src/account/request-log/followers.ts'
 import { maxRecordedPerMinute } from '../../src/account/request-log/refused.ts'
 import { flushRequestLog } from '../../src/app/request-log.ts'
+import { createEventStream } from '../../src/areas/generations/log-stream.ts'
 import { vendorReply } from '../support/replies.ts'
 import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
@@ -16,6 +18,16 @@ function sumAmounts(lines: { amount: string }[]): number {
   expect(sum % nano).toBe(0n)
   return Number(sum / nano)
 }
+
+test('a reader that is too slow is told so and dropped', async () => {
+  let ended = 0
+  const { readable, writer } = createEventStream(() => ended++)
+  for (let n = 0; n < 1000; n++) writer.send(': x\n\n')
+  expect(ended).toBe(1)
+  const text = await new Response(readable).text()
+  expect(text).toContain('event: end\ndata: {"reason":"slow_reader"')
+  expect(text.length).toBeLessThan(1000)
+})
 
 describeWithUpstreams('the list of requests', (bench) => {
   const server = () => bench().server
@@ -106,6 +118,26 @@ describeWithUpstreams('the list of requests', (bench) => {
     expect(nearest_limit.left).toBeCloseTo(5 - nearest_limit.needed, 9)
   })
 
+  test('a caller can have five streams', async () => {
+    const made = await server().call('POST', '/keys', { body: { name: 'greedy' } })
+    const open = () =>
+      fetch(`${server().url}/api/v1/generations/stream`, {
+        headers: { authorization: `Bearer ${made.body.key}` },
+      })
+    const streams = await Promise.all(Array.from({ length: maxFollowersPerCaller }, open))
+    expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
+    expect((await open()).status).toBe(429)
+    await Promise.all(streams.map(({ body }) => body?.cancel()))
+  })
+
+  test('a quote that is refused is not in the list', async () => {
+    const body = { model: 'test/none', messages: [], session_id: 'quoted' }
+    expect((await server().call('POST', '/quote', { body, key: server().own.inferenceKey })).status).toBe(400)
+    const { length } = await list('status=refused&limit=100')
+    await server().call('POST', '/quote', { body, key: server().own.inferenceKey })
+    expect(await list('status=refused&limit=100')).toHaveLength(length)
+  })
+
   test('one plan is stored for requests that are routed alike', async () => {
     const { gateway } = server()
     for (let n = 0; n < 3; n++) await (await send({ model: 'sandbox/echo', session_id: 'alike' })).text()
@@ -138,10 +170,8 @@ describeWithUpstreams('the list of requests', (bench) => {
 
   test('is streamed as it grows, with the filters, until the key ends', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'streamed' } })
-    const controller = new AbortController()
     const response = await fetch(`${server().url}/api/v1/generations/stream?session_id=live`, {
       headers: { authorization: `Bearer ${made.body.key}` },
-      signal: controller.signal,
     })
     expect(response.headers.get('content-type')).toStartWith('text/event-stream')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -166,6 +196,10 @@ describeWithUpstreams('the list of requests', (bench) => {
       .map((line) => JSON.parse(line.slice('data: '.length)))
     expect(entries.map(({ session_id }) => session_id)).toEqual(['live', 'live'])
     expect(entries[0]).toMatchObject({ id: body.id, status: 'completed' })
-    controller.abort()
+    await server().call('DELETE', `/keys/${made.body.data.hash}`)
+    server().clock.advance(20_000)
+    await readUntil('"reason":"credential_invalid"')
+    expect((await reader.read()).done).toBe(true)
+    server().clock.release()
   })
 })

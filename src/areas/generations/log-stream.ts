@@ -83,23 +83,23 @@ function createFollower(
   writer: EventWriter,
 ): Follower {
   const { gateway, caller } = request
-  const endsAt = performance.now() + durationMs
-  let lastChecked = performance.now()
+  const { clock } = gateway
+  const endsAt = clock.now() + durationMs
+  let lastChecked = clock.now()
   return {
     callerId: `${caller.key.id} ${caller.userId}`,
     organizationId: caller.organizationId,
     receive: async (batch) => {
       try {
-        const isDue = performance.now() - lastChecked >= heartbeatMs
+        const isDue = clock.now() - lastChecked >= heartbeatMs
         if (isDue) {
-          lastChecked = performance.now()
+          lastChecked = clock.now()
           await assertStillAllowed(request)
         }
         const text = await describeBatch(gateway, caller, selection, batch)
         if (text !== '') writer.send(text)
         else if (isDue) writer.send(': heartbeat\n\n')
-        if (performance.now() >= endsAt)
-          writer.end('time_limit', 'The stream was open for as long as it may be.')
+        if (clock.now() >= endsAt) writer.end('time_limit', 'The stream was open for as long as it may be.')
       } catch (error) {
         const { code, message } = toGatewayError(error)
         writer.end(code, message)

@@ -9,6 +9,7 @@ import {
 } from '../../../test/support/harness.ts'
 import type { RefusedRow } from '../../account/request-log/walk.ts'
 import { batchSize, maxBatches, readLogPage } from '../../account/request-log/walk.ts'
+import { deleteOldRefusals } from '../../ledger/rollups/retention.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
 
@@ -131,6 +132,33 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
     expect((await list(`cursor=${encodeURIComponent(first)}`, foreign.managementKey)).status).toBe(400)
     expect((await list('id=gen-page-1', foreign.managementKey)).ids).toEqual([])
     expect((await list(`key=${sha256(tenant.inferenceKey)}`, foreign.managementKey)).status).toBe(404)
+  })
+
+  test('refused requests and routing decisions are deleted with the generations of their time', async () => {
+    const { gateway } = server()
+    const { db } = gateway
+    const tenants = [await createTenant(gateway, 'Old 1'), await createTenant(gateway, 'Old 2')]
+    for (const tenant of tenants)
+      for (const day of ['01', '20'])
+        await insertRefused(server(), tenant, { created_at: `2032-01-${day}T00:00:00.000Z` })
+    await db
+      .insertInto('routing_plans')
+      .values([
+        { id: '2032-01-01-a', content: '{}' },
+        { id: '2032-01-20-a', content: '{}' },
+      ])
+      .execute()
+    const clock = { now: () => Date.parse('2032-01-25T00:00:00Z') }
+    const countLeft = async () => {
+      const pages = await Promise.all(tenants.map(({ managementKey }) => list('', managementKey)))
+      return pages.map(({ ids }) => ids.length)
+    }
+    await deleteOldRefusals({ db, clock }, null)
+    expect(await countLeft()).toEqual([2, 2])
+    await deleteOldRefusals({ db, clock }, 10)
+    expect(await countLeft()).toEqual([1, 1])
+    const plans = await db.selectFrom('routing_plans').select('id').where('id', '>', '2032').execute()
+    expect(plans).toEqual([{ id: '2032-01-20-a' }])
   })
 
   test('invalid filters are 400', async () => {

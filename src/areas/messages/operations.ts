@@ -44,7 +44,7 @@ const countMessageTokens = defineOperation({
   description:
     'Free of charge. The provider counts the tokens if it can; otherwise the number is an estimate.',
   permission: 'inference:write',
-  inference: messages.client,
+  inference: { ...messages.client, isDryRun: true },
   body: messagesRequest,
   errors: inferenceErrors,
   response: z.looseObject({ input_tokens: z.int().min(0) }).meta({ id: 'TokenCount' }),

@@ -137,7 +137,7 @@ const quoteRequest = defineOperation({
   description:
     'Accepts the body of any request to a model. Without `format` the format is detected from the body: `input` is Responses, or speech with a `voice`, `input_audio` is a transcription, `contents` is Gemini (with an additional `model`), `prompt` is the legacy text format, `query` with `documents` is a rerank request, `messages` is chat, or Messages if the header `anthropic-version` is sent. A request for embeddings, images, or speech without a voice needs `format`. Nothing is sent, held or recorded.',
   permission: 'inference:write',
-  inference: { encodeError: chat.client.encodeError },
+  inference: { encodeError: chat.client.encodeError, isDryRun: true },
   query: z.strictObject({ format: formatName.optional() }),
   body: z.looseObject({}).meta({ description: 'A body in any of the formats.' }),
   errors: [404, 429],

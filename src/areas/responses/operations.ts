@@ -173,7 +173,7 @@ const countResponseTokens = defineOperation({
   description:
     'Free of charge. The provider counts the tokens if it can; otherwise the number is an estimate.',
   permission: 'inference:write',
-  inference: responses.client,
+  inference: { ...responses.client, isDryRun: true },
   body: responsesRequest,
   errors: inferenceErrors,
   response: z

@@ -16,12 +16,14 @@ const maxModelLength = 256
 /** Records a request that was refused before a provider was called. Without effect if the error is on record. */
 export function recordRefused(
   gateway: Gateway,
-  request: Unguarded<ModelRequest>,
+  request: Unguarded<ModelRequest> & { isNested?: true },
   plan: RoutingPlan | null,
   error: unknown,
 ): void {
   const { caller, httpRequest, options, content, format } = request
-  if (!(error instanceof GatewayError) || error.isOnRecord || httpRequest.signal.aborted) return
+  if (!(error instanceof GatewayError) || error.isOnRecord) return
+  // What a plugin or tool asked for is part of the request that it worked for.
+  if (request.isNested || httpRequest.signal.aborted) return
   error.isOnRecord = true
   error.headers['x-generation-id'] ??= request.id
   gateway.refusedRequests.add({

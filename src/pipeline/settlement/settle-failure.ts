@@ -26,6 +26,7 @@ export async function settleFailure(
   await settle({ status, charge, summary: null, error: clientError, firstTokenMs: null }).catch(
     () => undefined,
   )
+  if (trace.candidate) clientError.isOnRecord = true
   clientError.headers['x-generation-id'] = request.id
   return clientError
 }
