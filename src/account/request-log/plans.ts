@@ -8,6 +8,8 @@ const maxNewPlans = 60
 /** Plans whose id is known; more are looked up by their content. */
 const maxKnown = 5000
 const maxWaiting = 1000
+/** Preferences may list as many providers as a body has room for. */
+const maxKeyLength = 8000
 const rowsPerStatement = 50
 const minuteMs = 60_000
 
@@ -40,6 +42,7 @@ export class RoutingPlans {
     if (basis !== this.#basis || day !== this.#day || this.#known.size > maxKnown) this.#known.clear()
     this.#basis = basis
     this.#day = day
+    if (key.length > maxKeyLength) return null
     return this.#known.get(key) ?? this.#add(key, organizationId, now, describe)
   }
 

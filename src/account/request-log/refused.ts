@@ -1,3 +1,4 @@
+import { isRejectedData } from '../../db/batch.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { RefusedRow } from './walk.ts'
@@ -23,6 +24,8 @@ export class RefusedRequests {
   readonly #clock: Clock
   readonly #windows = new Map<string, Window>()
   #waiting: RefusedRow[] = []
+  /** One at a time. */
+  #flushing: Promise<void> = Promise.resolve()
 
   constructor(db: Db, clock: Clock) {
     this.#db = db
@@ -42,6 +45,13 @@ export class RefusedRequests {
 
   /** Writes what waits, and what was only counted in minutes that have ended. Throws if the database fails. */
   async flush(isAll = false): Promise<void> {
+    const previous = this.#flushing
+    const flushing = previous.then(() => this.#writeAll(isAll))
+    this.#flushing = flushing.catch(() => undefined)
+    await flushing
+  }
+
+  async #writeAll(isAll: boolean): Promise<void> {
     const minute = this.#currentMinute()
     for (const [organizationId, window] of this.#windows)
       if (isAll || window.minute !== minute) this.#closeWindow(organizationId, window)
@@ -77,8 +87,17 @@ export class RefusedRequests {
   }
 }
 
-/** Repeating it changes nothing. */
+/** Repeating it changes nothing. A row that the database rejects affects no other. */
 async function insertRefused(db: Db, rows: RefusedRow[]): Promise<void> {
+  try {
+    await insertRows(db, rows)
+  } catch (error) {
+    if (!isRejectedData(error)) throw error
+    for (const row of rows.length > 1 ? rows : []) await insertRefused(db, [row])
+  }
+}
+
+async function insertRows(db: Db, rows: RefusedRow[]): Promise<void> {
   await db
     .insertInto('refused_requests')
     .values(rows)

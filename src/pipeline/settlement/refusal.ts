@@ -22,7 +22,7 @@ export function recordRefused(
 ): void {
   const { caller, httpRequest, options, content, format } = request
   if (!(error instanceof GatewayError) || error.isOnRecord) return
-  // What a plugin or tool asked for is part of the request that it worked for.
+  // What a plugin or tool requests is part of the request that it works for.
   if (request.isNested || httpRequest.signal.aborted) return
   error.isOnRecord = true
   error.headers['x-generation-id'] ??= request.id
