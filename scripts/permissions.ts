@@ -50,6 +50,10 @@ curl http://127.0.0.1:8080/api/v1/management-keys -H "Authorization: Bearer $MAN
 \`\`\`
 
 On the command line: \`headgate keys create --management --permissions budgets:read,keys:read --workspaces default\`. A key keeps its permissions when the roles of its creator change; disable or delete it with \`/management-keys/{hash}\`.
+
+## Rotating a key
+
+\`POST /keys/{hash}/rotate\` gives an API key a new secret, which is shown once. It stays the same key: hash, limits, usage, guardrails and everything else that names it remain. The old secret ends at once, or after \`overlap_seconds\` (at most a week), so that clients can be changed one by one; other nodes notice within a second. The \`hash\` is then no longer the SHA-256 of the secret.
 `
 
 function renderRoles(): string {

@@ -151,9 +151,51 @@ export async function findKeyBySecret(db: Db, secret: string): Promise<ApiKey | 
   return findKeyByHash(db, sha256(secret))
 }
 
+/** The columns that identify a key by one of its secrets. Those of most keys are in the first. */
+const secretColumns = ['hash', 'secret_hash', 'previous_hash', 'external_hash'] as const
+
 export async function findKeyByHash(db: Db, hash: string): Promise<ApiKey | undefined> {
-  // Two queries, because not every planner uses both indexes for an OR.
-  return (await findKeyByColumn(db, 'hash', hash)) ?? findKeyByColumn(db, 'external_hash', hash)
+  // A query for each, because not every planner uses all indexes for an OR.
+  for (const column of secretColumns) {
+    const key = await findKeyByColumn(db, column, hash)
+    if (key) return key
+  }
+  return undefined
+}
+
+/** Whether a secret that was once valid was replaced by a rotation, and its overlap has passed. */
+export function isRetiredSecret(key: ApiKey, secret: string, now: number): boolean {
+  if (key.secret_hash === null) return false
+  const hash = sha256(secret)
+  if (hash === key.secret_hash || hash === key.external_hash) return false
+  return hash !== key.previous_hash || Date.parse(key.previous_valid_until ?? '') <= now
+}
+
+/**
+ * Gives a key another secret, which is returned only here. The one before stays valid for `overlapMs`; a still
+ * older one ends now.
+ */
+export async function rotateKey(
+  tx: Db,
+  clock: Clock,
+  { id, hash, secret_hash }: ApiKey,
+  overlapMs: number,
+): Promise<{ key: ApiKey; secret: string }> {
+  const secret = newSecret()
+  const hasOverlap = overlapMs > 0
+  const key = await tx
+    .updateTable('api_keys')
+    .set({
+      label: formatLabel(secret),
+      secret_hash: sha256(secret),
+      previous_hash: hasOverlap ? (secret_hash ?? hash) : null,
+      previous_valid_until: hasOverlap ? new Date(clock.now() + overlapMs).toISOString() : null,
+      updated_at: isoNow(clock),
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return { key, secret }
 }
 
 /** Undefined once it is deleted. */
@@ -163,7 +205,7 @@ export async function findKeyById(db: Db, id: number): Promise<ApiKey | undefine
 
 async function findKeyByColumn(
   db: Db,
-  column: 'hash' | 'external_hash',
+  column: (typeof secretColumns)[number],
   hash: string,
 ): Promise<ApiKey | undefined> {
   return db.selectFrom('api_keys').selectAll().where(column, '=', hash).executeTakeFirst()

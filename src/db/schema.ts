@@ -190,6 +190,7 @@ export type LimitReset = 'daily' | 'weekly' | 'monthly'
 
 export interface ApiKeyTable {
   id: Generated<number>
+  /** The name of the key in the API: SHA-256 of its first secret. */
   hash: string
   organization_id: string
   workspace_id: string
@@ -207,6 +208,11 @@ export interface ApiKeyTable {
   external_user: string | null
   /** SHA-256 of a secret the partner chose, which authenticates as this key too. */
   external_hash: string | null
+  /** SHA-256 of the present secret; null until the key is rotated, when it is `hash`. */
+  secret_hash: Generated<string | null>
+  /** SHA-256 of the secret before it, and when that one ends. */
+  previous_hash: Generated<string | null>
+  previous_valid_until: Generated<string | null>
   /**
    * `environment` for the key of HEADGATE_MANAGEMENT_KEY, so that a changed value replaces it; `session` for
    * the requests of a member who is signed in.

@@ -469,6 +469,8 @@ export const samples: Record<string, SampleFactory> = {
   createKey: fixedSample('/keys', { name: 'sample', limit: 5 }),
   getKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`),
   updateKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`, { name: 'renamed' }),
+  rotateKey: async (_, call) =>
+    ownedSample(`/keys/${await createKeyHash(call)}/rotate`, { overlap_seconds: 60 }),
   deleteKey: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}`),
 
   getSession: fixedSample('/session'),

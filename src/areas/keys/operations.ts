@@ -1,19 +1,18 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
-import { type ApiKey, createKey, deleteKey, findKey, lockKeyOwners, type NewKey } from '../../account/keys.ts'
+import { type ApiKey, createKey, deleteKey, lockKeyOwners, type NewKey } from '../../account/keys.ts'
 import { resolveKeyLimit, resolveMaxKeyLimit } from '../../account/member-key-limit.ts'
 import { findMember } from '../../account/members.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { type DataRegion, dataRegions } from '../../catalogue/vocabulary.ts'
-import type { Db } from '../../db/db.ts'
 import { toFlag } from '../../db/values.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { loadCreditTotals } from '../../ledger/entries.ts'
 import { resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import { usdAmount } from '../../ledger/money-schema.ts'
-import { countFreeRequestsToday, type KeyUsage, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
+import { countFreeRequestsToday, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
 import { queryBoolean, queryInteger } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
@@ -21,11 +20,19 @@ import type { Caller } from '../../pipeline/request/caller.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { computeEffectivePolicy } from '../../policy/effective.ts'
 import { loadLayers } from '../../policy/store.ts'
+import {
+  describeKey,
+  hashParam,
+  keyNotFoundError,
+  loadUsage,
+  requireChangeableKey,
+  requireKey,
+} from './find.ts'
 import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
+import { rotateApiKey } from './rotate.ts'
 import { isWorkspaceDeleted, type KeyChanges, listKeys, lockKey, updateKey } from './store.ts'
 
 const tag = 'API Keys'
-const hashParam = z.object({ hash: z.string().min(1).describe("The key's hash (SHA-256, in hex).") })
 const name = z.string().trim().min(1).max(200)
 
 /** A secret chosen by a partner must not be guessable: long, and not a few repeated characters. */
@@ -238,27 +245,15 @@ const deleteApiKey = defineOperation({
     }),
 })
 
-export const keyOperations = [getCurrentKey, listApiKeys, createApiKey, getKey, updateApiKey, deleteApiKey]
-
-/** Management keys belong to the whole organization. The keys of sessions are not managed. */
-async function requireKey(db: Db, caller: Caller, reach: Reach, hash: string): Promise<ApiKey> {
-  const key = await findKey(db, caller.organizationId, hash)
-  if (!key || key.source === 'session') throw keyNotFoundError()
-  const workspaceId = key.kind === 'management' ? null : key.workspace_id
-  assertWithinReach(reach, { workspaceId, ownerId: key.creator_user_id })
-  return key
-}
-
-async function requireChangeableKey(db: Db, caller: Caller, reach: Reach, hash: string): Promise<ApiKey> {
-  const key = await requireKey(db, caller, reach, hash)
-  if (key.kind === 'management')
-    throw gatewayError('forbidden', 'This is a management key: use /management-keys/{hash}.')
-  return key
-}
-
-function describeKey({ hash, name, workspace_id }: ApiKey) {
-  return { target: { type: 'key', id: hash, name }, workspaceId: workspace_id }
-}
+export const keyOperations = [
+  getCurrentKey,
+  listApiKeys,
+  createApiKey,
+  getKey,
+  updateApiKey,
+  rotateApiKey,
+  deleteApiKey,
+]
 
 interface LimitedRequest {
   gateway: Gateway
@@ -281,10 +276,6 @@ function validateLimitChange(request: LimitedRequest, before: ApiKey, changes: K
   resolveLimit(request, before.workspace_id, { limit, limit_reset })
 }
 
-function keyNotFoundError() {
-  return gatewayError('not_found', 'The key does not exist.')
-}
-
 function rejectPastExpiry(gateway: Gateway, expiresAt: string | null | undefined): void {
   if (expiresAt && Date.parse(expiresAt) <= gateway.clock.now())
     throw invalidFieldError('expires_at', 'is in the past')
@@ -298,10 +289,6 @@ async function resolveCreator(
   if (requestedId === undefined || requestedId === null) return caller.userId
   if (await findMember(gateway.db, caller.organizationId, requestedId)) return requestedId
   throw invalidFieldError('creator_user_id', 'is not a member of the organization')
-}
-
-async function loadUsage(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
-  return (await loadKeyUsage(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? zeroUsage
 }
 
 async function resolveAllowedRegions(gateway: Gateway, key: ApiKey): Promise<DataRegion[]> {

@@ -1,4 +1,4 @@
-import { type ApiKey, findKeyByHash, findKeyBySecret } from '../../account/keys.ts'
+import { type ApiKey, findKeyByHash, findKeyBySecret, isRetiredSecret } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { findScimToken } from '../../account/scim-tokens.ts'
 import type { WorkloadIdentity } from '../../app/access-tokens.ts'
@@ -29,6 +29,12 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
   const lookup = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
   const key = lookup instanceof Promise ? await lookup : lookup
+  if (key && isRetiredSecret(key, secret, gateway.clock.now())) {
+    throw gatewayError(
+      'credential_invalid',
+      'The key was rotated: this secret is no longer valid. Use the new one.',
+    )
+  }
   return requireCaller(gateway, key)
 }
 
