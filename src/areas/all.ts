@@ -4,6 +4,7 @@ import { analyticsOperations } from './analytics/operations.ts'
 import { auditOperations } from './audit/operations.ts'
 import { batchOperations } from './batches/operations.ts'
 import { benchmarkOperations } from './benchmarks/operations.ts'
+import { budgetTreeOperations } from './budgets/operations.ts'
 import { byokOperations } from './byok/operations.ts'
 import { catalogueOperations } from './catalogue/operations.ts'
 import { chatOperations } from './chat/operations.ts'
@@ -80,6 +81,7 @@ export const operations: Operation[] = [
   ...roleOperations,
   ...accountOperations,
   ...workspaceOperations,
+  ...budgetTreeOperations,
   ...guardrailOperations,
   ...observabilityOperations,
   ...notificationOperations,

@@ -657,6 +657,7 @@ export const samples: Record<string, SampleFactory> = {
   updatePrivacySettings: fixedSample('/organization/privacy', { enable_free_model_training: null }),
   getDefaultPlugins: fixedSample('/organization/plugins'),
   replaceDefaultPlugins: fixedSample('/organization/plugins', { plugins: [{ id: 'response-healing' }] }),
+  listBudgetNodes: fixedSample('/budgets'),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 
   listObservabilityDestinations: fixedSample('/observability/destinations'),
