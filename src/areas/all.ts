@@ -23,6 +23,7 @@ import { imageOperations } from './images/operations.ts'
 import { invitationOperations } from './invitations/operations.ts'
 import { invitationPages } from './invitations/pages.ts'
 import { keyOperations } from './keys/operations.ts'
+import { ledgerOperations } from './ledger/operations.ts'
 import { managementKeyOperations } from './management-keys/operations.ts'
 import { messageOperations } from './messages/operations.ts'
 import { modelOperations } from './models/operations.ts'
@@ -73,6 +74,7 @@ export const operations: Operation[] = [
   ...oauthOperations,
   ...workloadIdentityOperations,
   ...creditOperations,
+  ...ledgerOperations,
   ...analyticsOperations,
   ...datasetOperations,
   ...organizationOperations,

@@ -2,9 +2,8 @@ import { Command } from 'commander'
 import { lockDatabase } from '../app/data-dir.ts'
 import type { Gateway } from '../app/gateway.ts'
 import { isPostgresUrl } from '../db/db.ts'
-import { checkLedger, type Finding, type LedgerTotals } from '../ledger/check.ts'
+import { checkLedger, type Finding, type LedgerTotals, toUsdTotals } from '../ledger/check.ts'
 import { acceptJournalLoss } from '../ledger/journal-loss.ts'
-import { usdFromNanos } from '../ledger/money.ts'
 import { type CommandResult, type CommandRunner, transactAsCommand, UsageError } from './command.ts'
 
 export function checkLedgerCommand(run: CommandRunner): Command {
@@ -60,11 +59,4 @@ function formatTotals(totals: LedgerTotals): string[] {
   return Object.entries(toUsdTotals(totals)).map(
     ([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`,
   )
-}
-
-function toUsdTotals(totals: LedgerTotals): Record<string, number> {
-  const entries = Object.entries(totals).map(([name, value]) =>
-    typeof value === 'bigint' ? [name.replace('_nanos', '_usd'), usdFromNanos(value)] : [name, value],
-  )
-  return Object.fromEntries(entries)
 }

@@ -3,6 +3,7 @@ import { type Db, isPostgres, runInSnapshot } from '../db/db.ts'
 import type { MeterTable } from '../db/schema.ts'
 import { jobOwner } from './engine.ts'
 import { addToCounter, type Meter, newMeter, type Window, windowNames } from './meter.ts'
+import { usdFromNanos } from './money.ts'
 
 /** An invariant, how many rows were checked, and which violate it. */
 export interface Finding {
@@ -20,6 +21,22 @@ export interface LedgerTotals {
   spent_nanos: bigint
   held_nanos: bigint
   balance_nanos: bigint
+}
+
+export function toUsdTotals({
+  credits_nanos,
+  spent_nanos,
+  held_nanos,
+  balance_nanos,
+  ...counts
+}: LedgerTotals) {
+  return {
+    ...counts,
+    credits_usd: usdFromNanos(credits_nanos),
+    spent_usd: usdFromNanos(spent_nanos),
+    held_usd: usdFromNanos(held_nanos),
+    balance_usd: usdFromNanos(balance_nanos),
+  }
 }
 
 export interface LedgerCheck {

@@ -1,4 +1,6 @@
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/db.ts'
+import type { LedgerEntryTable } from '../db/schema.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import { maxUsd } from './money.ts'
 
@@ -112,4 +114,39 @@ async function loadFundingTotals(
     .groupBy('kind')
   if (lastEntry !== undefined) query = query.where('id', '<=', lastEntry)
   return new Map((await query.execute()).map((row) => [row.kind, row.sum_nanos]))
+}
+
+export type CreditEntry = Selectable<LedgerEntryTable>
+
+export const creditEntryKinds = [...fundingKinds, 'charge'] as const
+
+interface EntrySelection {
+  kind: (typeof creditEntryKinds)[number] | null
+  from: string | null
+  /** Exclusive. */
+  to: string | null
+  /** The last entry of the page before. */
+  before: Pick<CreditEntry, 'created_at' | 'id'> | null
+  limit: number
+}
+
+/** What was added to the credits of an organization and charged to them, newest first. */
+export function listCreditEntries(
+  db: Db,
+  organizationId: string,
+  { kind, from, to, before, limit }: EntrySelection,
+): Promise<CreditEntry[]> {
+  let query = db
+    .selectFrom('ledger_entries')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    // A literal, because with a parameter the partial index is not used.
+    .where(sql<boolean>`account = 'credits'`)
+  // Charges are many: the expression keeps planners from sorting all of them. The others are few.
+  if (kind === 'charge') query = query.where(sql<boolean>`kind || '' = 'charge'`)
+  else if (kind) query = query.where('kind', '=', kind)
+  if (from !== null) query = query.where('created_at', '>=', from)
+  if (to !== null) query = query.where('created_at', '<', to)
+  if (before) query = query.where(sql<boolean>`(created_at, id) < (${before.created_at}, ${before.id})`)
+  return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute()
 }

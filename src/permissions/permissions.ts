@@ -86,6 +86,7 @@ export const permissions = {
     'organization',
     'Change the issuers and policies of workload identity',
   ),
+  'system:read': operator('organization', 'Read the state of the installation, and check its ledger'),
   'catalogue:read': operator('organization', 'Read the catalogue overrides'),
   'catalogue:write': operator('organization', 'Change the catalogue'),
 } satisfies Record<string, PermissionInfo>

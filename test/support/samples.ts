@@ -657,6 +657,8 @@ export const samples: Record<string, SampleFactory> = {
   updatePrivacySettings: fixedSample('/organization/privacy', { enable_free_model_training: null }),
   getDefaultPlugins: fixedSample('/organization/plugins'),
   replaceDefaultPlugins: fixedSample('/organization/plugins', { plugins: [{ id: 'response-healing' }] }),
+  listCreditEntries: fixedSample('/credits/entries'),
+  checkLedger: fixedSample('/ledger/check'),
   listBudgetNodes: fixedSample('/budgets'),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 

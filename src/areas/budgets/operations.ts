@@ -6,6 +6,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
+import { formatTimeCursor, parseTimeCursor, type TimePosition } from '../../lib/time-cursor.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 import {
@@ -17,7 +18,7 @@ import {
   noMember,
 } from './nodes.ts'
 import { type BudgetNode, budgetNode } from './record.ts'
-import { type CreatedAt, listKeysAfter, listMembersAfter, listWorkspacesAfter } from './store.ts'
+import { listKeysAfter, listMembersAfter, listWorkspacesAfter } from './store.ts'
 
 const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const parentPattern = new RegExp(`^(?:organization|workspace:${uuid}|member:${uuid}:[\\w-]{1,100})$`)
@@ -136,16 +137,16 @@ async function loadOwnerNode(
 }
 
 /** A page that is not full is the last. */
-function toCursor(rows: readonly CreatedAt[], limit: number): string | null {
+function toCursor(rows: readonly TimePosition[], limit: number): string | null {
   const last = rows.length === limit ? rows.at(-1) : undefined
-  return last ? `${last.created_at}~${last.id}` : null
+  return last ? formatTimeCursor(last) : null
 }
 
-function readCreatedAt(cursor: string | undefined): CreatedAt | null {
+function readCreatedAt(cursor: string | undefined): TimePosition | null {
   if (cursor === undefined) return null
-  const [, created_at, id] = /^([\d:.TZ-]+)~([\w-]+)$/.exec(cursor) ?? []
-  if (created_at === undefined || id === undefined) throw invalidCursorError()
-  return { created_at, id }
+  const position = parseTimeCursor(cursor)
+  if (!position) throw invalidCursorError()
+  return position
 }
 
 function readKeyNumber(cursor: string | undefined): number | null {

@@ -4,6 +4,7 @@ import type { Member } from '../../account/members.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import type { WorkspaceBudgetTable } from '../../db/schema.ts'
+import type { TimePosition } from '../../lib/time-cursor.ts'
 import { type Guardrail, parseGuardrail } from '../../policy/guardrail.ts'
 
 export interface Page<Position> {
@@ -12,13 +13,7 @@ export interface Page<Position> {
   limit: number
 }
 
-/** Records are in the order in which they were created. */
-export interface CreatedAt {
-  created_at: string
-  id: string
-}
-
-function isAfter({ created_at, id }: CreatedAt): RawBuilder<boolean> {
+function isAfter({ created_at, id }: TimePosition): RawBuilder<boolean> {
   return sql<boolean>`(created_at, id) > (${created_at}, ${id})`
 }
 
@@ -27,7 +22,7 @@ export function listWorkspacesAfter(
   db: Db,
   organizationId: string,
   ids: readonly string[] | null,
-  { after, limit }: Page<CreatedAt>,
+  { after, limit }: Page<TimePosition>,
 ): Promise<Workspace[]> {
   let query = db
     .selectFrom('workspaces')
@@ -43,7 +38,7 @@ export function listWorkspacesAfter(
 export function listMembersAfter(
   db: Db,
   { organization_id, id: workspaceId }: Workspace,
-  { after, limit }: Page<CreatedAt>,
+  { after, limit }: Page<TimePosition>,
 ): Promise<Member[]> {
   let query = db
     .selectFrom('members')

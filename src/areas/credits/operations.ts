@@ -19,6 +19,7 @@ import { isoNow } from '../../lib/clock.ts'
 import { deriveUuid, newId } from '../../lib/ids.ts'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
 import { transact } from '../../pipeline/request/transact.ts'
+import { listCreditEntriesOperation } from './entries.ts'
 
 const credits = z
   .strictObject({
@@ -104,7 +105,7 @@ const grantCredits = defineOperation({
   },
 })
 
-export const creditOperations = [getCredits, grantCredits]
+export const creditOperations = [getCredits, grantCredits, listCreditEntriesOperation]
 
 function validateAmount({ amount, kind }: z.output<typeof grantBody>): void {
   if (amount === 0n) throw invalidFieldError('amount', 'must not be 0')

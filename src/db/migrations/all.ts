@@ -38,7 +38,7 @@ import { notifications } from './037-notifications.ts'
 import { auditDelivery } from './039-audit-delivery.ts'
 import { requestLog } from './040-request-log.ts'
 import { explanations } from './041-explanations.ts'
-import { keyRotation } from './042-key-rotation.ts'
+import { administration } from './042-administration.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -80,5 +80,5 @@ export const migrations: Record<string, Migration> = {
   '036-workload-identity': workloadIdentity,
   '040-request-log': requestLog,
   '041-explanations': explanations,
-  '042-key-rotation': keyRotation,
+  '042-administration': administration,
 }

@@ -1,0 +1,20 @@
+import { sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+/** What the administration of keys and credits needs. */
+export const administration: Migration = {
+  async up(db) {
+    // A key keeps its `hash`, which other records name, when it gets another secret.
+    for (const column of ['secret_hash', 'previous_hash', 'previous_valid_until'])
+      await db.schema.alterTable('api_keys').addColumn(column, 'text').execute()
+    for (const column of ['secret_hash', 'previous_hash'])
+      await db.schema.createIndex(`api_keys_by_${column}`).unique().on('api_keys').column(column).execute()
+    // Only one side of each transaction is listed.
+    await db.schema
+      .createIndex('ledger_entries_by_time')
+      .on('ledger_entries')
+      .columns(['organization_id', 'created_at', 'id'])
+      .where(sql<boolean>`account = 'credits'`)
+      .execute()
+  },
+}

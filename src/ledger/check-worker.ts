@@ -1,0 +1,14 @@
+import { closeDb, openDb } from '../db/db.ts'
+import { handleRequests } from '../lib/worker-thread.ts'
+import { checkLedger } from './check.ts'
+
+/** On a thread of its own, because SQLite blocks its caller while it reads whole tables. */
+handleRequests(async (request) => {
+  if (request === null) return
+  const db = openDb((request as { url: string }).url, null)
+  try {
+    return await checkLedger(db)
+  } finally {
+    await closeDb(db)
+  }
+})
