@@ -3,7 +3,7 @@ import type { Endpoint, Model } from './model.ts'
 import { publicPricing, toPublicPricing } from './model-record.ts'
 import { isGenerateDialect, parameterNames, quantizations } from './vocabulary.ts'
 
-const percentiles = z
+export const percentiles = z
   .strictObject({ p50: z.number(), p75: z.number(), p90: z.number(), p99: z.number() })
   .nullable()
   .meta({ id: 'PercentileStats' })

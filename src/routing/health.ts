@@ -12,6 +12,8 @@ const minuteMs = 60 * secondMs
 /** Failures count towards instability and ejection for this long. */
 const failureWindowMs = 30 * secondMs
 const dayMs = 24 * 60 * minuteMs
+const daySlotMs = 5 * minuteMs
+const slotsPerHour = 12
 
 /** Below this share of failures an endpoint still counts as stable. */
 const unstableFailureShare = 0.1
@@ -75,7 +77,23 @@ export interface EndpointStats extends Speed {
   completed30m: number
 }
 
-type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'>
+type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'> &
+  Partial<Pick<UpstreamFailure, 'status'>>
+
+/** Without the vendor's message, which may quote the request of a tenant. */
+export interface LastFailure {
+  kind: FailureKind
+  /** The HTTP status; null if there was none. */
+  status: number | null
+  at: number
+}
+
+/** The attempts of an hour. */
+export interface HourlyAttempts {
+  endsAt: number
+  succeeded: number
+  failed: number
+}
 
 /** The speed of a reply. */
 export interface ReplyPerformance {
@@ -97,7 +115,7 @@ export class EndpointHealth {
   #metrics: RoutingMetrics | null = null
   readonly #recent = new SlidingCounter(secondMs, 31, 3)
   readonly #halfHour = new SlidingCounter(30 * secondMs, 61, 2)
-  readonly #day = new SlidingCounter(5 * minuteMs, 289, 2)
+  readonly #day = new SlidingCounter(daySlotMs, 289, 2)
   readonly #latency = new QuantileWindows()
   readonly #throughput = new QuantileWindows()
   /** Most endpoints never get tools. */
@@ -108,6 +126,8 @@ export class EndpointHealth {
   #retryBudget = 0
   /** When it was first ejected or in cooldown after its last success. */
   #failingSince = 0
+  /** The last failure of the endpoint, or rejection. */
+  #lastFailure: LastFailure | null = null
 
   /** When the provider's `Retry-After` ends. */
   get cooldownUntil(): number {
@@ -117,6 +137,10 @@ export class EndpointHealth {
   /** Since when it has been ejected or in cooldown without a success, and its last failure. */
   get failure(): { since: number; lastAt: number } | null {
     return this.#failingSince === 0 ? null : { since: this.#failingSince, lastAt: this.#lastFailureAt }
+  }
+
+  get lastFailure(): LastFailure | null {
+    return this.#lastFailure
   }
 
   isCoolingDown(now: number): boolean {
@@ -168,7 +192,8 @@ export class EndpointHealth {
     this.#trialUntil = 0
   }
 
-  recordFailure(now: number, { kind, retryAfterMs, isRetryAfterCut }: FailureSignal): void {
+  recordFailure(now: number, { kind, status = null, retryAfterMs, isRetryAfterCut }: FailureSignal): void {
+    if (rejections.has(kind) || endpointFailures.has(kind)) this.#lastFailure = { kind, status, at: now }
     // A hint with the rejection of one request must not stop the requests of others.
     if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || endpointFailures.has(kind))) {
       this.#startCooldown(now, retryAfterMs, isRetryAfterCut ?? false)
@@ -248,6 +273,21 @@ export class EndpointHealth {
       attempts1d: countAttempts(this.#day, now, dayMs),
       completed30m: this.#halfHour.sum(now, statsWindowMs, ok),
     }
+  }
+
+  /** The last 24 hours, each ending on a slot of the counter, oldest first. */
+  getHourlyAttempts(now: number): HourlyAttempts[] {
+    const end = (Math.floor(now / daySlotMs) + 1) * daySlotMs
+    return Array.from({ length: 24 }, (_, index) => {
+      const hoursAgo = 23 - index
+      const count = (field: number) => {
+        let sum = 0
+        for (let slot = 0; slot < slotsPerHour; slot++)
+          sum += this.#day.countSlot(now, hoursAgo * slotsPerHour + slot, field)
+        return sum
+      }
+      return { endsAt: end - hoursAgo * 60 * minuteMs, succeeded: count(ok), failed: count(failed) }
+    })
   }
 
   #count(now: number, field: typeof ok | typeof failed): void {

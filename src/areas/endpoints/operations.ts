@@ -3,6 +3,7 @@ import { endpointRecord, toEndpointRecord } from '../../catalogue/endpoint-recor
 import { modelPath, requireModel } from '../../catalogue/model-path.ts'
 import { architectureFields, toArchitecture } from '../../catalogue/model-record.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { listEndpointHealth } from './health.ts'
 import { readLiveStats } from './live-stats.ts'
 
 const tag = 'Endpoints'
@@ -67,4 +68,4 @@ const listZdrEndpoints = defineOperation({
   }),
 })
 
-export const endpointOperations = [listModelEndpoints, listZdrEndpoints]
+export const endpointOperations = [listModelEndpoints, listZdrEndpoints, listEndpointHealth]
