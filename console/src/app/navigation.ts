@@ -21,6 +21,18 @@ export const navigation: NavigationGroup[] = [
     items: [{ label: 'Get started', to: '/', keywords: 'quickstart setup checklist snippet' }],
   },
   {
+    label: 'Models',
+    items: [
+      {
+        label: 'Playground',
+        to: '/playground',
+        permission: 'inference:write',
+        keywords: 'chat try compare prompt quote',
+      },
+      { label: 'Models', to: '/catalogue', permission: 'models:read', keywords: 'price context endpoints' },
+    ],
+  },
+  {
     label: 'Access',
     items: [{ label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' }],
   },

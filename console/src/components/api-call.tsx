@@ -15,7 +15,7 @@ export function ApiCalls({ calls }: { calls: Call[] }) {
       <Popover.Dropdown maw="calc(100vw - 24px)">
         <Stack gap="xs">
           <Text size="sm" c="dimmed">
-            The same with a management key:
+            The same with an API key:
           </Text>
           {calls.map((call) => (
             <CodeBlock key={`${call.method} ${call.path}`} code={curlOf(call)} label="Copy as curl" />

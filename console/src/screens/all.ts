@@ -1,6 +1,16 @@
 import { accountRoute } from './account/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
+import { modelRoute, modelsRoute } from './models/route.ts'
+import { playgroundRoute } from './playground/route.ts'
 
 /** Every screen of the console. */
-export const screenRoutes = [getStartedRoute, keysRoute, keyRoute, accountRoute]
+export const screenRoutes = [
+  getStartedRoute,
+  playgroundRoute,
+  modelsRoute,
+  modelRoute,
+  keysRoute,
+  keyRoute,
+  accountRoute,
+]

@@ -1,0 +1,192 @@
+import { Anchor, Checkbox, Group, Pagination, Select, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { createLazyRoute, Link } from '@tanstack/react-router'
+import { callOf } from '../../api/call.ts'
+import { api, type Schemas } from '../../api/client.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { modelsOf } from '../../components/model-picker.tsx'
+import { Page } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { formatCompact, formatCount } from '../../format/number.ts'
+import { formatPerMillion } from '../../format/price.ts'
+import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
+
+export const screen = createLazyRoute('/catalogue')({ component: ModelsScreen })
+
+const providersOptions = api.queryOptions('get', '/providers')
+
+function ModelsScreen() {
+  const filters = screen.useSearch()
+  const options = api.queryOptions('get', '/models', { params: { query: queryOf(filters) } })
+  const query = useQuery({ ...options, placeholderData: keepPreviousData })
+  return (
+    <Page
+      title="Models"
+      description="What you can use here, and for how much. Prices are in dollars per million tokens."
+      calls={[callOf(options), callOf(providersOptions)]}
+    >
+      <Filters filters={filters} />
+      <QueryView query={query}>
+        {(reply) => <ModelList models={modelsOf(reply)} total={totalOf(reply)} filters={filters} />}
+      </QueryView>
+    </Page>
+  )
+}
+
+function totalOf(reply: unknown): number {
+  return (reply as Schemas['CatalogueResponse']).total_count
+}
+
+/** Every change begins at the first page. */
+function useChangeFilters() {
+  const navigate = screen.useNavigate()
+  return (change: (old: ModelFilters) => ModelFilters) =>
+    void navigate({ search: (old: ModelFilters) => change(old), replace: true })
+}
+
+function Filters({ filters }: { filters: ModelFilters }) {
+  const changeFilters = useChangeFilters()
+  const providers = useQuery({ ...providersOptions, staleTime: 60_000 })
+  const set = (name: keyof ModelFilters, value: string | true | null | undefined) =>
+    changeFilters(({ page: _, [name]: __, ...rest }) => ({ ...rest, ...(value && { [name]: value }) }))
+  const search = useDebouncedCallback((value: string) => set('q', value), 250)
+  return (
+    <Group gap="sm" align="flex-end">
+      <TextInput
+        label="Search"
+        placeholder="Name or id"
+        defaultValue={filters.q ?? ''}
+        onChange={(event) => search(event.currentTarget.value)}
+        style={{ flex: '1 1 220px' }}
+      />
+      <Select
+        label="Answers with"
+        data={outputs}
+        allowDeselect={false}
+        value={filters.output ?? 'text'}
+        onChange={(value) => set('output', value === 'text' ? null : value)}
+        w={140}
+      />
+      <Select
+        label="Provider"
+        placeholder="Any"
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': 'Clear the provider' }}
+        data={(providers.data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name }))}
+        value={filters.provider ?? null}
+        onChange={(value) => set('provider', value)}
+        w={180}
+      />
+      <Select
+        label="Order"
+        placeholder="As listed"
+        clearable
+        clearButtonProps={{ 'aria-label': 'Clear the order' }}
+        data={sorts}
+        value={filters.sort ?? null}
+        onChange={(value) => set('sort', isSort(value) ? value : null)}
+        w={170}
+      />
+      <Checkbox
+        label="Also those without a credential"
+        checked={filters.all ?? false}
+        onChange={(event) => set('all', event.currentTarget.checked || null)}
+        pb={8}
+      />
+    </Group>
+  )
+}
+
+interface ModelListProps {
+  models: Schemas['Model'][]
+  total: number
+  filters: ModelFilters
+}
+
+function ModelList({ models, total, filters }: ModelListProps) {
+  const changeFilters = useChangeFilters()
+  if (models.length === 0) {
+    return (
+      <EmptyState title="No models found">
+        {filters.all
+          ? 'Change the search or the filters.'
+          : 'Change the search, or tick “Also those without a credential” to see models whose provider you have not added yet.'}
+      </EmptyState>
+    )
+  }
+  return (
+    <Stack>
+      <ModelTable models={models} />
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" role="status">
+          {total === 1 ? '1 model' : `${formatCount(total)} models`}
+        </Text>
+        {total > pageSize && (
+          <Pagination
+            total={Math.ceil(total / pageSize)}
+            value={filters.page ?? 1}
+            onChange={(page) => changeFilters((old) => ({ ...old, page }))}
+            getControlProps={(control) => ({ 'aria-label': `Go to the ${control} page` })}
+          />
+        )}
+      </Group>
+    </Stack>
+  )
+}
+
+function ModelTable({ models }: { models: Schemas['Model'][] }) {
+  return (
+    <Table.ScrollContainer minWidth={820}>
+      <Table highlightOnHover verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Model</Table.Th>
+            <Table.Th>Author</Table.Th>
+            <Table.Th ta="right">In</Table.Th>
+            <Table.Th ta="right">Out</Table.Th>
+            <Table.Th ta="right">Cache read</Table.Th>
+            <Table.Th ta="right">Context</Table.Th>
+            <Table.Th>Takes and gives</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {models.map((model) => (
+            <ModelRow key={model.id} model={model} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function ModelRow({
+  model: { id, name, owned_by, pricing, context_length, architecture },
+}: {
+  model: Schemas['Model']
+}) {
+  const [author = '', ...slug] = id.split('/')
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor component={Link} to={`/catalogue/${author}/${encodeURIComponent(slug.join('/'))}`} size="sm">
+          {name}
+        </Anchor>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {id}
+        </Text>
+      </Table.Td>
+      <Table.Td>{owned_by}</Table.Td>
+      <Table.Td ta="right">{formatPerMillion(pricing.prompt)}</Table.Td>
+      <Table.Td ta="right">{formatPerMillion(pricing.completion)}</Table.Td>
+      <Table.Td ta="right">{formatPerMillion(pricing.input_cache_read)}</Table.Td>
+      <Table.Td ta="right">{context_length === null ? '–' : formatCompact(context_length)}</Table.Td>
+      <Table.Td>
+        <Text size="xs">
+          {architecture.input_modalities.join(', ')} → {architecture.output_modalities.join(', ')}
+        </Text>
+      </Table.Td>
+    </Table.Tr>
+  )
+}
