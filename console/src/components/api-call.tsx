@@ -17,9 +17,11 @@ export function ApiCalls({ calls }: { calls: Call[] }) {
           <Text size="sm" c="dimmed">
             The same with an API key:
           </Text>
-          {calls.map((call) => (
-            <CodeBlock key={`${call.method} ${call.path}`} code={curlOf(call)} label="Copy as curl" />
-          ))}
+          {calls
+            .map((call) => curlOf(call))
+            .map((command) => (
+              <CodeBlock key={command} code={command} label="Copy as curl" />
+            ))}
         </Stack>
       </Popover.Dropdown>
     </Popover>

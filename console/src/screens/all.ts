@@ -1,4 +1,5 @@
 import { accountRoute } from './account/route.ts'
+import { activityRoute } from './activity/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
@@ -14,3 +15,4 @@ export const screenRoutes = [
   keyRoute,
   accountRoute,
 ]
+export const screenRoutes = [getStartedRoute, activityRoute, keysRoute, keyRoute, accountRoute]

@@ -5,6 +5,8 @@ import type { Group } from '../../ledger/rollups/aggregator.ts'
 
 interface DisplayName {
   name: string
+  /** In place of the stored id, where filters know it by another. */
+  id?: string
   email?: string | null
 }
 
@@ -13,6 +15,14 @@ export type DisplayNames = ReadonlyMap<string, DisplayName>
 
 /** Titles of apps, by URL. */
 export type AppTitles = ReadonlyMap<string, string>
+
+/** The field beside a name that has the value to filter by. */
+export const idFields: Readonly<Record<string, string>> = {
+  api_key_id: 'api_key_hash',
+  user: 'user_id',
+  workspace: 'workspace_id',
+  app: 'app_url',
+}
 
 type FindNames = (
   gateway: Gateway,
@@ -24,7 +34,7 @@ type FindNames = (
 const nameFinders: Record<string, FindNames> = {
   api_key_id: async ({ db }, organizationId, ids) => {
     const keys = await findKeys(db, organizationId, { ids: ids.map(Number) })
-    return new Map(keys.map(({ id, name }) => [String(id), { name }]))
+    return new Map(keys.map(({ id, name, hash }) => [String(id), { name, id: hash }]))
   },
   workspace: async ({ db }, organizationId, ids) => {
     const workspaces = await listWorkspaceNames(db, organizationId, ids)

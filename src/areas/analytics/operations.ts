@@ -35,7 +35,9 @@ const analyticsResult = z
   .strictObject({
     data: z
       .array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
-      .describe('Metrics and dimensions by name, and the time bucket if there is a granularity.'),
+      .describe(
+        'Metrics and dimensions by name, and the time bucket if there is a granularity. Beside the name of a key, member, workspace or app, `api_key_hash`, `user_id`, `workspace_id` or `app_url` has the value to filter by.',
+      ),
     metadata: z.strictObject({
       query_time_ms: z.number(),
       row_count: z.int(),

@@ -395,6 +395,22 @@ describeOnEachDatabase('Analytics', (server) => {
       expect(result.data.warnings).toEqual([expect.stringContaining('f'.repeat(64))])
     })
 
+    test.each([
+      ['api_key_id', 'api_key_hash'],
+      ['user', 'user_id'],
+      ['workspace', 'workspace_id'],
+      ['app', 'app_url'],
+    ])('a group of %s has in %s what selects it', async (field, idField) => {
+      const rows = await query({ metrics: ['request_count'], dimensions: [field], time_range: range(31) })
+      const named = rows.filter((row) => row[field] !== null)
+      expect(named.length).toBeGreaterThan(1)
+      for (const row of named)
+        expect(await count({ field, operator: 'eq', value: row[idField] ?? '' })).toBe(
+          Number(row.request_count),
+        )
+      expect(rows.filter((row) => row[field] === null).every((row) => row[idField] === null)).toBe(true)
+    })
+
     test('a generation by its id', async () => {
       const requested = within(range(31)).slice(0, 3)
       const rows = await query({
@@ -424,7 +440,7 @@ describeOnEachDatabase('Analytics', (server) => {
         dimensions: ['api_key_id'],
         order_by: { field: 'request_count', direction: 'desc' },
       })
-      expect(Object.keys(ordered[0] ?? {}).sort()).toEqual(['api_key_id', 'tokens_total'])
+      expect(Object.keys(ordered[0] ?? {}).sort()).toEqual(['api_key_hash', 'api_key_id', 'tokens_total'])
     })
 
     test('the row limit says that it cut', async () => {

@@ -20,7 +20,7 @@ import {
   sortAndLimitGroups,
 } from './groups.ts'
 import { metricsByName } from './metrics.ts'
-import { type DisplayNames, loadDisplayNames } from './names.ts'
+import { type DisplayNames, idFields, loadDisplayNames } from './names.ts'
 import { type QueryBody, resolveTimeRange, type TimeRange } from './request.ts'
 
 const timeoutMs = 10_000
@@ -68,6 +68,8 @@ function buildRow(
     const known = id === null ? undefined : names[index]?.get(id)
     const dimension = dimensions[index] ?? ''
     row[dimension] = known?.name ?? id
+    const idField = idFields[dimension]
+    if (idField !== undefined) row[idField] = known?.id ?? id
     if (dimension === 'user') row.user_email = known?.email ?? null
   }
   for (const name of metrics) row[name] = metricsByName.get(name)?.value(group) ?? null

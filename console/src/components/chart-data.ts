@@ -1,0 +1,20 @@
+export interface ChartSeries {
+  label: string
+  /** One for each time; null is a gap. */
+  values: readonly (number | null)[]
+  /** For what is only compared with, such as an earlier period. */
+  isDashed?: boolean
+  /** Grey, for what has no colour of its own. */
+  isRest?: boolean
+}
+
+/** Keep the same objects between renderings, with `useMemo`: new ones are drawn again. */
+export interface ChartData {
+  /** The beginning of each bucket, in milliseconds; a few hundred at most. */
+  times: readonly number[]
+  bucketMs: number
+  series: readonly ChartSeries[]
+  /** Bars are stacked. */
+  kind: 'bars' | 'lines'
+  format: (value: number) => string
+}

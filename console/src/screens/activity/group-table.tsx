@@ -1,0 +1,172 @@
+import { Anchor, Group, Progress, Table, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { QueryView } from '../../components/query-view.tsx'
+import { formatShare } from '../../format/number.ts'
+import { Change } from './change.tsx'
+import { type ActivityGroup, type Dimension, type DimensionName, dimensionOf, groupOf } from './dimensions.ts'
+import { type Metric, metricOf } from './metrics.ts'
+import { groupsQuery, maxGroups, tableMetrics } from './queries.ts'
+import { RequestsLink } from './requests-link.tsx'
+import type { Row } from './series.ts'
+import type { View } from './view.ts'
+
+/** The groups, largest first, with their share. */
+export function GroupTable({ view, dimension: name }: { view: View; dimension: DimensionName }) {
+  const dimension = dimensionOf(name)
+  const query = useQuery(groupsQuery(view, view.metric, name))
+  const before = useQuery({
+    ...groupsQuery(view.previous ?? view, view.metric, name),
+    enabled: view.previous !== null,
+  })
+  return (
+    <QueryView query={query}>
+      {({ data: { data: rows, metadata } }) => (
+        <>
+          <Groups
+            rows={rows}
+            previous={view.previous ? before.data?.data.data : undefined}
+            view={view}
+            dimension={dimension}
+          />
+          {metadata.truncated && (
+            <Text size="sm" c="dimmed">
+              The {maxGroups} largest are shown. Filter or group differently to see others.
+            </Text>
+          )}
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+interface GroupsProps {
+  rows: Row[]
+  previous: Row[] | undefined
+  view: View
+  dimension: Dimension
+}
+
+function Groups({ rows, previous, view, dimension }: GroupsProps) {
+  const { metric } = view
+  const total = rows.reduce((sum, row) => sum + (readValue(row, metric) ?? 0), 0)
+  const others = listOtherMetrics(metric)
+  const earlier = new Map(previous?.map((row) => [groupOf(row, dimension).id, row]))
+  return (
+    <Table.ScrollContainer minWidth={640}>
+      <Table highlightOnHover verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{dimension.label}</Table.Th>
+            {metric.isAdditive && <Table.Th w={150}>Share</Table.Th>}
+            <Table.Th ta="right">{metric.label}</Table.Th>
+            {previous && <Table.Th ta="right">Change</Table.Th>}
+            {others.map(({ label }) => (
+              <Table.Th key={label} ta="right">
+                {label}
+              </Table.Th>
+            ))}
+            <Table.Th>
+              <span style={{ position: 'absolute', clipPath: 'inset(50%)' }}>Request log</span>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => {
+            const { id } = groupOf(row, dimension)
+            const before = previous && readValue(earlier.get(id), metric)
+            return <GroupRow key={id ?? ''} {...{ row, total, before, view, dimension }} />
+          })}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+interface GroupRowProps {
+  row: Row
+  total: number
+  /** Undefined if nothing is compared. */
+  before: number | null | undefined
+  view: View
+  dimension: Dimension
+}
+
+function GroupRow({ row, total, before, view, dimension }: GroupRowProps) {
+  const { metric } = view
+  const group = groupOf(row, dimension)
+  const value = readValue(row, metric)
+  return (
+    <Table.Tr>
+      <Table.Td miw={170} style={{ overflowWrap: 'anywhere' }}>
+        <GroupName group={group} dimension={dimension} view={view} />
+      </Table.Td>
+      {metric.isAdditive && (
+        <Table.Td>
+          <ShareBar label={group.label} share={total === 0 ? 0 : (value ?? 0) / total} />
+        </Table.Td>
+      )}
+      <Table.Td ta="right">{formatValue(value, metric)}</Table.Td>
+      {before !== undefined && (
+        <Table.Td ta="right">
+          <Change value={value} previous={before} format={metric.format} />
+        </Table.Td>
+      )}
+      {listOtherMetrics(metric).map((other) => (
+        <Table.Td key={other.label} ta="right">
+          {formatValue(readValue(row, other), other)}
+        </Table.Td>
+      ))}
+      <Table.Td ta="right">
+        <RequestsLink view={view} dimension={dimension} group={group} />
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+/** Spend and tokens of failures alone would mislead. */
+export function listOtherMetrics(metric: Metric): Metric[] {
+  if (metric.isOnlyFailures) return []
+  return tableMetrics.map(metricOf).filter(({ field }) => field !== metric.field)
+}
+
+function GroupName({ group, dimension, view }: { group: ActivityGroup; dimension: Dimension; view: View }) {
+  const { filter } = dimension
+  if (!filter || group.id === null || view.search[filter] === group.id) return <>{group.label}</>
+  const { id } = group
+  return (
+    <Anchor
+      component="button"
+      type="button"
+      ta="left"
+      size="sm"
+      title="Show only this"
+      onClick={() => view.change({ [filter]: id })}
+    >
+      {group.label}
+    </Anchor>
+  )
+}
+
+function ShareBar({ label, share }: { label: string; share: number }) {
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Progress.Root size="sm" style={{ flex: 1 }}>
+        <Progress.Section value={share * 100} aria-label={`Share of ${label}`} />
+      </Progress.Root>
+      <Text size="xs" w={48} ta="right">
+        {formatShare(share)}
+      </Text>
+    </Group>
+  )
+}
+
+/** A group that is not there has no requests: zero of what adds up. */
+function readValue(row: Row | undefined, { field, isAdditive }: Metric): number | null {
+  const value = row?.[field]
+  if (typeof value === 'number') return value
+  return isAdditive ? 0 : null
+}
+
+function formatValue(value: number | null, { format }: Metric): string {
+  return value === null ? '–' : format(value)
+}

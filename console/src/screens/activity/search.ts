@@ -1,0 +1,81 @@
+import { type DimensionName, dimensions, type FilterName, filterNames } from './dimensions.ts'
+import { type MetricName, metrics } from './metrics.ts'
+
+export const periods = {
+  hour: { label: 'Hour', hours: 1 },
+  day: { label: '24 hours', hours: 24 },
+  week: { label: '7 days', hours: 7 * 24 },
+  month: { label: '30 days', hours: 30 * 24 },
+} as const
+
+export type PeriodName = keyof typeof periods
+
+/** The choices of the viewer, as the address has them. What is absent has its default. */
+export interface ActivitySearch extends Partial<Record<FilterName, string>> {
+  metric?: MetricName
+  group?: DimensionName | 'none'
+  /** Absent also where `from` and `to` are given. */
+  period?: PeriodName
+  from?: string
+  to?: string
+  compare?: boolean
+  chart?: 'bars' | 'lines'
+}
+
+const maxFilterLength = 256
+
+/** Whatever is not a choice is dropped: anybody can write an address. */
+export function readActivitySearch(search: Record<string, unknown>): ActivitySearch {
+  const range = readRange(search)
+  const filters = filterNames.flatMap((name) => {
+    const value = search[name]
+    return typeof value === 'string' && value !== '' && value.length <= maxFilterLength ? [[name, value]] : []
+  })
+  const choices = {
+    metric: oneOf(Object.keys(metrics), search.metric),
+    group: oneOf([...Object.keys(dimensions), 'none'], search.group),
+    period: range ? undefined : oneOf(Object.keys(periods), search.period),
+    compare: search.compare === true ? true : undefined,
+    chart: oneOf(['bars', 'lines'], search.chart),
+    ...range,
+  }
+  const given = Object.entries(choices).filter(([, value]) => value !== undefined)
+  return Object.fromEntries([...given, ...filters])
+}
+
+function oneOf(choices: string[], value: unknown): string | undefined {
+  return choices.find((choice) => choice === value)
+}
+
+const maxRangeMs = 365 * 86_400_000
+
+function readRange({ from, to }: Record<string, unknown>): { from: string; to: string } | undefined {
+  const [start, end] = [from, to].map((value) => (typeof value === 'string' ? Date.parse(value) : Number.NaN))
+  if (start === undefined || end === undefined || !(start < end) || end - start > maxRangeMs) return undefined
+  return { from: toApiTime(start), to: toApiTime(end) }
+}
+
+/** Half-open, in milliseconds. */
+export interface Range {
+  start: number
+  end: number
+}
+
+export function rangeOf({ from, to, period = 'week' }: ActivitySearch, now: number): Range {
+  if (from && to) return { start: Date.parse(from), end: Date.parse(to) }
+  return { start: now - periods[period].hours * 3_600_000, end: now }
+}
+
+/** As long, and ended when the range begins. */
+export function previousRange({ start, end }: Range): Range {
+  return { start: start - (end - start), end: start }
+}
+
+/** Some metrics and dimensions cannot be queried over more than 31 days. */
+export function isLongRange({ start, end }: Range): boolean {
+  return end - start > 31 * 86_400_000
+}
+
+export function toApiTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}
