@@ -1,5 +1,6 @@
 import { accountRoute } from './account/route.ts'
 import { activityRoute } from './activity/route.ts'
+import { creditsRoute } from './credits/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
@@ -16,3 +17,4 @@ export const screenRoutes = [
   accountRoute,
 ]
 export const screenRoutes = [getStartedRoute, activityRoute, keysRoute, keyRoute, accountRoute]
+export const screenRoutes = [getStartedRoute, activityRoute, creditsRoute, keysRoute, keyRoute, accountRoute]

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { createMember } from '../../src/account/members.ts'
+import { describeInChromium } from '../support/chromium.ts'
+import { startTestServer, type TestServer } from '../support/harness.ts'
+import { Person } from './person.ts'
+
+const phone = { viewport: { width: 390, height: 844 } }
+const hostileName = '=<img src=x onerror=alert(1)>'
+
+describeInChromium('What the console says of usage', (chromium) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer('sqlite')
+  })
+  afterAll(() => server.stop())
+
+  const arriveAsOwner = async (options = {}) => {
+    const person = await Person.arrive(server, chromium(), options)
+    await person.signInWithLink(server.own.owner.id)
+    return person
+  }
+
+  const sendRequests = async (...contents: string[]) => {
+    const created = await server.call('POST', '/keys', {
+      key: server.own.managementKey,
+      body: { name: hostileName },
+    })
+    for (const content of contents)
+      await server.call('POST', '/chat/completions', {
+        key: created.body.key,
+        body: { model: 'sandbox/echo', messages: [{ role: 'user', content }] },
+      })
+  }
+
+  test('activity: nothing yet, then by key, over time, and as CSV', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/activity')
+    await page.getByRole('heading', { name: 'No requests in this period' }).waitFor()
+
+    await sendRequests('one', 'two', 'three sandbox:error=500')
+    await person.open('/activity?group=key&period=hour&compare=true')
+    await page.getByRole('button', { name: /^Requests 3/ }).click()
+    await page.waitForURL(/metric=requests/)
+    await page.getByRole('button', { name: /^Errors 1/ }).waitFor()
+    await page.getByRole('cell', { name: hostileName }).waitFor()
+    expect(await page.locator('img').count()).toBe(0)
+
+    const chart = page.getByRole('slider', { name: 'Requests by API key over time' })
+    await chart.press('End')
+    expect(await chart.getAttribute('aria-valuetext')).toContain(`${hostileName} `)
+    await page.getByRole('button', { name: 'Show as table' }).click()
+    await page.getByRole('columnheader', { name: 'Period before, in all' }).waitFor()
+
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    await page.getByRole('menuitem', { name: 'The table' }).click()
+    const csv = readFileSync(await (await download).path(), 'utf8').split('\r\n')
+    expect(csv[0]).toBe('API key,id,Requests,Spend,Tokens')
+    expect(csv[1]).toStartWith(`'${hostileName},`)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('activity on a phone: only one key, and all again', async () => {
+    const person = await arriveAsOwner(phone)
+    const { page } = person
+    await person.open('/activity?group=key')
+    await page.getByRole('button', { name: hostileName }).click()
+    await page.waitForURL(/key=[0-9a-f]{64}/)
+    await page.getByRole('button', { name: 'Remove the filter API key' }).click()
+    await page.waitForURL((url) => !url.searchParams.has('key'))
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('credits are added, and a budget is set, changed and deleted', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/credits')
+    await page.getByRole('button', { name: 'Set a budget' }).click()
+    await page.getByLabel('Limit in USD').fill('5')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: '$5.00' }).waitFor()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Limit in USD').fill('7')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: '$7.00' }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByLabel('Type monthly to confirm').fill('monthly')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('heading', { name: 'No budgets' }).waitFor()
+
+    const credits = async () => (await server.call('GET', '/credits', { key: server.own.managementKey })).body
+    const before = await credits()
+    await page.getByRole('button', { name: 'Add credits' }).click()
+    await page.getByLabel('Amount in USD').fill('12.5')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    expect((await credits()).data.total_credits).toBe(before.data.total_credits + 12.5)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a member without roles is not offered what they may not see', async () => {
+    const { clock, gateway, own } = server
+    const member = await createMember(gateway.db, clock, {
+      organizationId: own.organization.id,
+      email: 'eve@example.com',
+      role: 'org:member',
+    })
+    const person = await Person.arrive(server, chromium())
+    await person.signInWithLink(member.id)
+    await person.open('/credits')
+    await person.page.getByText('Your role does not allow this').waitFor()
+    expect(await person.page.getByRole('link', { name: 'Credits' }).count()).toBe(0)
+    expect(await person.page.getByRole('button', { name: 'Add credits' }).count()).toBe(0)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+})
