@@ -589,6 +589,8 @@ export const samples: Record<string, SampleFactory> = {
     path: '/organization/members',
     body: { email: `${uniqueName('new')}@example.com` },
   }),
+  getOrganizationMember: async (_, call) =>
+    ownedSample(`/organization/members/${await createMemberId(call)}`),
   updateOrganizationMember: async (_, call) =>
     ownedSample(`/organization/members/${await createMemberId(call)}`, { role: 'org:admin' }),
   deleteOrganizationMember: async (_, call) =>

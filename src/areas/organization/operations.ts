@@ -60,6 +60,22 @@ const listOrganizationMembers = defineOperation({
   },
 })
 
+const getOrganizationMember = defineOperation({
+  id: 'getOrganizationMember',
+  method: 'GET',
+  path: '/organization/members/{id}',
+  tag: 'Admin',
+  summary: 'Retrieves a member of the organization.',
+  permission: 'members:read',
+  scope: 'organization',
+  params: idParam,
+  errors: [404],
+  response: z.strictObject({ data: memberRecord }),
+  handle: async ({ gateway, caller, params }) => ({
+    data: toMemberRecord(await requireMember(gateway.db, caller.organizationId, params.id)),
+  }),
+})
+
 const createOrganizationMember = defineOperation({
   id: 'createOrganizationMember',
   method: 'POST',
@@ -151,6 +167,7 @@ const deleteOrganizationMember = defineOperation({
 
 export const organizationOperations = [
   listOrganizationMembers,
+  getOrganizationMember,
   createOrganizationMember,
   updateOrganizationMember,
   deleteOrganizationMember,

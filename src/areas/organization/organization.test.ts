@@ -33,6 +33,15 @@ describeOnEachDatabase('Organization members', (server) => {
       expect(body).toEqual({ data: [owner], total_count: 1 })
     })
 
+    test('R37 one member by id; that of another organization does not exist', async () => {
+      const [own, other] = [await tenant(), await tenant()]
+      const { id } = await add(own.managementKey, { first_name: 'Ada' })
+      const read = (key: string) => server().call('GET', `${path}/${id}`, { key })
+      const { status, body } = await read(own.managementKey)
+      expect([status, body.data]).toEqual([200, expect.objectContaining({ id, first_name: 'Ada' })])
+      expect((await read(other.managementKey)).status).toBe(404)
+    })
+
     test('pages do not overlap, cover everything and count it', async () => {
       const { managementKey: key } = await tenant()
       server().clock.freeze('2030-01-01T00:00:00.000Z')
