@@ -34,7 +34,12 @@ export const navigation: NavigationGroup[] = [
   },
   {
     label: 'Access',
-    items: [{ label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' }],
+    items: [
+      { label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' },
+      { label: 'Members', to: '/members', permission: 'members:read', keywords: 'people invite users' },
+      { label: 'Roles', to: '/roles', permission: 'roles:read', keywords: 'permissions access' },
+      { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
+    ],
   },
 ]
 

@@ -28,6 +28,11 @@ export function mayDo(session: Session, permission: Permission): boolean {
   )
 }
 
+/** Whether the person may do this in the whole organization: what some calls require. */
+export function mayDoEverywhere(session: Session, permission: Permission): boolean {
+  return session.permissions.includes(permission)
+}
+
 /** Nothing is shown before it is known who is signed in. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const query = useQuery({ ...api.queryOptions('get', '/session'), staleTime: 60_000 })

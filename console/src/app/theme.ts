@@ -1,4 +1,4 @@
-import { type CSSVariablesResolver, createTheme, Menu, Modal } from '@mantine/core'
+import { Anchor, type CSSVariablesResolver, createTheme, Menu, Modal } from '@mantine/core'
 
 export const theme = createTheme({
   primaryColor: 'indigo',
@@ -8,6 +8,7 @@ export const theme = createTheme({
   autoContrast: true,
   respectReducedMotion: true,
   components: {
+    Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
     // Screen readers would announce an element without a role among the items.
     Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
     // The title of a dialog is not the banner of the page.
@@ -15,9 +16,12 @@ export const theme = createTheme({
   },
 })
 
-/** Some colours of the library are too pale to read: secondary text, badges, coloured text, links. */
+/** Some colours of the library are too pale to read: secondary text, badges, coloured text, links, outlined buttons. */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => {
-  const light: Record<string, string> = { '--mantine-color-dimmed': colors.gray[7] }
+  const light: Record<string, string> = {
+    '--mantine-color-dimmed': colors.gray[7],
+    '--mantine-color-anchor': colors.indigo[8],
+  }
   const dark: Record<string, string> = {
     '--mantine-color-dimmed': colors.dark[1],
     '--mantine-color-anchor': colors.indigo[3],
@@ -26,6 +30,7 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => {
     light[`--mantine-color-${name}-light`] = shades[0]
     light[`--mantine-color-${name}-light-color`] = shades[9]
     light[`--mantine-color-${name}-text`] = shades[9]
+    light[`--mantine-color-${name}-outline`] = shades[9]
     dark[`--mantine-color-${name}-text`] = shades[4]
   }
   return { variables: {}, light, dark }

@@ -18,3 +18,12 @@ export const screenRoutes = [
 ]
 export const screenRoutes = [getStartedRoute, activityRoute, keysRoute, keyRoute, accountRoute]
 export const screenRoutes = [getStartedRoute, activityRoute, creditsRoute, keysRoute, keyRoute, accountRoute]
+export const screenRoutes = [getStartedRoute, keysRoute, keyRoute, accountRoute]
+import { auditRoute } from './audit/route.ts'
+import { getStartedRoute } from './get-started/route.ts'
+import { keysRoute } from './keys/route.ts'
+import { memberRoute, membersRoute } from './members/route.ts'
+import { rolesRoute } from './roles/route.ts'
+
+/** Every screen of the console. */
+export const screenRoutes = [getStartedRoute, keysRoute, membersRoute, memberRoute, rolesRoute, auditRoute]

@@ -1,0 +1,10 @@
+/** The start of a page of a list, from the address; 0 is left out. */
+export function readOffset({ offset }: Record<string, unknown>): { offset?: number } {
+  return Number.isInteger(offset) && Number(offset) > 0 ? { offset: Number(offset) } : {}
+}
+
+/** A text from the address, which may look like a number; an empty one is left out. */
+export function readText(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

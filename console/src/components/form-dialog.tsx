@@ -1,0 +1,56 @@
+import { Button, Group, Modal, type ModalProps, Stack } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { ErrorNotice } from './error-notice.tsx'
+
+interface FormDialogProps {
+  title: string
+  action: string
+  /** Whether what is filled in can be sent. */
+  isReady?: boolean
+  size?: ModalProps['size']
+  children: ReactNode
+  /** The dialog closes when this is done, and shows why if it fails. */
+  onSubmit: () => Promise<unknown>
+  onClose: () => void
+}
+
+/** A form in a dialog. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, isReady = true, size = 'md', children, onSubmit, onClose } = props
+  const [isPending, setPending] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const submit = async () => {
+    setPending(true)
+    setError(null)
+    try {
+      await onSubmit()
+      onClose()
+    } catch (failure) {
+      setError(failure)
+      setPending(false)
+    }
+  }
+  return (
+    <Modal opened onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isReady && !isPending) void submit()
+        }}
+      >
+        <Stack>
+          {children}
+          {error !== null && <ErrorNotice error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={!isReady} loading={isPending}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test'
+import { formatValue, listChanges } from './changes.ts'
+import { readFilters } from './filters.ts'
+
+test('only the fields that differ are changes, by value', () => {
+  const before = { name: 'a', limits: [1, 2], note: null, gone: true }
+  const after = { name: 'b', limits: [1, 2], added: 0 }
+  expect(listChanges(before, after)).toEqual([
+    { field: 'name', before: 'a', after: 'b' },
+    { field: 'gone', before: true, after: undefined },
+    { field: 'added', before: undefined, after: 0 },
+  ])
+})
+
+test('a record that is made shows its fields, without those that are empty', () => {
+  expect(listChanges(null, { name: 'a', note: null })).toEqual([
+    { field: 'name', before: undefined, after: 'a' },
+  ])
+  expect(listChanges(undefined, undefined)).toEqual([])
+})
+
+test.each([
+  [null, '–'],
+  ['<b>', '<b>'],
+  [0, '0'],
+  [{ a: [1] }, '{"a":[1]}'],
+])('%p is shown as %j', (value, text) => {
+  expect(formatValue(value)).toBe(text)
+})
+
+test('filters that the API would refuse are left out of the address', () => {
+  expect(
+    readFilters({
+      actor_type: 'robot',
+      outcome: 'refused',
+      from: 'never',
+      to: '2026-11-16',
+      action: 7,
+      x: 1,
+    }),
+  ).toEqual({ outcome: 'refused', to: '2026-11-16T00:00:00.000Z', action: '7' })
+})

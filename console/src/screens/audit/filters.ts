@@ -1,0 +1,31 @@
+import { readText } from '../../app/search-params.ts'
+
+const actorTypes = ['member', 'key', 'workload', 'scim', 'job', 'command', 'anonymous'] as const
+const outcomes = ['success', 'refused'] as const
+const texts = ['action', 'actor_id', 'target_type', 'target_id', 'request_id'] as const
+const times = ['from', 'to'] as const
+
+export { actorTypes, outcomes }
+
+/** Which entries of the log are shown: the query of the API, kept in the address. */
+export interface AuditFilters
+  extends Partial<Record<(typeof texts)[number] | (typeof times)[number], string>> {
+  actor_type?: (typeof actorTypes)[number]
+  outcome?: (typeof outcomes)[number]
+}
+
+/** What the address says; anything that the API would refuse is left out. */
+export function readFilters(search: Record<string, unknown>): AuditFilters {
+  const filters: AuditFilters = {}
+  for (const name of texts) {
+    const text = readText(search[name])?.slice(0, 256)
+    if (text) filters[name] = text
+  }
+  for (const name of times) {
+    const time = readText(search[name])
+    if (time && !Number.isNaN(Date.parse(time))) filters[name] = new Date(time).toISOString()
+  }
+  const actorType = actorTypes.find((type) => type === search.actor_type)
+  const outcome = outcomes.find((known) => known === search.outcome)
+  return { ...filters, ...(actorType && { actor_type: actorType }), ...(outcome && { outcome }) }
+}

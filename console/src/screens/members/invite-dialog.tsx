@@ -1,0 +1,97 @@
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { client } from '../../api/client.ts'
+import { CodeBlock } from '../../components/copy.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { WorkspacesSelect } from '../../components/workspace-select.tsx'
+import type { OrganizationRole } from './organization-role.ts'
+import { RoleField } from './role-field.tsx'
+
+const day = 86_400
+const lifetimes = [
+  { value: String(day), label: 'One day' },
+  { value: String(7 * day), label: 'Seven days' },
+  { value: String(30 * day), label: 'Thirty days' },
+]
+
+/** A link that the server shows only once. */
+export interface Invited {
+  url: string
+  mailed: boolean
+  email: string
+}
+
+interface InviteFormProps {
+  onInvited: (invited: Invited) => void
+  onClose: () => void
+}
+
+export function InviteForm({ onInvited, onClose }: InviteFormProps) {
+  const queryClient = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<OrganizationRole>('org:member')
+  const [workspaceIds, setWorkspaceIds] = useState<string[]>([])
+  const [lifetime, setLifetime] = useState(String(7 * day))
+  const invite = async () => {
+    const body = { email: email.trim(), role, workspace_ids: workspaceIds, expires_in: Number(lifetime) }
+    const { data } = await client.POST('/organization/invitations', { body })
+    if (data) onInvited({ url: data.url, mailed: data.mailed, email: data.data.email })
+    await queryClient.invalidateQueries({ queryKey: ['get', '/organization/invitations'] })
+  }
+  return (
+    <FormDialog
+      title="Invite a person"
+      action="Invite"
+      isReady={email.includes('@')}
+      onSubmit={invite}
+      onClose={onClose}
+    >
+      <TextInput
+        label="E-mail address"
+        type="email"
+        required
+        data-autofocus
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <RoleField value={role} onChange={setRole} />
+      <WorkspacesSelect
+        label="Workspaces to join"
+        description="Besides the default one, which everybody joins."
+        value={workspaceIds}
+        onChange={setWorkspaceIds}
+      />
+      <Select
+        label="The link is valid for"
+        data={lifetimes}
+        allowDeselect={false}
+        value={lifetime}
+        onChange={(value) => value && setLifetime(value)}
+      />
+    </FormDialog>
+  )
+}
+
+export function InvitationLink({ invited, onClose }: { invited: Invited; onClose: () => void }) {
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={`${invited.email} is invited`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack>
+        <Text size="sm">
+          {invited.mailed
+            ? 'A mail with this link is on its way. The link works once and is not shown again.'
+            : 'This server sends no mail: give the person this link. It works once and is not shown again.'}
+        </Text>
+        <CodeBlock code={invited.url} label="Copy the invitation link" />
+        <Group justify="flex-end">
+          <Button onClick={onClose}>Done</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

@@ -1,0 +1,126 @@
+import { Badge, Button, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createLazyRoute, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { callOf } from '../../api/call.ts'
+import { api, client, type Schemas } from '../../api/client.ts'
+import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
+import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { Id } from '../../components/copy.tsx'
+import { Fields } from '../../components/fields.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { TextLink } from '../../components/text-link.tsx'
+import { nameOfPerson } from '../../format/person.ts'
+import { AdditionalRoles, assignmentsOptions } from './additional-roles.tsx'
+import { EditMember } from './edit-member.tsx'
+import { MemberSessions, sessionsOptions } from './member-sessions.tsx'
+import { labelOfRole } from './organization-role.ts'
+
+export const screen = createLazyRoute('/members/$id')({ component: MemberScreen })
+
+function MemberScreen() {
+  const session = useSession()
+  const { id } = screen.useParams()
+  const options = api.queryOptions('get', '/organization/members/{id}', { params: { path: { id } } })
+  const query = useQuery(options)
+  const seesRoles = mayDo(session, 'roles:read')
+  const seesSessions = mayDoEverywhere(session, 'sessions:read')
+  const calls = [
+    callOf(options),
+    ...(seesRoles ? [callOf(assignmentsOptions(id))] : []),
+    ...(seesSessions ? [callOf(sessionsOptions(id))] : []),
+  ]
+  return (
+    <Page
+      title={query.data ? nameOfPerson(query.data.data) : 'Member'}
+      description={<TextLink to="/members">All members</TextLink>}
+      calls={calls}
+    >
+      <QueryView query={query}>{({ data }) => <Profile member={data} />}</QueryView>
+      {query.data && seesRoles && <AdditionalRoles memberId={id} />}
+      {query.data && seesSessions && <MemberSessions memberId={id} name={nameOfPerson(query.data.data)} />}
+      {query.data && mayDoEverywhere(session, 'members:write') && <Removal member={query.data.data} />}
+    </Page>
+  )
+}
+
+function Profile({ member }: { member: Schemas['OrganizationMember'] }) {
+  const session = useSession()
+  const [isEditing, setEditing] = useState(false)
+  return (
+    <Panel
+      title="Profile"
+      actions={
+        mayDoEverywhere(session, 'members:write') && (
+          <Button size="xs" variant="default" onClick={() => setEditing(true)}>
+            Change name or role
+          </Button>
+        )
+      }
+    >
+      <Fields
+        fields={[
+          ['E-mail address', member.email || 'none'],
+          [
+            'Role',
+            <Badge key="role" variant="light" tt="none">
+              {labelOfRole(member.role)}
+            </Badge>,
+          ],
+          ['Id', <Id key="id" value={member.id} />],
+          ...auditField(member.id, mayDoEverywhere(session, 'audit:read')),
+        ]}
+      />
+      {isEditing && <EditMember member={member} onClose={() => setEditing(false)} />}
+    </Panel>
+  )
+}
+
+function auditField(id: string, isVisible: boolean): [string, ReactNode][] {
+  if (!isVisible) return []
+  const link = (
+    <TextLink key="audit" to="/audit" search={{ actor_id: id }}>
+      What this person changed
+    </TextLink>
+  )
+  return [['Audit log', link]]
+}
+
+function Removal({ member }: { member: Schemas['OrganizationMember'] }) {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  const { id } = member
+  const remove = async () => {
+    await client.DELETE('/organization/members/{id}', { params: { path: { id } } })
+    await navigate({ to: '/members' })
+    await queryClient.invalidateQueries({ queryKey: ['get', '/organization/members'] })
+  }
+  return (
+    <Panel
+      title="Remove from the organization"
+      description="They are signed out, and the inference keys that they created are disabled: applications that use these stop working."
+      actions={
+        <Button size="xs" color="red" variant="outline" onClick={() => setAsking(true)}>
+          Remove
+        </Button>
+      }
+    >
+      {isAsking && (
+        <ConfirmByName
+          title="Remove a member"
+          name={member.email || id}
+          action="Remove"
+          onConfirm={remove}
+          onClose={() => setAsking(false)}
+        >
+          <Text size="sm">
+            {nameOfPerson(member)} loses access at once. The inference keys that they created are disabled.
+          </Text>
+        </ConfirmByName>
+      )}
+    </Panel>
+  )
+}

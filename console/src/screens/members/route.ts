@@ -1,0 +1,14 @@
+import { createRoute } from '@tanstack/react-router'
+import { rootRoute } from '../../app/root-route.tsx'
+import { readOffset } from '../../app/search-params.ts'
+
+export const membersRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/members',
+  validateSearch: readOffset,
+}).lazy(() => import('./members-screen.tsx').then(({ screen }) => screen))
+
+export const memberRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/members/$id',
+}).lazy(() => import('./member-screen.tsx').then(({ screen }) => screen))

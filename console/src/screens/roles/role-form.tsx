@@ -1,0 +1,85 @@
+import { Textarea, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { client, type Schemas } from '../../api/client.ts'
+import { type Permission, useSession } from '../../app/session.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { PermissionPicker } from './permission-picker.tsx'
+
+type Role = Schemas['Role']
+
+/** What makes sense for the records of one person. */
+const ownPermissions = [
+  'keys:read',
+  'keys:write',
+  'activity:read',
+  'generations:read',
+  'generations:write',
+  'contents:read',
+] as const
+
+type OwnPermission = (typeof ownPermissions)[number]
+
+interface RoleFormProps {
+  /** Without one, a new role is made. */
+  role?: Role
+  onClose: () => void
+}
+
+export function RoleForm({ role, onClose }: RoleFormProps) {
+  const queryClient = useQueryClient()
+  const session = useSession()
+  const [name, setName] = useState(role?.name ?? '')
+  const [description, setDescription] = useState(role?.description ?? '')
+  const [permissions, setPermissions] = useState<Permission[]>(role?.permissions ?? [])
+  const [own, setOwn] = useState<OwnPermission[]>(
+    ownPermissions.filter((permission) => role?.own_permissions.includes(permission)),
+  )
+  const save = async () => {
+    const fields = { name: name.trim(), description: description.trim() || null, permissions }
+    const body = { ...fields, own_permissions: own }
+    if (role) await client.PATCH('/roles/{id}', { params: { path: { id: role.id } }, body })
+    else await client.POST('/roles', { body })
+    await queryClient.invalidateQueries({ queryKey: ['get', '/roles'] })
+  }
+  return (
+    <FormDialog
+      title={role ? `Edit ${role.name}` : 'Create a role'}
+      action={role ? 'Save for everyone who has it' : 'Create'}
+      isReady={name.trim() !== '' && permissions.length + own.length > 0}
+      size="lg"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        maxLength={100}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <Textarea
+        label="Description"
+        maxLength={500}
+        autosize
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+      <PermissionPicker
+        label="Permissions"
+        description="You can give only what you have yourself."
+        offered={[...new Set([...session.permissions, ...permissions])]}
+        chosen={permissions}
+        onChange={setPermissions}
+      />
+      <PermissionPicker
+        label="Only for what the person created"
+        description="Such as the keys that they created, without those of others."
+        offered={[...ownPermissions]}
+        chosen={own}
+        onChange={setOwn}
+      />
+    </FormDialog>
+  )
+}
