@@ -36,6 +36,12 @@ export const navigation: NavigationGroup[] = [
     label: 'Access',
     items: [
       { label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' },
+      {
+        label: 'Workspaces',
+        to: '/workspaces',
+        permission: 'workspaces:read',
+        keywords: 'team project budget',
+      },
       { label: 'Members', to: '/members', permission: 'members:read', keywords: 'people invite users' },
       { label: 'Roles', to: '/roles', permission: 'roles:read', keywords: 'permissions access' },
       { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },

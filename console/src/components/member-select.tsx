@@ -1,10 +1,7 @@
 import { MultiSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../api/client.ts'
 import { nameOfPerson } from '../format/person.ts'
-
-/** The API has no larger pages. */
-const listed = 100
+import { membersOptions } from './use-member-names.ts'
 
 interface MemberSelectProps {
   label: string
@@ -17,14 +14,13 @@ interface MemberSelectProps {
 
 /** Chooses members of the organization. */
 export function MemberSelect({ label, description, value, onChange, except = [] }: MemberSelectProps) {
-  const query = useQuery(
-    api.queryOptions('get', '/organization/members', { params: { query: { limit: listed } } }),
-  )
+  const query = useQuery(membersOptions)
   const members = query.data?.data ?? []
   const hidden = (query.data?.total_count ?? 0) - members.length
   const known = members.filter(({ id }) => !except.includes(id))
   const unknown = value.filter((id) => !members.some((member) => member.id === id))
-  const hint = hidden > 0 ? `The ${listed} members who joined first are offered; use the API for others.` : ''
+  const hint =
+    hidden > 0 ? `The ${members.length} members who joined first are offered; use the API for others.` : ''
   return (
     <MultiSelect
       label={label}

@@ -24,6 +24,16 @@ import { getStartedRoute } from './get-started/route.ts'
 import { keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { rolesRoute } from './roles/route.ts'
+import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
 /** Every screen of the console. */
-export const screenRoutes = [getStartedRoute, keysRoute, membersRoute, memberRoute, rolesRoute, auditRoute]
+export const screenRoutes = [
+  getStartedRoute,
+  keysRoute,
+  membersRoute,
+  memberRoute,
+  rolesRoute,
+  auditRoute,
+  workspacesRoute,
+  workspaceRoute,
+]

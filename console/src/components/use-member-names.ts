@@ -1,0 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../api/client.ts'
+import { nameOfPerson } from '../format/person.ts'
+
+/** The members that are offered and named: the API has no larger pages. */
+export const membersOptions = api.queryOptions('get', '/organization/members', {
+  params: { query: { limit: 100 } },
+})
+
+/** The name of a member by id; the id itself of those whom the page does not have. */
+export function useMemberNames(): (id: string) => string {
+  const members = useQuery(membersOptions).data?.data ?? []
+  const names = new Map(members.map((member) => [member.id, nameOfPerson(member)]))
+  return (id) => names.get(id) ?? id
+}
