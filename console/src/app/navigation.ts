@@ -44,6 +44,12 @@ export const navigation: NavigationGroup[] = [
       },
       { label: 'Members', to: '/members', permission: 'members:read', keywords: 'people invite users' },
       { label: 'Roles', to: '/roles', permission: 'roles:read', keywords: 'permissions access' },
+      {
+        label: 'Guardrails',
+        to: '/guardrails',
+        permission: 'guardrails:read',
+        keywords: 'filter redact block personal data',
+      },
       { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
     ],
   },

@@ -33,6 +33,12 @@ export function mayDoEverywhere(session: Session, permission: Permission): boole
   return session.permissions.includes(permission)
 }
 
+/** Whether the person may do this in this workspace. */
+export function mayDoIn(session: Session, workspaceId: string, permission: Permission): boolean {
+  const workspace = session.workspaces.find(({ id }) => id === workspaceId)
+  return mayDoEverywhere(session, permission) || (workspace?.permissions.includes(permission) ?? false)
+}
+
 /** Nothing is shown before it is known who is signed in. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const query = useQuery({ ...api.queryOptions('get', '/session'), staleTime: 60_000 })

@@ -21,6 +21,7 @@ export const screenRoutes = [getStartedRoute, activityRoute, creditsRoute, keysR
 export const screenRoutes = [getStartedRoute, keysRoute, keyRoute, accountRoute]
 import { auditRoute } from './audit/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
+import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { rolesRoute } from './roles/route.ts'
@@ -36,4 +37,6 @@ export const screenRoutes = [
   auditRoute,
   workspacesRoute,
   workspaceRoute,
+  guardrailsRoute,
+  guardrailRoute,
 ]

@@ -4,7 +4,7 @@ import { createLazyRoute, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client, type Schemas } from '../../api/client.ts'
-import { mayDo, mayDoEverywhere, type Permission, type Session, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, mayDoIn, type Permission, useSession } from '../../app/session.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -15,12 +15,6 @@ import { Settings } from './settings.tsx'
 import { membersOptions, WorkspaceMembers } from './workspace-members.tsx'
 
 export const screen = createLazyRoute('/workspaces/$id')({ component: WorkspaceScreen })
-
-/** Whether the person may do this in this workspace. */
-function mayDoIn(session: Session, workspaceId: string, permission: Permission): boolean {
-  const workspace = session.workspaces.find(({ id }) => id === workspaceId)
-  return mayDoEverywhere(session, permission) || (workspace?.permissions.includes(permission) ?? false)
-}
 
 function WorkspaceScreen() {
   const session = useSession()

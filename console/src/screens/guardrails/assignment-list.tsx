@@ -1,0 +1,56 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Panel } from '../../components/panel.tsx'
+
+export const assignmentPageSize = 20
+
+interface AssignmentListProps {
+  title: string
+  description: string
+  items: { id: string; name: string }[]
+  offset: number
+  total: number
+  onPage: (offset: number) => void
+  /** Without it, the list cannot be changed. */
+  onRemove?: (id: string) => Promise<void>
+  renderDialog: (onClose: () => void) => ReactNode
+}
+
+/** To whom a guardrail is assigned. */
+export function AssignmentList(props: AssignmentListProps) {
+  const { title, description, items, offset, total, onPage, onRemove, renderDialog } = props
+  const [isAdding, setAdding] = useState(false)
+  return (
+    <Panel
+      title={title}
+      description={description}
+      actions={
+        onRemove && (
+          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
+            Assign
+          </Button>
+        )
+      }
+    >
+      <Stack gap="xs">
+        {items.length === 0 && <Text size="sm">None.</Text>}
+        {items.map(({ id, name }) => (
+          <Group key={id} gap="sm" justify="space-between">
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {name}
+            </Text>
+            {onRemove && (
+              <ActionButton label={`Remove ${name}`} onAction={() => onRemove(id)}>
+                Remove
+              </ActionButton>
+            )}
+          </Group>
+        ))}
+        <Pager offset={offset} size={assignmentPageSize} total={total} onChange={onPage} />
+      </Stack>
+      {isAdding && renderDialog(() => setAdding(false))}
+    </Panel>
+  )
+}

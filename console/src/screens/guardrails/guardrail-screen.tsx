@@ -1,0 +1,93 @@
+import { Button } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createLazyRoute, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { callOf } from '../../api/call.ts'
+import { api, client } from '../../api/client.ts'
+import { mayDoIn, useSession } from '../../app/session.tsx'
+import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { TextLink } from '../../components/text-link.tsx'
+import { buildDraft, fieldsOf, type Guardrail } from './draft.ts'
+import { GuardrailEditor } from './guardrail-editor.tsx'
+import { HistoryCheck } from './history-check.tsx'
+import { KeyAssignments, keyAssignmentsOptions } from './key-assignments.tsx'
+import { MemberAssignments, memberAssignmentsOptions } from './member-assignments.tsx'
+import { TestBox } from './test-box.tsx'
+
+export const screen = createLazyRoute('/guardrails/$id')({ component: GuardrailScreen })
+
+function GuardrailScreen() {
+  const { id } = screen.useParams()
+  const options = api.queryOptions('get', '/guardrails/{id}', { params: { path: { id } } })
+  const query = useQuery(options)
+  return (
+    <Page
+      title={query.data?.data.name ?? 'Guardrail'}
+      description={<TextLink to="/guardrails">All guardrails</TextLink>}
+      calls={[callOf(options), callOf(keyAssignmentsOptions(id)), callOf(memberAssignmentsOptions(id))]}
+    >
+      <QueryView query={query}>{({ data }) => <Details key={data.id} guardrail={data} />}</QueryView>
+    </Page>
+  )
+}
+
+/** What is tried is the draft as it stands in the form, saved or not. */
+function Details({ guardrail }: { guardrail: Guardrail }) {
+  const mayChange = mayDoIn(useSession(), guardrail.workspace_id, 'guardrails:write')
+  const [fields, setFields] = useState(() => fieldsOf(guardrail))
+  const result = buildDraft(fields, guardrail)
+  const draft = 'draft' in result ? result.draft : null
+  return (
+    <>
+      <GuardrailEditor
+        guardrail={guardrail}
+        fields={fields}
+        result={result}
+        mayChange={mayChange}
+        onChange={setFields}
+      />
+      <TestBox draft={draft} />
+      {mayChange && <HistoryCheck draft={draft} workspaceId={guardrail.workspace_id} />}
+      <KeyAssignments guardrail={guardrail} mayChange={mayChange} />
+      <MemberAssignments guardrail={guardrail} mayChange={mayChange} />
+      {mayChange && <Deletion guardrail={guardrail} />}
+    </>
+  )
+}
+
+function Deletion({ guardrail: { id, name } }: { guardrail: Guardrail }) {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  const remove = async () => {
+    await client.DELETE('/guardrails/{id}', { params: { path: { id } } })
+    await navigate({ to: '/guardrails' })
+    await queryClient.invalidateQueries({ queryKey: ['get', '/guardrails'] })
+  }
+  return (
+    <Panel
+      title="Delete the guardrail"
+      description="Its rules no longer apply to the keys and members that it is assigned to."
+      actions={
+        <Button size="xs" color="red" variant="outline" onClick={() => setAsking(true)}>
+          Delete
+        </Button>
+      }
+    >
+      {isAsking && (
+        <ConfirmByName
+          title="Delete a guardrail"
+          name={name}
+          action="Delete"
+          onConfirm={remove}
+          onClose={() => setAsking(false)}
+        >
+          This cannot be undone.
+        </ConfirmByName>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,85 @@
+import { MultiSelect } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, client } from '../../api/client.ts'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { AssignmentList, assignmentPageSize } from './assignment-list.tsx'
+import type { Guardrail } from './draft.ts'
+
+export function keyAssignmentsOptions(id: string, offset = 0) {
+  return api.queryOptions('get', '/guardrails/{id}/assignments/keys', {
+    params: { path: { id }, query: { offset, limit: assignmentPageSize } },
+  })
+}
+
+export function KeyAssignments({ guardrail, mayChange }: { guardrail: Guardrail; mayChange: boolean }) {
+  const queryClient = useQueryClient()
+  const [offset, setOffset] = useState(0)
+  const query = useQuery(keyAssignmentsOptions(guardrail.id, offset))
+  const params = { path: { id: guardrail.id } }
+  const refresh = () =>
+    queryClient.invalidateQueries({ queryKey: ['get', '/guardrails/{id}/assignments/keys'] })
+  const remove = async (hash: string) => {
+    await client.POST('/guardrails/{id}/assignments/keys/remove', { params, body: { key_hashes: [hash] } })
+    await refresh()
+  }
+  const add = async (key_hashes: string[]) => {
+    await client.POST('/guardrails/{id}/assignments/keys', { params, body: { key_hashes } })
+    await refresh()
+  }
+  return (
+    <QueryView query={query}>
+      {({ data, total_count }) => (
+        <AssignmentList
+          title="Keys"
+          description="A key has at most one guardrail of its own: assigning replaces the one before."
+          items={data.map((item) => ({ id: item.key_hash, name: `${item.key_name} (${item.key_label})` }))}
+          offset={offset}
+          total={total_count}
+          onPage={setOffset}
+          {...(mayChange && { onRemove: remove })}
+          renderDialog={(onClose) => (
+            <AssignKeys workspaceId={guardrail.workspace_id} onAssign={add} onClose={onClose} />
+          )}
+        />
+      )}
+    </QueryView>
+  )
+}
+
+interface AssignKeysProps {
+  workspaceId: string
+  onAssign: (hashes: string[]) => Promise<void>
+  onClose: () => void
+}
+
+function AssignKeys({ workspaceId, onAssign, onClose }: AssignKeysProps) {
+  const [hashes, setHashes] = useState<string[]>([])
+  const keys = useQuery(
+    api.queryOptions('get', '/keys', { params: { query: { workspace_id: workspaceId } } }),
+  )
+  return (
+    <FormDialog
+      title="Assign to keys"
+      action="Assign"
+      isReady={hashes.length > 0}
+      onSubmit={() => onAssign(hashes)}
+      onClose={onClose}
+    >
+      <MultiSelect
+        label="Keys"
+        description="The newest 100 keys of the workspace."
+        searchable
+        limit={50}
+        data={(keys.data?.data ?? []).map(({ hash, name, label }) => ({
+          value: hash,
+          label: `${name} (${label})`,
+        }))}
+        value={hashes}
+        onChange={setHashes}
+        nothingFoundMessage="No key found"
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,65 @@
+import { Button, Fieldset, Group, Select, Stack, TextInput } from '@mantine/core'
+import type { CustomFilter } from './draft.ts'
+import { filterActions, readAction } from './filter-action.ts'
+
+interface PatternFiltersProps {
+  filters: CustomFilter[]
+  onChange: (filters: CustomFilter[]) => void
+}
+
+/** Regular expressions, and what to do with what they match. */
+export function PatternFilters({ filters, onChange }: PatternFiltersProps) {
+  const set = (index: number, more: Partial<CustomFilter>) =>
+    onChange(filters.map((filter, at) => (at === index ? { ...filter, ...more } : filter)))
+  return (
+    <Fieldset legend="Patterns of your own">
+      <Stack gap="sm">
+        {filters.map((filter, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: patterns have no id, and may be equal.
+          <Group key={index} align="flex-end" gap="sm">
+            <TextInput
+              label="Regular expression"
+              placeholder="PROJ-[0-9]+"
+              required
+              style={{ flex: '2 1 220px' }}
+              value={filter.pattern}
+              onChange={(event) => set(index, { pattern: event.currentTarget.value })}
+            />
+            <TextInput
+              label="Replaced by"
+              placeholder="[PROJECT]"
+              maxLength={100}
+              style={{ flex: '1 1 120px' }}
+              value={filter.label ?? ''}
+              onChange={(event) => set(index, { label: event.currentTarget.value || null })}
+            />
+            <Select
+              label="Effect"
+              data={filterActions}
+              allowDeselect={false}
+              style={{ flex: '1 1 150px' }}
+              value={filter.action}
+              onChange={(value) => set(index, { action: readAction(value) ?? filter.action })}
+            />
+            <Button
+              variant="default"
+              aria-label={`Remove pattern ${index + 1}`}
+              onClick={() => onChange(filters.filter((other) => other !== filter))}
+            >
+              Remove
+            </Button>
+          </Group>
+        ))}
+        <Group>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => onChange([...filters, { pattern: '', action: 'flag' }])}
+          >
+            Add a pattern
+          </Button>
+        </Group>
+      </Stack>
+    </Fieldset>
+  )
+}

@@ -1,0 +1,22 @@
+import { createRoute } from '@tanstack/react-router'
+import { rootRoute } from '../../app/root-route.tsx'
+import { readOffset, readText } from '../../app/search-params.ts'
+
+interface GuardrailsSearch {
+  offset?: number
+  workspace?: string
+}
+
+export const guardrailsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/guardrails',
+  validateSearch: (search: Record<string, unknown>): GuardrailsSearch => {
+    const workspace = readText(search.workspace)
+    return { ...readOffset(search), ...(workspace && { workspace }) }
+  },
+}).lazy(() => import('./guardrails-screen.tsx').then(({ screen }) => screen))
+
+export const guardrailRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/guardrails/$id',
+}).lazy(() => import('./guardrail-screen.tsx').then(({ screen }) => screen))

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { createMember } from '../../src/account/members.ts'
+import { describeInChromium } from '../support/chromium.ts'
+import { startTestServer, type TestServer } from '../support/harness.ts'
+import { Person } from './person.ts'
+
+const hostileName = '<img src=x onerror=alert(1)> <script>alert(2)</script>'
+const phone = { viewport: { width: 390, height: 844 } }
+
+describeInChromium('Access in the console', (chromium) => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startTestServer('sqlite')
+  })
+  afterAll(() => server.stop())
+
+  const addMember = (email: string, firstName: string | null = null) =>
+    createMember(server.gateway.db, server.clock, {
+      organizationId: server.own.organization.id,
+      email,
+      firstName,
+      role: 'org:member',
+    })
+  const arrive = async (userId: string, options = {}) => {
+    const person = await Person.arrive(server, chromium(), options)
+    await person.signInWithLink(userId)
+    return person
+  }
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+
+  test('an admin invites, promotes and removes a person, and the log says so', async () => {
+    const ada = await addMember('ada@example.com', hostileName)
+    const owner = await arrive(server.own.owner.id)
+    const { page } = owner
+    await owner.open('/members')
+    await page.getByRole('button', { name: 'Invite a person' }).click()
+    await page.getByLabel('E-mail address').fill('grace@example.com')
+    await page.getByRole('button', { name: 'Invite', exact: true }).click()
+    await page.getByText('/invitation?token=').waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Revoke the invitation of grace@example.com' }).click()
+    await page.getByText('revoked').waitFor()
+
+    await page.getByRole('link', { name: hostileName }).click()
+    await heading(page, hostileName).waitFor()
+    await page.getByRole('button', { name: 'Change name or role' }).click()
+    await page.getByRole('radio', { name: 'Admin' }).check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByText('Admin', { exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Remove' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await page.getByRole('dialog').getByRole('textbox').fill('ada@example.com')
+    await confirm.click()
+    await heading(page, 'Members').waitFor()
+
+    await owner.open(`/audit?target_id=${ada.id}&action=member.update`)
+    await page.getByRole('button', { name: /Details of member.update/ }).click()
+    const change = page.getByRole('row', { name: /^role/ })
+    expect(await change.getByRole('cell').allTextContents()).toEqual(['role', 'org:member', 'org:admin'])
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+
+  test('a guardrail is tried on a text before it is saved', async () => {
+    const owner = await arrive(server.own.owner.id)
+    const { page } = owner
+    await owner.open('/guardrails')
+    await page.getByRole('button', { name: 'Create a guardrail' }).click()
+    await page.getByLabel('Name').fill(hostileName)
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await heading(page, hostileName).waitFor()
+    await page.getByRole('button', { name: 'Add a pattern' }).click()
+    await page.getByLabel('Regular expression').fill('PROJ-[0-9]+')
+    await page.getByLabel('A message to the model').fill('<b>PROJ-42</b>')
+    await page.locator('mark', { hasText: /^PROJ-42$/ }).waitFor()
+    await page.getByLabel('Other fields, as JSON').fill('{"nope": 1}')
+    await page.getByText('A guardrail has no field nope.').waitFor()
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+    await page.getByLabel('Other fields, as JSON').fill('{"allowed_models": ["sandbox/echo"]}')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    const { data } = (await owner.read('/guardrails')).body
+    expect(data).toEqual([
+      expect.objectContaining({
+        name: hostileName,
+        content_filters: [expect.objectContaining({ pattern: 'PROJ-[0-9]+', action: 'flag' })],
+        allowed_models: ['sandbox/echo'],
+      }),
+    ])
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+
+  test.each(['/members', '/roles', '/workspaces', '/guardrails', '/audit'])(
+    '%s fits a phone',
+    async (path) => {
+      const owner = await arrive(server.own.owner.id, phone)
+      await owner.open(path)
+      await owner.page.getByRole('heading', { level: 1 }).waitFor()
+      await owner.page.waitForLoadState('networkidle')
+      expect(await owner.page.evaluate('document.documentElement.scrollWidth')).toBe(phone.viewport.width)
+      expect(await chromium().takeProblems()).toEqual([])
+    },
+  )
+
+  test('what a member may not do is not offered', async () => {
+    const bob = await arrive((await addMember('bob@example.com')).id)
+    await bob.open('/workspaces')
+    await bob.page.getByRole('heading', { level: 1, name: 'Workspaces' }).waitFor()
+    const screens = bob.page.getByRole('navigation', { name: 'Screens' })
+    expect(await screens.getByRole('link').allTextContents()).toEqual([
+      'Get started',
+      'API keys',
+      'Workspaces',
+    ])
+    expect(await bob.page.getByRole('button', { name: 'Create a workspace' }).count()).toBe(0)
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+})
