@@ -18,11 +18,8 @@ export interface NavigationGroup {
 export const navigation: NavigationGroup[] = [
   {
     label: 'Start',
-    items: [{ label: 'Get started', to: '/', keywords: 'quickstart setup checklist snippet' }],
-  },
-  {
-    label: 'Models',
     items: [
+      { label: 'Get started', to: '/', keywords: 'quickstart setup checklist snippet' },
       {
         label: 'Playground',
         to: '/playground',
@@ -30,6 +27,23 @@ export const navigation: NavigationGroup[] = [
         keywords: 'chat try compare prompt quote',
       },
       { label: 'Models', to: '/catalogue', permission: 'models:read', keywords: 'price context endpoints' },
+    ],
+  },
+  {
+    label: 'Usage',
+    items: [
+      {
+        label: 'Activity',
+        to: '/activity',
+        permission: 'activity:read',
+        keywords: 'spend cost tokens errors latency analytics usage chart csv',
+      },
+      {
+        label: 'Credits',
+        to: '/credits',
+        permission: 'credits:read',
+        keywords: 'balance budget grant purchase limit money',
+      },
     ],
   },
   {
@@ -44,6 +58,11 @@ export const navigation: NavigationGroup[] = [
       },
       { label: 'Members', to: '/members', permission: 'members:read', keywords: 'people invite users' },
       { label: 'Roles', to: '/roles', permission: 'roles:read', keywords: 'permissions access' },
+    ],
+  },
+  {
+    label: 'Control',
+    items: [
       {
         label: 'Guardrails',
         to: '/guardrails',

@@ -1,10 +1,15 @@
 import { accountRoute } from './account/route.ts'
 import { activityRoute } from './activity/route.ts'
+import { auditRoute } from './audit/route.ts'
 import { creditsRoute } from './credits/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
+import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
+import { memberRoute, membersRoute } from './members/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
 import { playgroundRoute } from './playground/route.ts'
+import { rolesRoute } from './roles/route.ts'
+import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
 /** Every screen of the console. */
 export const screenRoutes = [
@@ -12,31 +17,17 @@ export const screenRoutes = [
   playgroundRoute,
   modelsRoute,
   modelRoute,
+  activityRoute,
+  creditsRoute,
   keysRoute,
   keyRoute,
-  accountRoute,
-]
-export const screenRoutes = [getStartedRoute, activityRoute, keysRoute, keyRoute, accountRoute]
-export const screenRoutes = [getStartedRoute, activityRoute, creditsRoute, keysRoute, keyRoute, accountRoute]
-export const screenRoutes = [getStartedRoute, keysRoute, keyRoute, accountRoute]
-import { auditRoute } from './audit/route.ts'
-import { getStartedRoute } from './get-started/route.ts'
-import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
-import { keysRoute } from './keys/route.ts'
-import { memberRoute, membersRoute } from './members/route.ts'
-import { rolesRoute } from './roles/route.ts'
-import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
-
-/** Every screen of the console. */
-export const screenRoutes = [
-  getStartedRoute,
-  keysRoute,
+  workspacesRoute,
+  workspaceRoute,
   membersRoute,
   memberRoute,
   rolesRoute,
-  auditRoute,
-  workspacesRoute,
-  workspaceRoute,
   guardrailsRoute,
   guardrailRoute,
+  auditRoute,
+  accountRoute,
 ]

@@ -63,9 +63,7 @@ function describeLimit(raise: string, call: string): DescribeRemedies {
     return [
       `${raise} by at least $${missing} (${call}).`,
       'Lower `max_tokens` or shorten the prompt: the worst case of the request must fit.',
-      ...(interval && interval !== 'lifetime'
-        ? [`Wait: the ${interval} limit resets at 00:00 UTC.`]
-        : []),
+      ...(interval && interval !== 'lifetime' ? [`Wait: the ${interval} limit resets at 00:00 UTC.`] : []),
     ]
   }
 }
