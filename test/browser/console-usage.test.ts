@@ -82,7 +82,7 @@ describeInChromium('What the console says of usage', (chromium) => {
     await page.getByLabel('Limit in USD').fill('5')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: '$5.00' }).waitFor()
-    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByLabel('Limit in USD').fill('7')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: '$7.00' }).waitFor()

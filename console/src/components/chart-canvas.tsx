@@ -100,8 +100,17 @@ function useInk(): Ink {
 
 type Ink = Pick<uPlot.Axis, 'stroke' | 'grid' | 'ticks' | 'font'>
 
+/** 1, 2, 5, 10, 20, ...: there is no half of a request. */
+const wholeSteps = Array.from({ length: 13 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat()
+
+function isWhole(value: number | null): boolean {
+  return value === null || Number.isInteger(value)
+}
+
 function optionsOf(
-  { bucketMs, kind, format }: ChartData,
+  { bucketMs, series, kind, format }: ChartData,
   ink: Ink,
 ): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
   const half = bucketMs / 2000
@@ -122,7 +131,12 @@ function optionsOf(
         values: (_, splits, __, ___, step) =>
           splits.map((seconds) => formatBucket(seconds * 1000, bucketMs, step * 1000)),
       },
-      { ...ink, size: 70, values: (_, splits) => splits.map(format) },
+      {
+        ...ink,
+        size: 70,
+        values: (_, splits) => splits.map(format),
+        ...(series.every(({ values }) => values.every(isWhole)) && { incrs: wholeSteps }),
+      },
     ],
   }
 }

@@ -1,8 +1,8 @@
-import { Button, Group, Modal, NumberInput, Select, Stack } from '@mantine/core'
+import { NumberInput, Select } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas } from '../../api/client.ts'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
 
 type Budget = Schemas['WorkspaceBudget']
 type Interval = Budget['reset_interval']
@@ -25,61 +25,41 @@ export function BudgetForm({ workspaceId, budget, onClose }: BudgetFormProps) {
   const [interval, setInterval] = useState<Interval>(budget?.reset_interval ?? 'monthly')
   const [limit, setLimit] = useState<number | string>(budget?.limit_usd ?? '')
   const queries = useQueryClient()
-  const save = api.useMutation('put', '/workspaces/{workspace_ref}/budgets/{interval}', {
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['get', '/workspaces/{workspace_ref}/budgets'] })
-      onClose()
-    },
-  })
+  const save = api.useMutation('put', '/workspaces/{workspace_ref}/budgets/{interval}')
   const isValid = typeof limit === 'number' && limit > 0
-  const send = () => {
-    if (!isValid || save.isPending) return
-    save.mutate({ params: { path: { workspace_ref: workspaceId, interval } }, body: { limit_usd: limit } })
+  const send = async () => {
+    if (!isValid) return
+    const path = { workspace_ref: workspaceId, interval }
+    await save.mutateAsync({ params: { path }, body: { limit_usd: limit } })
+    await queries.invalidateQueries({ queryKey: ['get', '/workspaces/{workspace_ref}/budgets'] })
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={budget ? 'Edit the budget' : 'Set a budget'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action="Save"
+      isReady={isValid}
+      onSubmit={send}
+      onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          send()
-        }}
-      >
-        <Stack>
-          <Select
-            label="Period"
-            description="A budget that exists for this period is replaced. Longer periods need higher limits."
-            data={intervals}
-            allowDeselect={false}
-            disabled={budget !== undefined}
-            value={interval}
-            onChange={(value) => setInterval(value ?? interval)}
-          />
-          <NumberInput
-            label="Limit in USD"
-            prefix="$"
-            min={0}
-            decimalScale={9}
-            hideControls
-            value={limit}
-            onChange={setLimit}
-            data-autofocus
-          />
-          {save.error && <ErrorNotice error={save.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" disabled={!isValid} loading={save.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      <Select
+        label="Period"
+        description="A budget that exists for this period is replaced. Longer periods need higher limits."
+        data={intervals}
+        allowDeselect={false}
+        disabled={budget !== undefined}
+        value={interval}
+        onChange={(value) => setInterval(value ?? interval)}
+      />
+      <NumberInput
+        label="Limit in USD"
+        prefix="$"
+        min={0}
+        decimalScale={9}
+        hideControls
+        value={limit}
+        onChange={setLimit}
+        data-autofocus
+      />
+    </FormDialog>
   )
 }
