@@ -1,0 +1,20 @@
+import { Badge } from '@mantine/core'
+import type { Schemas } from '../api/client.ts'
+
+type Status = Schemas['LoggedRequest']['status']
+
+const colors: Record<Status, string> = {
+  completed: 'teal',
+  failed: 'red',
+  cancelled: 'gray',
+  refused: 'orange',
+}
+
+/** How a request ended. */
+export function StatusBadge({ status }: { status: Status }) {
+  return (
+    <Badge variant="dot" color={colors[status]} tt="none">
+      {status}
+    </Badge>
+  )
+}

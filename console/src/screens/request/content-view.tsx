@@ -1,0 +1,74 @@
+import { Alert, Paper, SegmentedControl, Stack, Text } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Schemas } from '../../api/client.ts'
+import { ApiError } from '../../api/error.ts'
+import { CodeBlock } from '../../components/copy.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { messagesOf } from './repeat.ts'
+import { Section } from './section.tsx'
+
+type Content = Schemas['GenerationContent']
+
+/** The prompt and the reply, always as text. */
+export function ContentView({ query }: { query: UseQueryResult<{ data: Content }, unknown> }) {
+  const [form, setForm] = useState('text')
+  const isMissing = query.error instanceof ApiError && query.error.status === 404
+  return (
+    <Section title="Messages">
+      {isMissing ? (
+        <Text size="sm">
+          The prompt and the reply were not stored. They are while content logging is on in the settings of
+          the workspace.
+        </Text>
+      ) : (
+        <QueryView query={query}>
+          {({ data }) => (
+            <Stack gap="sm">
+              <SegmentedControl
+                size="xs"
+                aria-label="Form of the messages"
+                style={{ alignSelf: 'flex-start' }}
+                data={[
+                  { value: 'text', label: 'Text' },
+                  { value: 'json', label: 'JSON' },
+                ]}
+                value={form}
+                onChange={setForm}
+              />
+              {data.truncated && (
+                <Alert color="yellow">The content was too long to be stored completely.</Alert>
+              )}
+              {form === 'json' ? (
+                <CodeBlock code={JSON.stringify(data, null, 2)} />
+              ) : (
+                <Texts content={data} />
+              )}
+            </Stack>
+          )}
+        </QueryView>
+      )}
+    </Section>
+  )
+}
+
+function Texts({ content: { input, output, error } }: { content: Content }) {
+  const shown = [
+    ...messagesOf(input),
+    ...(output.reasoning ? [{ role: 'reasoning', text: output.reasoning }] : []),
+    ...(output.completion !== null ? [{ role: 'reply', text: output.completion }] : []),
+    ...output.tool_calls.map((call) => ({ role: `tool call ${call.name}`, text: call.arguments })),
+    ...(error?.message ? [{ role: 'error', text: error.message }] : []),
+  ]
+  return shown.map(({ role, text }, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id and never change
+    <Paper key={index} withBorder p="xs">
+      <Text size="xs" c="dimmed">
+        {role}
+      </Text>
+      <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {text}
+      </Text>
+    </Paper>
+  ))
+}

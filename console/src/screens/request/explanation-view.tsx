@@ -1,0 +1,265 @@
+import { Alert, Badge, Group, List, Stack, Table, Text } from '@mantine/core'
+import type { Schemas } from '../../api/client.ts'
+import { CodeBlock } from '../../components/copy.tsx'
+import { Money } from '../../components/money.tsx'
+import { formatDuration, formatShare } from '../../format/number.ts'
+import { describeLine } from './price-lines.ts'
+import { Section } from './section.tsx'
+import { type Bar, waterfallOf } from './waterfall.ts'
+
+type Explanation = Schemas['RequestExplanation']
+
+export function ExplanationView({ explanation }: { explanation: Explanation }) {
+  const { refusal, routing, price, nearest_limit, guardrail_hits, dropped } = explanation
+  const bars = waterfallOf(explanation)
+  return (
+    <>
+      {refusal && <Refusal refusal={refusal} />}
+      {bars.length > 0 && (
+        <Section title="Timeline">
+          <Stack gap="xs">
+            {bars.map((bar) => (
+              <WaterfallBar key={bar.label} bar={bar} />
+            ))}
+          </Stack>
+        </Section>
+      )}
+      {routing && <Routing routing={routing} />}
+      {price && <Price price={price} />}
+      {price && <NearestLimit limit={nearest_limit} />}
+      <Section title="Guardrails">
+        <Hits hits={guardrail_hits} />
+      </Section>
+      {dropped.length > 0 && (
+        <Section title="Left out by the translation">
+          <Text size="sm">
+            The format of the provider cannot carry these fields, so they had no effect: {dropped.join(', ')}.
+          </Text>
+        </Section>
+      )}
+    </>
+  )
+}
+
+function Refusal({ refusal }: { refusal: NonNullable<Explanation['refusal']> }) {
+  return (
+    <Alert color="orange" title={`Refused: ${refusal.code} (HTTP ${refusal.http_status})`}>
+      <Stack gap="xs">
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {refusal.message}
+        </Text>
+        {refusal.remedies.length > 0 && (
+          <>
+            <Text size="sm" fw={600}>
+              What would have let it pass
+            </Text>
+            <List size="sm">
+              {refusal.remedies.map((remedy) => (
+                <List.Item key={remedy}>{remedy}</List.Item>
+              ))}
+            </List>
+          </>
+        )}
+        {Object.keys(refusal.details).length > 0 && (
+          <CodeBlock code={JSON.stringify(refusal.details, null, 2)} />
+        )}
+      </Stack>
+    </Alert>
+  )
+}
+
+const barColors: Record<Bar['kind'], string> = {
+  stage: 'var(--mantine-primary-color-filled)',
+  success: 'var(--mantine-color-teal-filled)',
+  failure: 'var(--mantine-color-red-filled)',
+}
+
+function WaterfallBar({ bar: { label, detail, left, width, duration, kind } }: { bar: Bar }) {
+  return (
+    <div>
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">
+          {label}{' '}
+          <Text span size="xs" c="dimmed">
+            {detail}
+          </Text>
+        </Text>
+        <Text size="sm">{duration === null ? '–' : formatDuration(duration)}</Text>
+      </Group>
+      <div style={{ height: 8, background: 'var(--mantine-color-default-border)', borderRadius: 4 }}>
+        <div
+          style={{
+            height: 8,
+            marginLeft: `${left}%`,
+            width: `${width}%`,
+            background: barColors[kind],
+            borderRadius: 4,
+          }}
+        />
+      </div>
+    </div>
+  )
+}
+
+const outcomes = {
+  served: { label: 'served the request', color: 'teal' },
+  failed: { label: 'failed', color: 'red' },
+  not_tried: { label: 'not needed', color: 'gray' },
+} as const
+
+function Routing({
+  routing: { candidates, excluded, strategy, params },
+}: {
+  routing: NonNullable<Explanation['routing']>
+}) {
+  return (
+    <Section title="Candidates">
+      <Text size="sm" c="dimmed" pb="xs">
+        In the order in which they are tried. Strategy: {strategy}.
+        {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
+      </Text>
+      <Table.ScrollContainer minWidth={640}>
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Rank</Table.Th>
+              <Table.Th>Endpoint</Table.Th>
+              <Table.Th>Price per million tokens</Table.Th>
+              <Table.Th>Result</Table.Th>
+              <Table.Th>Why</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {candidates.map(({ rank, model, provider, tag, why, reason, share, own_key, price, outcome }) => (
+              <Table.Tr key={`${rank} ${tag}`}>
+                <Table.Td>{rank}</Table.Td>
+                <Table.Td>
+                  {provider} · {model}
+                  {own_key && ' · BYOK'}
+                </Table.Td>
+                <Table.Td>{price ? `$${price.prompt} in, $${price.completion} out` : 'unknown'}</Table.Td>
+                <Table.Td>
+                  <Badge variant="dot" tt="none" color={outcomes[outcome].color}>
+                    {outcomes[outcome].label}
+                  </Badge>
+                </Table.Td>
+                <Table.Td>
+                  {reason}{' '}
+                  <Text span size="xs" c="dimmed">
+                    {why}
+                  </Text>
+                  {share !== undefined && ` First in ${formatShare(share)} of requests.`}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+            {excluded.map(({ model, provider, tag, reason, detail, own_key }) => (
+              <Table.Tr key={`${tag} ${reason} ${own_key ?? ''}`}>
+                <Table.Td>–</Table.Td>
+                <Table.Td>
+                  {provider} · {model}
+                </Table.Td>
+                <Table.Td>–</Table.Td>
+                <Table.Td>
+                  <Badge variant="dot" tt="none" color="orange">
+                    excluded
+                  </Badge>
+                </Table.Td>
+                <Table.Td>
+                  {detail}{' '}
+                  <Text span size="xs" c="dimmed">
+                    {reason}
+                  </Text>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Section>
+  )
+}
+
+function Price({
+  price: { hold, lines, charge, released, list_cost },
+}: {
+  price: NonNullable<Explanation['price']>
+}) {
+  return (
+    <Section title="Price">
+      <Table.ScrollContainer minWidth={420}>
+        <Table>
+          <Table.Tbody>
+            <PriceRow label="Held before the request, for the worst case" amount={<Money value={hold} />} />
+            {lines.map(describeLine).map(({ label, terms, amount }, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no id and never change
+              <PriceRow key={index} label={label} terms={terms} amount={amount} />
+            ))}
+            <PriceRow label="Charged" amount={<Money value={charge} />} isSum />
+            <PriceRow label="Released from the hold" amount={<Money value={released} />} />
+            {list_cost !== charge && (
+              <PriceRow label="At the prices of the endpoint" amount={<Money value={list_cost} />} />
+            )}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Section>
+  )
+}
+
+interface PriceRowProps {
+  label: string
+  terms?: string
+  amount: React.ReactNode
+  isSum?: boolean
+}
+
+function PriceRow({ label, terms = '', amount, isSum = false }: PriceRowProps) {
+  return (
+    <Table.Tr fw={isSum ? 700 : undefined}>
+      <Table.Td>{label}</Table.Td>
+      <Table.Td>{terms}</Table.Td>
+      <Table.Td ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {amount}
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
+  return (
+    <Section title="Nearest limit">
+      <Text size="sm" component="div">
+        {limit === null ? (
+          'No limit applied to this request.'
+        ) : (
+          <>
+            {limit.kind.replaceAll('_', ' ')} of the {limit.subject} ({limit.interval}
+            {limit.limit !== null && (
+              <>
+                , <Money value={limit.limit} />
+              </>
+            )}
+            ): <Money value={limit.remaining} /> were left, the hold needed <Money value={limit.needed} />,
+            and <Money value={limit.left} /> remained.
+          </>
+        )}
+      </Text>
+    </Section>
+  )
+}
+
+function Hits({ hits }: { hits: Explanation['guardrail_hits'] }) {
+  if (hits.length === 0) return <Text size="sm">No guardrail found anything.</Text>
+  return (
+    <List size="sm">
+      {hits.map(({ rule, action, enforced, direction, part, role, count, kinds, layers }) => (
+        <List.Item key={`${rule} ${direction} ${part} ${role}`}>
+          {rule}: {action}
+          {!enforced && ' (dry run, only recorded)'}, {count} {count === 1 ? 'match' : 'matches'} in the{' '}
+          {direction === 'input' ? 'prompt' : 'reply'} ({[role, part, ...kinds].filter(Boolean).join(', ')}),
+          set by {layers.join(', ')}
+        </List.Item>
+      ))}
+    </List>
+  )
+}

@@ -1,0 +1,58 @@
+import type { Schemas } from '../../api/client.ts'
+import type { SharedPrompt } from '../../components/playground-link.ts'
+
+type Input = Schemas['GenerationContent']['input']
+
+export interface Repeat {
+  path: '/chat/completions' | '/messages' | '/responses' | '/completions'
+  body: Record<string, unknown>
+}
+
+/** A limit is required in this format, and the one of the request is not stored. */
+const messagesLimit = 1024
+
+/** The stored prompt as a new request in the same format; null for formats that cannot be repeated. */
+export function repeatOf(format: string | null, model: string | null, input: Input): Repeat | null {
+  if (model === null) return null
+  if ('prompt' in input) {
+    return format === 'completions' ? { path: '/completions', body: { model, prompt: input.prompt } } : null
+  }
+  const { messages } = input
+  if (format === 'chat') return { path: '/chat/completions', body: { model, messages } }
+  if (format === 'messages')
+    return { path: '/messages', body: { model, max_tokens: messagesLimit, messages } }
+  if (format === 'responses') return { path: '/responses', body: { model, input: messages } }
+  return null
+}
+
+/** The text of a message in any format. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return JSON.stringify(content ?? null, null, 2)
+  return content
+    .map((part) => (typeof part?.text === 'string' ? part.text : JSON.stringify(part, null, 2)))
+    .join('\n')
+}
+
+export interface ShownMessage {
+  role: string
+  text: string
+}
+
+export function messagesOf(input: Input): ShownMessage[] {
+  if ('prompt' in input) return [{ role: 'user', text: input.prompt }]
+  return input.messages.map((message) => {
+    if (typeof message !== 'object' || message === null) return { role: 'user', text: textOf(message) }
+    const { role, content, parts } = message as Record<string, unknown>
+    return { role: typeof role === 'string' ? role : 'item', text: textOf(content ?? parts ?? message) }
+  })
+}
+
+/** What the playground opens with: the last message as the draft. */
+export function promptOf(model: string | null, input: Input): SharedPrompt {
+  const messages = messagesOf(input).flatMap(({ role, text }) =>
+    role === 'user' || role === 'assistant' ? [{ role, content: text } as const] : [],
+  )
+  const draft = messages.at(-1)?.role === 'user' ? (messages.pop()?.content ?? '') : ''
+  return { models: model === null ? [] : [model], draft, settings: {}, messages }
+}

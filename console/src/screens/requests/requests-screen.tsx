@@ -1,0 +1,225 @@
+import { Alert, Button, Group, Stack, Switch, Text } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { createLazyRoute } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import { callOf } from '../../api/call.ts'
+import { api } from '../../api/client.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Page } from '../../components/page.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { Time } from '../../components/time.tsx'
+import { ColumnMenu } from './column-menu.tsx'
+import { defaultVisibility } from './columns.tsx'
+import { ExportButton } from './export-button.tsx'
+import { Filters } from './filters.tsx'
+import { bucketsOf, histogramQuery, ignoredFilters } from './histogram.ts'
+import { HistogramView } from './histogram-view.tsx'
+import { RequestTable } from './request-table.tsx'
+import { SavedViews } from './saved-views.tsx'
+import { defaultPeriod, filterNames, queryOf, type RequestSearch } from './search.ts'
+import { useLiveTail } from './use-live-tail.ts'
+import { type ListQuery, pageSize, useRequests } from './use-requests.ts'
+
+export const screen = createLazyRoute('/requests')({ component: RequestsScreen })
+
+function RequestsScreen() {
+  const search = screen.useSearch()
+  const navigate = screen.useNavigate()
+  const session = useSession()
+  const [now, setNow] = useState(Date.now)
+  const query = useMemo(() => queryOf(search, now), [search, now])
+  const setSearch = (next: RequestSearch) => {
+    setNow(Date.now())
+    void navigate({ search: next })
+  }
+  const calls = [
+    { method: 'GET', path: '/generations', query: { ...query, limit: pageSize } },
+    { method: 'GET', path: '/generations/stream', query },
+    callOf(histogramOptions(search, now)),
+  ]
+  return (
+    <Page
+      title="Requests"
+      description="Every request to a model, newest first, with those that were refused. Open one to see why it was routed, priced or refused so."
+      calls={calls}
+      actions={
+        <>
+          <SavedViews search={search} onOpen={setSearch} />
+          <ExportButton query={query} />
+        </>
+      }
+    >
+      <Stack gap="sm">
+        <Filters search={search} onChange={setSearch} />
+        {mayDo(session, 'activity:read') && <Histogram search={search} now={now} />}
+        <ContentNote />
+        <RequestList
+          query={query}
+          isFiltered={filterNames.some((name) => search[name] !== undefined)}
+          onRefresh={() => setNow(Date.now())}
+          onOpen={(id) => void navigate({ to: '/requests/$id', params: { id } })}
+        />
+      </Stack>
+    </Page>
+  )
+}
+
+function histogramOptions(search: RequestSearch, now: number) {
+  const body = histogramQuery(search, search.period ?? defaultPeriod, now)
+  return api.queryOptions('post', '/analytics/query', { body })
+}
+
+function Histogram({ search, now }: { search: RequestSearch; now: number }) {
+  const query = useQuery(histogramOptions(search, now))
+  const ignored = ignoredFilters(search)
+  const note = [
+    'Without refused requests',
+    ...(ignored.length > 0 ? [`not filtered by ${ignored.join(', ')}`] : []),
+  ]
+  return (
+    <QueryView query={query}>
+      {({ data }) => (
+        <HistogramView
+          buckets={bucketsOf(data.data, search.period ?? defaultPeriod, now)}
+          note={note.join('; ')}
+        />
+      )}
+    </QueryView>
+  )
+}
+
+/** Says so if no workspace stores prompts and replies. */
+function ContentNote() {
+  const session = useSession()
+  const workspaces = useQuery({
+    ...api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } }),
+    enabled: mayDo(session, 'workspaces:read'),
+  })
+  const listed = workspaces.data?.data ?? []
+  const silent = listed.filter((workspace) => !workspace.is_observability_io_logging_enabled)
+  if (silent.length === 0) return null
+  const where = silent.length === listed.length ? '' : ` in ${silent.map(({ name }) => name).join(', ')}`
+  return (
+    <Text size="xs" c="dimmed" lineClamp={2}>
+      Prompts and replies are not stored{where}: content logging is off in the settings of the workspace.
+    </Text>
+  )
+}
+
+interface RequestListProps {
+  query: ListQuery
+  isFiltered: boolean
+  onRefresh: () => void
+  onOpen: (id: string) => void
+}
+
+function RequestList({ query, isFiltered, onRefresh, onOpen }: RequestListProps) {
+  const [isLive, setLive] = useState(false)
+  const [isOver, setOver] = useState(false)
+  const [visibility, setVisibility] = useLocalStorage({
+    key: 'headgate-request-columns',
+    defaultValue: defaultVisibility,
+    getInitialValueInEffect: false,
+  })
+  const found = useRequests(query)
+  const tail = useLiveTail(query, isLive, isOver)
+  const { list } = found
+  const rows = useMemo(() => {
+    const fresh = new Set(tail.rows.map(({ id }) => id))
+    return [
+      ...tail.rows,
+      ...(list.data?.pages ?? []).flatMap(({ data }) => data.filter(({ id }) => !fresh.has(id))),
+    ]
+  }, [tail.rows, list.data])
+  if (list.isPending) return <QueryView query={list}>{() => null}</QueryView>
+  const isEmpty = rows.length === 0 && !list.hasNextPage && !isLive
+  return (
+    <>
+      <Group justify="space-between" gap="xs">
+        <Group gap="sm">
+          <Switch
+            size="sm"
+            label="Live"
+            checked={isLive}
+            onChange={(event) => setLive(event.currentTarget.checked)}
+          />
+          <Text size="sm" c="dimmed" role="status">
+            {isLive &&
+              (tail.waiting.length > 0
+                ? `Paused: ${tail.waiting.length} waiting`
+                : 'New requests appear on top')}
+          </Text>
+        </Group>
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={onRefresh}>
+            Refresh
+          </Button>
+          <ColumnMenu visibility={visibility} onChange={setVisibility} />
+        </Group>
+      </Group>
+      {tail.note !== null && <Alert color="yellow">{tail.note}</Alert>}
+      {list.error !== null && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
+      {isEmpty ? (
+        <Empty isFiltered={isFiltered} onSent={onRefresh} />
+      ) : (
+        <RequestTable
+          rows={rows}
+          visibility={visibility}
+          onOpen={onOpen}
+          onHover={setOver}
+          onNearEnd={found.loadMore}
+          footer={<Footer found={found} />}
+        />
+      )}
+    </>
+  )
+}
+
+function Footer({ found }: { found: ReturnType<typeof useRequests> }) {
+  const { list, searchedTo, mustDecide, isFull } = found
+  if (list.isFetchingNextPage) return <>Loading…</>
+  if (isFull) return <>This is as far as the list goes. Filters or a shorter period find older requests.</>
+  if (!list.hasNextPage) return <>No further requests in this period.</>
+  return (
+    <Group gap="sm">
+      <span>
+        Searched back to <Time iso={searchedTo} />.
+      </span>
+      {mustDecide && (
+        <Button size="compact-xs" variant="default" onClick={() => void list.fetchNextPage()}>
+          Search further
+        </Button>
+      )}
+    </Group>
+  )
+}
+
+function Empty({ isFiltered, onSent }: { isFiltered: boolean; onSent: () => void }) {
+  const session = useSession()
+  const send = api.useMutation('post', '/chat/completions', { onSuccess: onSent })
+  const body = {
+    model: 'sandbox/echo',
+    messages: [{ role: 'user' as const, content: 'Hello from the request log' }],
+  }
+  if (isFiltered) {
+    return <EmptyState title="No request matches">Remove a filter, or choose a longer period.</EmptyState>
+  }
+  return (
+    <EmptyState title="No requests in this period">
+      <Stack align="center" gap="sm">
+        <span>
+          Each request with one of your keys appears here, with its route, its price and its errors.
+        </span>
+        {mayDo(session, 'inference:write') && (
+          <Button size="xs" loading={send.isPending} onClick={() => send.mutate({ body })}>
+            Send a sample request to sandbox/echo
+          </Button>
+        )}
+        {send.error !== null && <ErrorNotice error={send.error} />}
+      </Stack>
+    </EmptyState>
+  )
+}

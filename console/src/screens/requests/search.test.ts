@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test'
+import { queryOf, readSearch } from './search.ts'
+
+test('filters of the address that the API would refuse are left out', () => {
+  expect(
+    readSearch({ period: 'toString', key: 'abc', status: 'done', model: 'a/b', min_cost: '-1', other: 'x' }),
+  ).toEqual({ model: 'a/b' })
+})
+
+test('numbers in the address stay what they were', () => {
+  expect(readSearch({ min_cost: 0.0000001, min_latency: 1500, session_id: 42 })).toEqual({
+    min_cost: '0.000000100',
+    min_latency: '1500',
+    session_id: '42',
+  })
+})
+
+test('several statuses and a period are kept', () => {
+  const search = readSearch({ period: '7d', status: 'failed,refused' })
+  expect(search).toEqual({ period: '7d', status: 'failed,refused' })
+  expect(queryOf(search, Date.parse('2026-11-16T12:00:00Z'))).toEqual({
+    status: 'failed,refused',
+    from: '2026-11-09T12:00:00.000Z',
+  })
+})
+
+test('all time has no start', () => {
+  expect(queryOf({ period: 'all' }, 0)).toEqual({})
+})
