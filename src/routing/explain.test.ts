@@ -16,7 +16,7 @@ import {
   takeHealthSnapshot,
   type UpstreamAttempt,
 } from './explain.ts'
-import { HealthRegistry } from './health.ts'
+import { HealthRegistry } from './health-registry.ts'
 import { describeExclusion, exclusionReasonTexts, rankingReasonTexts } from './reason-texts.ts'
 
 const now = 1_800_000_000_000

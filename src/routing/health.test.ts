@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Endpoint } from '../catalogue/model.ts'
-import { EndpointHealth, HealthRegistry } from './health.ts'
+import { HealthRegistry } from './health-registry.ts'
+import { EndpointHealth } from './health.ts'
 import { healthIdOf } from './health-id.ts'
 
 const second = 1000

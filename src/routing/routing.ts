@@ -1,5 +1,5 @@
 import { ModelSpending } from '../router-models/spending.ts'
-import { HealthRegistry } from './health.ts'
+import { HealthRegistry } from './health-registry.ts'
 import { StickySessions } from './sticky.ts'
 
 /** What this process records about the requests it served, to route the next ones. */

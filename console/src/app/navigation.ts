@@ -33,6 +33,12 @@ export const navigation: NavigationGroup[] = [
     label: 'Usage',
     items: [
       {
+        label: 'Requests',
+        to: '/requests',
+        permission: 'generations:read',
+        keywords: 'log generations history errors refused live tail',
+      },
+      {
         label: 'Activity',
         to: '/activity',
         permission: 'activity:read',

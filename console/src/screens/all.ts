@@ -8,6 +8,8 @@ import { keyRoute, keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
 import { playgroundRoute } from './playground/route.ts'
+import { requestRoute } from './request/route.ts'
+import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
@@ -17,6 +19,8 @@ export const screenRoutes = [
   playgroundRoute,
   modelsRoute,
   modelRoute,
+  requestsRoute,
+  requestRoute,
   activityRoute,
   creditsRoute,
   keysRoute,

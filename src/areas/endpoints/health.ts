@@ -28,7 +28,7 @@ const endpointHealth = z
     state: z
       .enum(states)
       .describe(
-        '`failing`: requests failed within the last 30 seconds, and it is tried last. `ejected`: left out for a while after repeated failures. `cooling_down`: left out for as long as the provider asked.',
+        '`failing`: requests failed within the last 30 seconds, and it is tried last. `ejected`: left out for a while after repeated failures. `cooling_down`: left out for as long as the provider requested.',
       ),
     failing_since: z
       .string()
