@@ -1,4 +1,4 @@
-import { Alert, Paper, SegmentedControl, Stack, Text } from '@mantine/core'
+import { Alert, Button, Paper, SegmentedControl, Stack, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
@@ -10,10 +10,29 @@ import { Section } from './section.tsx'
 
 type Content = Schemas['GenerationContent']
 
-/** The prompt and the reply, always as text. */
-export function ContentView({ query }: { query: UseQueryResult<{ data: Content }, unknown> }) {
+interface ContentViewProps {
+  query: UseQueryResult<{ data: Content }, unknown>
+  isWanted: boolean
+  onShow: () => void
+}
+
+/** The prompt and the reply, always as text. They are loaded on demand, because every reading is in the audit log. */
+export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
   const [form, setForm] = useState('text')
   const isMissing = query.error instanceof ApiError && query.error.status === 404
+  if (!isWanted) {
+    return (
+      <Section title="Messages">
+        <Text size="sm" pb="sm">
+          The prompt and the reply, if they are stored. With them, you can run the request again. The audit
+          log records who reads them.
+        </Text>
+        <Button size="xs" variant="default" onClick={onShow}>
+          Show messages
+        </Button>
+      </Section>
+    )
+  }
   return (
     <Section title="Messages">
       {isMissing ? (

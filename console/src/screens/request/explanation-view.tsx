@@ -1,4 +1,5 @@
 import { Alert, Badge, Group, List, Stack, Table, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { Money } from '../../components/money.tsx'
@@ -139,7 +140,7 @@ function Routing({
                 </Table.Td>
                 <Table.Td>{price ? `$${price.prompt} in, $${price.completion} out` : 'unknown'}</Table.Td>
                 <Table.Td>
-                  <Badge variant="dot" tt="none" color={outcomes[outcome].color}>
+                  <Badge variant="dot" tt="none" miw="max-content" color={outcomes[outcome].color}>
                     {outcomes[outcome].label}
                   </Badge>
                 </Table.Td>
@@ -160,7 +161,7 @@ function Routing({
                 </Table.Td>
                 <Table.Td>–</Table.Td>
                 <Table.Td>
-                  <Badge variant="dot" tt="none" color="orange">
+                  <Badge variant="dot" tt="none" miw="max-content" color="orange">
                     excluded
                   </Badge>
                 </Table.Td>
@@ -209,7 +210,7 @@ function Price({
 interface PriceRowProps {
   label: string
   terms?: string
-  amount: React.ReactNode
+  amount: ReactNode
   isSum?: boolean
 }
 
@@ -233,7 +234,7 @@ function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
           'No limit applied to this request.'
         ) : (
           <>
-            {limit.kind.replaceAll('_', ' ')} of the {limit.subject} ({limit.interval}
+            The {limit.kind.replaceAll('_', ' ')} of the {limit.subject} ({limit.interval}
             {limit.limit !== null && (
               <>
                 , <Money value={limit.limit} />

@@ -2,6 +2,7 @@ import { Paper, SimpleGrid, Stack } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
+import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
@@ -36,7 +37,8 @@ function RequestScreen() {
   const reachedProvider = request !== undefined && request.status !== 'refused'
   const record = useQuery({ ...recorded, enabled: reachedProvider })
   const mayRead = reachedProvider && mayDo(session, 'contents:read')
-  const content = useQuery({ ...stored, enabled: mayRead })
+  const [shownId, setShownId] = useState<string | null>(null)
+  const content = useQuery({ ...stored, enabled: mayRead && shownId === id })
   useHotkeys([['Escape', () => window.history.back()]])
   return (
     <Page
@@ -69,7 +71,7 @@ function RequestScreen() {
         {request && (
           <QueryView query={explanation}>{({ data }) => <ExplanationView explanation={data} />}</QueryView>
         )}
-        {mayRead && <ContentView query={content} />}
+        {mayRead && <ContentView query={content} isWanted={shownId === id} onShow={() => setShownId(id)} />}
       </Stack>
     </Page>
   )

@@ -16,7 +16,8 @@ export function ExportButton({ query }: { query: ListQuery }) {
   const controller = useRef<AbortController | null>(null)
   useEffect(() => () => controller.current?.abort(), [])
   const start = async () => {
-    const { signal } = (controller.current = new AbortController())
+    controller.current = new AbortController()
+    const { signal } = controller.current
     setCount(0)
     try {
       const { rows, isComplete } = await collect(query, signal, setCount)

