@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid, Stack } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
-import { createLazyRoute } from '@tanstack/react-router'
+import { createLazyRoute, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
@@ -39,7 +39,14 @@ function RequestScreen() {
   const mayRead = reachedProvider && mayDo(session, 'contents:read')
   const [shownId, setShownId] = useState<string | null>(null)
   const content = useQuery({ ...stored, enabled: mayRead && shownId === id })
-  useHotkeys([['Escape', () => window.history.back()]])
+  const { history } = useRouter()
+  const leave = () => {
+    // Escape closes what is open on the screen first.
+    if (document.querySelector('[role="dialog"]')) return
+    if (history.canGoBack()) history.back()
+    else void navigate({ to: '/requests' })
+  }
+  useHotkeys([['Escape', leave]])
   return (
     <Page
       title={request?.requested_model ?? 'Request'}

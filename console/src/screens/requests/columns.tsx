@@ -21,8 +21,8 @@ interface ColumnLayout {
 }
 
 export const layouts: Record<string, ColumnLayout> = {
-  created_at: { label: 'Time', width: 200, isDefault: true },
-  status: { label: 'Status', width: 120, isDefault: true },
+  created_at: { label: 'Time', width: 210, isDefault: true },
+  status: { label: 'Status', width: 135, isDefault: true },
   error_code: { label: 'Error', width: 120, isDefault: true },
   model: { label: 'Model', width: 150, isDefault: true },
   provider: { label: 'Provider', width: 130, isDefault: true },
