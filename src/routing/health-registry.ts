@@ -1,6 +1,6 @@
 import type { Endpoint } from '../catalogue/model.ts'
-import { byokPrefix } from './health-id.ts'
 import { EndpointHealth } from './health.ts'
+import { byokPrefix } from './health-id.ts'
 
 /** Beyond this number, the least recently used are evicted. */
 const maxEndpoints = 20_000

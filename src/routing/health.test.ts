@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Endpoint } from '../catalogue/model.ts'
-import { HealthRegistry } from './health-registry.ts'
 import { EndpointHealth } from './health.ts'
 import { healthIdOf } from './health-id.ts'
+import { HealthRegistry } from './health-registry.ts'
 
 const second = 1000
 const minute = 60 * second

@@ -1,7 +1,7 @@
 import type { BenchmarkSnapshot } from '../benchmarks/snapshot.ts'
 import type { Candidate, RankingReason } from './candidate.ts'
-import type { HealthRegistry } from './health-registry.ts'
 import type { Speed } from './health.ts'
+import type { HealthRegistry } from './health-registry.ts'
 import type { RoutingQuery, Sort, TierAccess } from './query.ts'
 import { findSelectorIndex, type SelectorList } from './selectors.ts'
 

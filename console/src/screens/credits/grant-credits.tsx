@@ -28,13 +28,7 @@ export function GrantCredits({ onClose }: { onClose: () => void }) {
     await queries.invalidateQueries({ queryKey: ['get', '/credits'] })
   }
   return (
-    <FormDialog
-      title="Add credits"
-      action="Add"
-      isReady={isValid}
-      onSubmit={send}
-      onClose={onClose}
-    >
+    <FormDialog title="Add credits" action="Add" isReady={isValid} onSubmit={send} onClose={onClose}>
       <NumberInput
         label="Amount in USD"
         description={kind === 'adjustment' ? 'Negative to take credits away.' : undefined}

@@ -24,7 +24,6 @@ interface RequestTableProps {
  */
 export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, footer }: RequestTableProps) {
   const scroller = useRef<HTMLDivElement>(null)
-  const [activeId, setActiveId] = useState<string | null>(null)
   const table = useTable({
     features,
     columns,
@@ -45,17 +44,7 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
     if (lastIndex >= rows.length - loadAhead) onNearEnd()
   }, [lastIndex, rows.length, onNearEnd])
 
-  const activeIndex = Math.max(
-    rows.findIndex(({ id }) => id === activeId),
-    0,
-  )
-  const moveTo = (index: number) => {
-    const row = rows[Math.min(Math.max(index, 0), rows.length - 1)]
-    if (!row) return
-    setActiveId(row.id)
-    virtualizer.scrollToIndex(rows.indexOf(row))
-    requestAnimationFrame(() => document.getElementById(`row-${row.id}`)?.focus({ preventScroll: true }))
-  }
+  const { activeIndex, setActiveId, moveTo } = useActiveRow(rows, virtualizer.scrollToIndex)
   const visible = table.getVisibleLeafColumns()
   const template = visible.map(({ id }) => `minmax(${layouts[id]?.width ?? 120}px, 1fr)`).join(' ')
   const width = visible.reduce((sum, { id }) => sum + (layouts[id]?.width ?? 120), 0)
@@ -104,6 +93,23 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
       </Text>
     </Paper>
   )
+}
+
+/** The row that has the focus, also when others are added above it. */
+function useActiveRow(rows: RequestTableProps['rows'], scrollToIndex: (index: number) => void) {
+  const [activeId, setActiveId] = useState<string | null>(null)
+  const activeIndex = Math.max(
+    rows.findIndex(({ id }) => id === activeId),
+    0,
+  )
+  const moveTo = (index: number) => {
+    const row = rows[Math.min(Math.max(index, 0), rows.length - 1)]
+    if (!row) return
+    setActiveId(row.id)
+    scrollToIndex(rows.indexOf(row))
+    requestAnimationFrame(() => document.getElementById(`row-${row.id}`)?.focus({ preventScroll: true }))
+  }
+  return { activeIndex, setActiveId, moveTo }
 }
 
 function HeaderRow({ labels, template }: { labels: string[]; template: string }) {
