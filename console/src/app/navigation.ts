@@ -53,17 +53,6 @@ export const navigation: NavigationGroup[] = [
     ],
   },
   {
-    label: 'Observe',
-    items: [
-      {
-        label: 'Requests',
-        to: '/requests',
-        permission: 'generations:read',
-        keywords: 'log generations history errors refused live tail',
-      },
-    ],
-  },
-  {
     label: 'Access',
     items: [
       { label: 'API keys', to: '/keys', permission: 'keys:read', keywords: 'secret limit rotate' },

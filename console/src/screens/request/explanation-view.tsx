@@ -131,52 +131,71 @@ function Routing({
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {candidates.map(({ rank, model, provider, tag, why, reason, share, own_key, price, outcome }) => (
-              <Table.Tr key={`${rank} ${tag}`}>
-                <Table.Td>{rank}</Table.Td>
-                <Table.Td>
-                  {provider} · {model}
-                  {own_key && ' · BYOK'}
-                </Table.Td>
-                <Table.Td>{price ? `$${price.prompt} in, $${price.completion} out` : 'unknown'}</Table.Td>
-                <Table.Td>
-                  <Badge variant="dot" tt="none" miw="max-content" color={outcomes[outcome].color}>
-                    {outcomes[outcome].label}
-                  </Badge>
-                </Table.Td>
-                <Table.Td>
-                  {reason}{' '}
-                  <Text span size="xs" c="dimmed">
-                    {why}
-                  </Text>
-                  {share !== undefined && ` First in ${formatShare(share)} of requests.`}
-                </Table.Td>
-              </Table.Tr>
+            {candidates.map((candidate) => (
+              <CandidateRow key={`${candidate.rank} ${candidate.tag}`} candidate={candidate} />
             ))}
-            {excluded.map(({ model, provider, tag, reason, detail, own_key }) => (
-              <Table.Tr key={`${tag} ${reason} ${own_key ?? ''}`}>
-                <Table.Td>–</Table.Td>
-                <Table.Td>
-                  {provider} · {model}
-                </Table.Td>
-                <Table.Td>–</Table.Td>
-                <Table.Td>
-                  <Badge variant="dot" tt="none" miw="max-content" color="orange">
-                    excluded
-                  </Badge>
-                </Table.Td>
-                <Table.Td>
-                  {detail}{' '}
-                  <Text span size="xs" c="dimmed">
-                    {reason}
-                  </Text>
-                </Table.Td>
-              </Table.Tr>
+            {excluded.map((endpoint) => (
+              <ExcludedRow
+                key={`${endpoint.tag} ${endpoint.reason} ${endpoint.own_key ?? ''}`}
+                endpoint={endpoint}
+              />
             ))}
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
     </Section>
+  )
+}
+
+type RoutingDecision = NonNullable<Explanation['routing']>
+
+function CandidateRow({ candidate }: { candidate: RoutingDecision['candidates'][number] }) {
+  const { rank, model, provider, why, reason, share, own_key, price, outcome } = candidate
+  return (
+    <Table.Tr>
+      <Table.Td>{rank}</Table.Td>
+      <Table.Td>
+        {provider} · {model}
+        {own_key && ' · BYOK'}
+      </Table.Td>
+      <Table.Td>{price ? `$${price.prompt} in, $${price.completion} out` : 'unknown'}</Table.Td>
+      <Table.Td>
+        <Badge variant="dot" tt="none" miw="max-content" color={outcomes[outcome].color}>
+          {outcomes[outcome].label}
+        </Badge>
+      </Table.Td>
+      <Table.Td>
+        {reason}{' '}
+        <Text span size="xs" c="dimmed">
+          {why}
+        </Text>
+        {share !== undefined && ` First in ${formatShare(share)} of requests.`}
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+function ExcludedRow({ endpoint }: { endpoint: RoutingDecision['excluded'][number] }) {
+  const { model, provider, reason, detail } = endpoint
+  return (
+    <Table.Tr>
+      <Table.Td>–</Table.Td>
+      <Table.Td>
+        {provider} · {model}
+      </Table.Td>
+      <Table.Td>–</Table.Td>
+      <Table.Td>
+        <Badge variant="dot" tt="none" miw="max-content" color="orange">
+          excluded
+        </Badge>
+      </Table.Td>
+      <Table.Td>
+        {detail}{' '}
+        <Text span size="xs" c="dimmed">
+          {reason}
+        </Text>
+      </Table.Td>
+    </Table.Tr>
   )
 }
 

@@ -39,14 +39,7 @@ function RequestScreen() {
   const mayRead = reachedProvider && mayDo(session, 'contents:read')
   const [shownId, setShownId] = useState<string | null>(null)
   const content = useQuery({ ...stored, enabled: mayRead && shownId === id })
-  const { history } = useRouter()
-  const leave = () => {
-    // Escape closes what is open on the screen first.
-    if (document.querySelector('[role="dialog"]')) return
-    if (history.canGoBack()) history.back()
-    else void navigate({ to: '/requests' })
-  }
-  useHotkeys([['Escape', leave]])
+  useEscape()
   return (
     <Page
       title={request?.requested_model ?? 'Request'}
@@ -82,6 +75,19 @@ function RequestScreen() {
       </Stack>
     </Page>
   )
+}
+
+/** Escape leads back. */
+function useEscape() {
+  const navigate = screen.useNavigate()
+  const { history } = useRouter()
+  const leave = () => {
+    // Escape closes what is open on the screen first.
+    if (document.querySelector('[role="dialog"]')) return
+    if (history.canGoBack()) history.back()
+    else void navigate({ to: '/requests' })
+  }
+  useHotkeys([['Escape', leave]])
 }
 
 interface SummaryProps {

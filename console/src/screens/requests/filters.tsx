@@ -72,7 +72,6 @@ export function Filters({ search, onChange }: FiltersProps) {
 }
 
 function FilterForm({ search, onChange }: FiltersProps) {
-  const { workspaces } = useWorkspace()
   const [draft, setDraft] = useState(search)
   const [isOpen, setOpen] = useState(false)
   const errors = filterNames.filter((name) => draft[name] !== undefined && !isValidFilter(name, draft[name]))
@@ -96,28 +95,7 @@ function FilterForm({ search, onChange }: FiltersProps) {
           }}
         >
           <Stack gap="sm">
-            <SimpleGrid cols={2} spacing="xs">
-              {textFilters.map((name) => (
-                <TextInput
-                  key={name}
-                  size="xs"
-                  label={labels[name]}
-                  value={draft[name] ?? ''}
-                  error={errors.includes(name) && errorOf(name)}
-                  onChange={(event) => setDraft(replace(draft, name, event.currentTarget.value.trim()))}
-                />
-              ))}
-              <Select
-                size="xs"
-                label={labels.workspace_id}
-                clearable
-                searchable
-                comboboxProps={{ withinPortal: false }}
-                data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
-                value={draft.workspace_id ?? null}
-                onChange={(id) => setDraft(replace(draft, 'workspace_id', id ?? ''))}
-              />
-            </SimpleGrid>
+            <FilterFields draft={draft} errors={errors} onChange={setDraft} />
             <Group justify="flex-end" gap="xs">
               <Button
                 size="xs"
@@ -134,6 +112,40 @@ function FilterForm({ search, onChange }: FiltersProps) {
         </form>
       </Popover.Dropdown>
     </Popover>
+  )
+}
+
+interface FilterFieldsProps {
+  draft: RequestSearch
+  errors: FilterName[]
+  onChange: (draft: RequestSearch) => void
+}
+
+function FilterFields({ draft, errors, onChange }: FilterFieldsProps) {
+  const { workspaces } = useWorkspace()
+  return (
+    <SimpleGrid cols={2} spacing="xs">
+      {textFilters.map((name) => (
+        <TextInput
+          key={name}
+          size="xs"
+          label={labels[name]}
+          value={draft[name] ?? ''}
+          error={errors.includes(name) && errorOf(name)}
+          onChange={(event) => onChange(replace(draft, name, event.currentTarget.value.trim()))}
+        />
+      ))}
+      <Select
+        size="xs"
+        label={labels.workspace_id}
+        clearable
+        searchable
+        comboboxProps={{ withinPortal: false }}
+        data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
+        value={draft.workspace_id ?? null}
+        onChange={(id) => onChange(replace(draft, 'workspace_id', id ?? ''))}
+      />
+    </SimpleGrid>
   )
 }
 

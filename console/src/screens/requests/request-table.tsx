@@ -1,7 +1,7 @@
 import { Box, Paper, Text } from '@mantine/core'
 import { useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { columns, features, type LoggedRequest, layouts } from './columns.tsx'
 
 const rowHeight = 40
@@ -31,20 +31,8 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
     getRowId: ({ id }) => id,
     state: { columnVisibility: visibility },
   })
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    getItemKey: (index) => rows[index]?.id ?? index,
-    overscan: 12,
-  })
-  const items = virtualizer.getVirtualItems()
-  const lastIndex = items.at(-1)?.index ?? 0
-  useEffect(() => {
-    if (lastIndex >= rows.length - loadAhead) onNearEnd()
-  }, [lastIndex, rows.length, onNearEnd])
-
-  const { activeIndex, setActiveId, moveTo } = useActiveRow(rows, virtualizer.scrollToIndex)
+  const { virtualizer, items } = useVirtualRows(rows, scroller, onNearEnd)
+  const { activeIndex, moveTo, setActiveId } = useActiveRow(rows, (index) => virtualizer.scrollToIndex(index))
   const visible = table.getVisibleLeafColumns()
   const template = visible.map(({ id }) => `minmax(${layouts[id]?.width ?? 120}px, 1fr)`).join(' ')
   const width = visible.reduce((sum, { id }) => sum + (layouts[id]?.width ?? 120), 0)
@@ -95,8 +83,28 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
   )
 }
 
-/** The row that has the focus, also when others are added above it. */
-function useActiveRow(rows: RequestTableProps['rows'], scrollToIndex: (index: number) => void) {
+function useVirtualRows(
+  rows: LoggedRequest[],
+  scroller: RefObject<HTMLDivElement | null>,
+  onNearEnd: () => void,
+) {
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 12,
+  })
+  const items = virtualizer.getVirtualItems()
+  const lastIndex = items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (lastIndex >= rows.length - loadAhead) onNearEnd()
+  }, [lastIndex, rows.length, onNearEnd])
+  return { virtualizer, items }
+}
+
+/** The row that the keyboard is at. New rows above do not change it. */
+function useActiveRow(rows: LoggedRequest[], scrollTo: (index: number) => void) {
   const [activeId, setActiveId] = useState<string | null>(null)
   const activeIndex = Math.max(
     rows.findIndex(({ id }) => id === activeId),
@@ -106,10 +114,10 @@ function useActiveRow(rows: RequestTableProps['rows'], scrollToIndex: (index: nu
     const row = rows[Math.min(Math.max(index, 0), rows.length - 1)]
     if (!row) return
     setActiveId(row.id)
-    scrollToIndex(rows.indexOf(row))
+    scrollTo(rows.indexOf(row))
     requestAnimationFrame(() => document.getElementById(`row-${row.id}`)?.focus({ preventScroll: true }))
   }
-  return { activeIndex, setActiveId, moveTo }
+  return { activeIndex, moveTo, setActiveId }
 }
 
 function HeaderRow({ labels, template }: { labels: string[]; template: string }) {

@@ -66,7 +66,7 @@ export function SavedViews({
           </Button>
         </form>
         <Text size="xs" c="dimmed" p="xs">
-          Views are stored in this browser. To share one, copy the address.
+          Views are stored in this browser only. To share one, copy the address.
         </Text>
       </Menu.Dropdown>
     </Menu>
