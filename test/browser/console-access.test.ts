@@ -112,6 +112,10 @@ describeInChromium('Access in the console', (chromium) => {
     const screens = bob.page.getByRole('navigation', { name: 'Screens' })
     expect(await screens.getByRole('link').allTextContents()).toEqual([
       'Get started',
+      'Playground',
+      'Models',
+      'Requests',
+      'Activity',
       'API keys',
       'Workspaces',
     ])

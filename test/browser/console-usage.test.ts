@@ -44,7 +44,7 @@ describeInChromium('What the console says of usage', (chromium) => {
     await page.getByRole('button', { name: /^Requests 3/ }).click()
     await page.waitForURL(/metric=requests/)
     await page.getByRole('button', { name: /^Errors 1/ }).waitFor()
-    await page.getByRole('cell', { name: hostileName }).waitFor()
+    await page.getByRole('cell', { name: hostileName, exact: true }).waitFor()
     expect(await page.locator('img').count()).toBe(0)
 
     const chart = page.getByRole('slider', { name: 'Requests by API key over time' })

@@ -26,8 +26,13 @@ const sharedData = (operation: Operation) =>
 const inference = (operation: Operation) => operation.permission === 'inference:write'
 
 /** On one record: that of another member is 403. */
-const onKeys = ['getKey', 'updateKey', 'deleteKey']
-const onGenerations = ['getGeneration', 'getGenerationContent', 'submitGenerationFeedback']
+const onKeys = ['getKey', 'updateKey', 'rotateKey', 'deleteKey']
+const onGenerations = [
+  'getGeneration',
+  'explainGeneration',
+  'getGenerationContent',
+  'submitGenerationFeedback',
+]
 
 /** On the account of the caller; the status if only another member has what the request names. */
 const onAccounts: Record<string, number> = {
@@ -66,6 +71,15 @@ const forCaller: Record<string, Listing> = {
     const { data } = (await call('GET', `/keys?workspace_id=${workspace}`)).body
     return [...new Set<string>(data.map((key: { creator_user_id: string }) => key.creator_user_id))]
   },
+  listGenerations: async ({ call }) => {
+    const { data } = (await call('GET', '/generations')).body
+    return data.map(({ user }: { user: { id: string } }) => user.id)
+  },
+  countGenerations: async ({ call, member }) => {
+    const { data } = (await call('GET', '/generations/histogram')).body
+    const total = data.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0)
+    return total === 1 ? [member.id] : []
+  },
   createKey: async ({ call }, workspace_id) => {
     const { data } = (await call('POST', '/keys', { body: { name: 'key', workspace_id } })).body
     return [data.creator_user_id]
@@ -90,6 +104,9 @@ async function listOwners(
 /** See src/areas/analytics/reach.test.ts. */
 const provenWithAnalytics = ['getActivity', 'queryAnalytics']
 
+/** Selects requests with the function of `listGenerations`. */
+const provenWithList = ['streamGenerations']
+
 const operationOf = (id: string) => {
   const found = operations.find((operation) => operation.id === id)
   if (!found) throw new Error(`${id} is no operation`)
@@ -103,6 +120,7 @@ test('every operation on own records is called below', () => {
     ...Object.keys(onAccounts),
     ...Object.keys(forCaller),
     ...provenWithAnalytics,
+    ...provenWithList,
   ])
   const others = ownOperations.filter((operation) => !sharedData(operation) && !inference(operation))
   expect(others.map(({ id }) => id).sort()).toEqual([...covered].sort())
@@ -127,7 +145,8 @@ describeOnEachDatabase('S2 operations on own records', (server) => {
       if (onKeys.includes(id)) {
         const { hash } = (await call('POST', '/keys', { body: { name: 'key', workspace_id: workspace } }))
           .body.data
-        return { path: `/keys/${hash}`, ...(id === 'updateKey' && { body: { name: 'renamed' } }) }
+        const path = operation.path.replace('{hash}', hash)
+        return { path, ...(id === 'updateKey' && { body: { name: 'renamed' } }) }
       }
       const generation_id = await insertMemberGeneration(server(), member, workspace)
       if (id === 'submitGenerationFeedback')
