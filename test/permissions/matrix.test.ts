@@ -100,8 +100,10 @@ function expectationOf({ everywhere, inWorkspaces }: Profile, { permission, scop
 const createdByOthers = new Set([
   'getKey',
   'updateKey',
+  'rotateKey',
   'deleteKey',
   'getGeneration',
+  'explainGeneration',
   'getGenerationContent',
   'submitGenerationFeedback',
 ])
