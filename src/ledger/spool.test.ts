@@ -32,7 +32,11 @@ function settlement(id: string): Settlement {
 
 const silent = pino({ level: 'silent' })
 const left = (path: string) => new Spool(path, silent).readLeftovers()
-const idsLeft = (path: string) => left(path).map(({ id }) => id)
+/** In no order: each process has a file. */
+const idsLeft = (path: string) =>
+  left(path)
+    .map(({ id }) => id)
+    .sort()
 
 /** Files are removed once no sync is pending. */
 async function until(isDone: () => boolean): Promise<void> {

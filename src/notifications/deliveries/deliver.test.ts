@@ -21,7 +21,8 @@ afterAll(async () => {
   receiver.stop()
 })
 
-const settings = `smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: headgate@example.com }
+const settings = `public_url: https://gateway.example.com
+smtp: { host: 127.0.0.1, port: ${inbox.port}, tls: none, from: headgate@example.com }
 egress: { allow_private: ["${new URL(receiver.origin).host}"] }`
 
 describeOnEachDatabase(
