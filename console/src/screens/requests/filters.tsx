@@ -5,6 +5,7 @@ import {
   defaultPeriod,
   type FilterName,
   filterNames,
+  hasOwnRange,
   isValidFilter,
   type Period,
   periods,
@@ -13,6 +14,8 @@ import {
 } from './search.ts'
 
 const labels: Record<FilterName, string> = {
+  from: 'From',
+  to: 'To',
   model: 'Model',
   provider: 'Provider',
   key: 'Key (hash)',
@@ -42,8 +45,11 @@ export function Filters({ search, onChange }: FiltersProps) {
         size="xs"
         aria-label="Period"
         data={Object.keys(periods)}
-        value={search.period ?? defaultPeriod}
-        onChange={(period) => onChange({ ...search, period: period as Period })}
+        value={hasOwnRange(search) ? '' : (search.period ?? defaultPeriod)}
+        onChange={(period) => {
+          const { from: _from, to: _to, ...filters } = search
+          onChange({ ...filters, period: period as Period })
+        }}
       />
       <Select
         size="xs"

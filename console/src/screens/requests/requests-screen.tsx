@@ -19,7 +19,7 @@ import { bucketsOf, histogramQuery, ignoredFilters } from './histogram.ts'
 import { HistogramView } from './histogram-view.tsx'
 import { RequestTable } from './request-table.tsx'
 import { SavedViews } from './saved-views.tsx'
-import { defaultPeriod, filterNames, queryOf, type RequestSearch } from './search.ts'
+import { defaultPeriod, filterNames, hasOwnRange, queryOf, type RequestSearch } from './search.ts'
 import { useLiveTail } from './use-live-tail.ts'
 import { type ListQuery, pageSize, useRequests } from './use-requests.ts'
 
@@ -54,7 +54,7 @@ function RequestsScreen() {
     >
       <Stack gap="sm">
         <Filters search={search} onChange={setSearch} />
-        {mayDo(session, 'activity:read') && <Histogram search={search} now={now} />}
+        {mayDo(session, 'activity:read') && !hasOwnRange(search) && <Histogram search={search} now={now} />}
         <ContentNote />
         <RequestList
           query={query}

@@ -27,3 +27,9 @@ test('several statuses and a period are kept', () => {
 test('all time has no start', () => {
   expect(queryOf({ period: 'all' }, 0)).toEqual({})
 })
+
+test('a range of another screen takes the place of the period', () => {
+  const range = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' }
+  expect(queryOf(readSearch({ ...range, model: 'a/b' }), 0)).toEqual({ ...range, model: 'a/b' })
+  expect(readSearch({ from: 'yesterday' })).toEqual({})
+})

@@ -1,6 +1,9 @@
 /** The filters of the list. They are kept in the address, with the names that the API has. */
 export interface RequestSearch {
   period?: Period
+  /** Instead of a period, from other screens. */
+  from?: string
+  to?: string
   model?: string
   provider?: string
   key?: string
@@ -23,6 +26,8 @@ export const statuses = ['completed', 'failed', 'cancelled', 'refused'] as const
 
 /** Accepted by the API: anything else in an address is left out. */
 const patterns: Record<Exclude<keyof RequestSearch, 'period'>, RegExp> = {
+  from: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
+  to: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
   model: /^.{1,256}$/,
   provider: /^.{1,256}$/,
   key: /^[0-9a-f]{64}$/,
@@ -69,8 +74,14 @@ export function startOf(period: Period, now: number): string | null {
   return hours === null ? null : new Date(now - hours * 3_600_000).toISOString()
 }
 
+/** Whether the address names the first or the last moment, and not a period. */
+export function hasOwnRange({ from, to }: RequestSearch): boolean {
+  return from !== undefined || to !== undefined
+}
+
 /** The parameters of `GET /generations`. */
 export function queryOf({ period = defaultPeriod, ...filters }: RequestSearch, now: number) {
+  if (hasOwnRange(filters)) return filters
   const from = startOf(period, now)
   return { ...filters, ...(from !== null && { from }) }
 }
