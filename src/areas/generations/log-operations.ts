@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { readHistogram } from '../../account/request-log/histogram.ts'
-import { type LogPosition, readLogPage } from '../../account/request-log/walk.ts'
-import type { Gateway } from '../../app/gateway.ts'
+import { readLogPage } from '../../account/request-log/walk.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
+import { openTimeCursor, sealTimeCursor } from '../../lib/sealed-cursor.ts'
 import { logFilters, resolveLogSelection } from './filters.ts'
 import { logRecord, toLogRecords } from './log-record.ts'
 import { streamRequests } from './log-stream.ts'
@@ -37,11 +37,11 @@ const listGenerations = defineOperation({
     const { gateway, caller, query } = context
     const { limit, cursor, ...filters } = query
     const selection = await resolveLogSelection(context, filters)
-    const start = openCursor(gateway, selection.organizationId, cursor)
+    const start = openTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), cursor)
     const { entries, last } = await readLogPage(gateway.db, selection, { limit, start })
     return {
       data: await toLogRecords(gateway, caller, entries),
-      cursor: last && sealCursor(gateway, selection.organizationId, last),
+      cursor: last && sealTimeCursor(gateway.vault, cursorContextOf(selection.organizationId), last),
       searched_to: last?.created_at ?? null,
     }
   },
@@ -111,23 +111,4 @@ export const logOperations = [listGenerations, countGenerations, streamGeneratio
 
 function cursorContextOf(organizationId: string): string {
   return `generations/${organizationId}`
-}
-
-/** Sealed, so that a changed one is rejected. */
-function sealCursor({ vault }: Gateway, organizationId: string, { created_at, id }: LogPosition): string {
-  return vault.seal(JSON.stringify([created_at, id]), cursorContextOf(organizationId))
-}
-
-function openCursor(
-  { vault }: Gateway,
-  organizationId: string,
-  cursor: string | undefined,
-): LogPosition | null {
-  if (cursor === undefined) return null
-  try {
-    const [created_at, id] = JSON.parse(vault.open(cursor, cursorContextOf(organizationId)))
-    return { created_at, id }
-  } catch {
-    throw invalidFieldError('cursor', 'is not a cursor of this list')
-  }
 }

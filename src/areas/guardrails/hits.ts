@@ -8,9 +8,9 @@ import {
   walkHits,
 } from '../../account/guardrail-hits.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
+import { openTimeCursor, sealTimeCursor } from '../../lib/sealed-cursor.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { hitFilters, isInScope, matchesFilters, type ResolvedFilters, resolveFilters } from './hit-filters.ts'
 import { summaryOperation } from './hit-summary.ts'
@@ -63,7 +63,7 @@ const listGuardrailHits = defineOperation({
     )
     return {
       data: rows.map((row) => toListedHit(row, keys.get(row.key_id))),
-      cursor: last && sealCursor(gateway, organizationId, last),
+      cursor: last && sealTimeCursor(gateway.vault, cursorContextOf(organizationId), last),
     }
   },
 })
@@ -76,7 +76,7 @@ async function readHits(
   query: { generation_id?: string | undefined; limit: number; cursor?: string | undefined },
 ): Promise<HitPage> {
   const { organizationId } = filters.scope
-  const start = openCursor(gateway, organizationId, query.cursor)
+  const start = openTimeCursor(gateway.vault, cursorContextOf(organizationId), query.cursor)
   if (query.generation_id === undefined) return readPage(gateway, filters, { limit: query.limit, start })
   const rows = await listHitsOf(gateway.db, organizationId, query.generation_id)
   return {
@@ -113,25 +113,6 @@ async function readPage(
 
 function cursorContextOf(organizationId: string): string {
   return `guardrails/hits/${organizationId}`
-}
-
-/** Sealed, so that a changed one is rejected. */
-function sealCursor({ vault }: Gateway, organizationId: string, { created_at, id }: HitPosition): string {
-  return vault.seal(JSON.stringify([created_at, id]), cursorContextOf(organizationId))
-}
-
-function openCursor(
-  { vault }: Gateway,
-  organizationId: string,
-  cursor: string | undefined,
-): HitPosition | null {
-  if (cursor === undefined) return null
-  try {
-    const [created_at, id] = JSON.parse(vault.open(cursor, cursorContextOf(organizationId)))
-    return { created_at, id }
-  } catch {
-    throw invalidFieldError('cursor', 'is not a cursor of this list')
-  }
 }
 
 function toListedHit(row: HitRow, key: KeyName | undefined): z.input<typeof listedHit> {
