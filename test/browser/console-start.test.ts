@@ -195,8 +195,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     const { body } = await server.call('GET', '/keys')
     for (const path of ['/', '/keys', `/keys/${body.data[0].hash}`, '/account']) {
       await person.open(path)
-      await person.page.getByRole('heading', { level: 1 }).waitFor()
-      await person.page.waitForFunction('!document.querySelector("[aria-label=Loading]")')
+      await person.waitUntilLoaded()
       const overflow = 'document.documentElement.scrollWidth - window.innerWidth'
       expect([path, await person.page.evaluate(overflow)]).toEqual([path, 0])
     }

@@ -38,6 +38,12 @@ export class Person {
     await this.page.goto(this.#site + path)
   }
 
+  /** Not with `waitForFunction`: it evaluates text in later frames, which the policy of the console forbids. */
+  async waitUntilLoaded(): Promise<void> {
+    await this.page.getByRole('heading', { level: 1 }).waitFor()
+    await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+  }
+
   /** With the link that the command line prints. */
   async signInWithLink(userId: string): Promise<void> {
     const { db, clock } = this.#server.gateway
