@@ -89,3 +89,10 @@ export function visibleNavigation(session: Session): NavigationGroup[] {
     }))
     .filter(({ items }) => items.length > 0)
 }
+
+/** The screen at this path, or the one that leads to it. */
+export function findNavigationItem(pathname: string): NavigationItem | undefined {
+  return navigation
+    .flatMap(({ items }) => items)
+    .find(({ to }) => pathname === to || (to !== '/' && pathname.startsWith(`${to}/`)))
+}

@@ -12,11 +12,12 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
 import { client } from '../api/client.ts'
 import { PersonIcon, SunIcon } from '../components/icons.tsx'
-import { visibleNavigation } from './navigation.ts'
+import { findNavigationItem, visibleNavigation } from './navigation.ts'
 import { NotificationBell } from './notification-bell.tsx'
+import { PermittedOutlet } from './permitted-outlet.tsx'
 import { Search } from './search.tsx'
 import { SessionProvider, useSession } from './session.tsx'
 import { WorkspaceProvider, WorkspaceSelect } from './workspace.tsx'
@@ -69,7 +70,7 @@ function Frame() {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main>
-        <Outlet />
+        <PermittedOutlet />
       </AppShell.Main>
     </AppShell>
   )
@@ -90,7 +91,7 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
           component={Link}
           to={to}
           onClick={onNavigate}
-          active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
+          active={to === findNavigationItem(pathname)?.to}
         />
       ))}
     </div>

@@ -1,0 +1,22 @@
+import { Alert, Code } from '@mantine/core'
+import { Outlet, useMatches } from '@tanstack/react-router'
+import { Page } from '../components/page.tsx'
+import { findNavigationItem } from './navigation.ts'
+import { mayDo, useSession } from './session.tsx'
+
+/** The screen; for those who may not see it, the permission that it needs. */
+export function PermittedOutlet() {
+  const session = useSession()
+  // Not the location, which is ahead of what the outlet shows while the next screen is loaded.
+  const pathname = useMatches({ select: (matches) => matches.at(-1)?.pathname ?? '/' })
+  const item = findNavigationItem(pathname)
+  if (!item?.permission || mayDo(session, item.permission)) return <Outlet />
+  return (
+    <Page key={item.to} title={item.label}>
+      <Alert title="Your role does not allow this" role="status">
+        The screen needs the permission <Code>{item.permission}</Code>. Ask an admin of your organization for
+        a role that has it.
+      </Alert>
+    </Page>
+  )
+}
