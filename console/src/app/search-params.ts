@@ -3,6 +3,11 @@ export function readOffset({ offset }: Record<string, unknown>): { offset?: numb
   return Number.isInteger(offset) && Number(offset) > 0 ? { offset: Number(offset) } : {}
 }
 
+/** The reverse: what the address has for a page of a list. */
+export function writeOffset(offset: number): { offset?: number } {
+  return offset > 0 ? { offset } : {}
+}
+
 /** A text from the address, which may look like a number; an empty one is left out. */
 export function readText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)

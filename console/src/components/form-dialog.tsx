@@ -2,7 +2,7 @@ import { Button, Group, Modal, type ModalProps, Stack } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { ErrorNotice } from './error-notice.tsx'
 
-interface FormDialogProps {
+interface FormDialogProps<Result> {
   title: string
   action: string
   /** Whether what is filled in can be sent. */
@@ -10,21 +10,22 @@ interface FormDialogProps {
   size?: ModalProps['size']
   children: ReactNode
   /** The dialog closes when this is done, and shows why if it fails. */
-  onSubmit: () => Promise<unknown>
+  onSubmit: () => Promise<Result>
   onClose: () => void
+  /** In place of closing: what follows, such as a secret that is shown. */
+  onDone?: (result: Result) => void
 }
 
 /** A form in a dialog. */
-export function FormDialog(props: FormDialogProps) {
-  const { title, action, isReady = true, size = 'md', children, onSubmit, onClose } = props
+export function FormDialog<Result>(props: FormDialogProps<Result>) {
+  const { title, action, isReady = true, size = 'md', children, onSubmit, onClose, onDone = onClose } = props
   const [isPending, setPending] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const submit = async () => {
     setPending(true)
     setError(null)
     try {
-      await onSubmit()
-      onClose()
+      onDone(await onSubmit())
     } catch (failure) {
       setError(failure)
       setPending(false)

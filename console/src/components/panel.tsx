@@ -11,7 +11,7 @@ interface PanelProps {
 /** A part of a screen, with a heading. */
 export function Panel({ title, description, actions, children }: PanelProps) {
   return (
-    <Paper component="section" withBorder p="md" aria-label={title}>
+    <Paper component="section" withBorder p="md" miw={0} aria-label={title}>
       <Stack gap="sm">
         <Group justify="space-between" align="flex-start" gap="xs">
           <div style={{ flex: '1 1 220px', minWidth: 0 }}>

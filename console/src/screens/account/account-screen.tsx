@@ -6,12 +6,12 @@ import { client } from '../../api/client.ts'
 import { useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { accountOptions, passkeysOptions, sessionsOptions } from './options.ts'
 import { PasskeySection } from './passkey-section.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
-import { Section } from './section.tsx'
 import { SessionSection } from './session-section.tsx'
 
 export const screen = createLazyRoute('/account')({ component: AccountScreen })
@@ -67,7 +67,7 @@ function Profile() {
     ['Organization', organization.name],
   ]
   return (
-    <Section title="Profile" description="An admin can change your name and your role.">
+    <Panel title="Profile" description="An admin can change your name and your role.">
       <Group gap="xl">
         {facts.map(([label, value]) => (
           <div key={label}>
@@ -86,6 +86,6 @@ function Profile() {
         </Text>
         <Id value={member.id} />
       </Group>
-    </Section>
+    </Panel>
   )
 }

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { accountOptions, passkeysOptions } from './options.ts'
 import { canCreatePasskeys, createPasskey } from './passkey.ts'
-import { Section } from './section.tsx'
 
 export function PasskeySection() {
   const queryClient = useQueryClient()
@@ -19,7 +19,7 @@ export function PasskeySection() {
     await queryClient.invalidateQueries(accountOptions)
   }
   return (
-    <Section
+    <Panel
       title="Passkeys"
       description="Sign in with the fingerprint, face or PIN of a device, or with a security key."
     >
@@ -57,7 +57,7 @@ export function PasskeySection() {
           It can no longer be used to sign in here. Delete it on the device, too.
         </ConfirmByName>
       )}
-    </Section>
+    </Panel>
   )
 }
 

@@ -5,9 +5,9 @@ import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { Time } from '../../components/time.tsx'
 import { accountOptions, sessionsOptions } from './options.ts'
-import { Section } from './section.tsx'
 
 const minLength = 12
 
@@ -19,7 +19,7 @@ export function PasswordSection({ updatedAt }: { updatedAt: string | null }) {
     await queryClient.invalidateQueries(accountOptions)
   }
   return (
-    <Section title="Password" description="Setting one signs you out everywhere else.">
+    <Panel title="Password" description="Setting one signs you out everywhere else.">
       <Text size="sm" component="div">
         {updatedAt ? (
           <>
@@ -48,7 +48,7 @@ export function PasswordSection({ updatedAt }: { updatedAt: string | null }) {
           You then sign in with a passkey, a link by mail, or a link of the command line.
         </ConfirmByName>
       )}
-    </Section>
+    </Panel>
   )
 }
 

@@ -4,11 +4,11 @@ import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
 import { Time } from '../../components/time.tsx'
 import { AuthenticatorSetup } from './authenticator-setup.tsx'
 import { accountOptions } from './options.ts'
-import { Section } from './section.tsx'
 
 interface SecondFactorSectionProps {
   confirmedAt: string | null
@@ -20,7 +20,7 @@ export function SecondFactorSection({ confirmedAt, recoveryCodesLeft }: SecondFa
   const queryClient = useQueryClient()
   const [codes, setCodes] = useState<string[] | null>(null)
   return (
-    <Section
+    <Panel
       title="Authenticator app"
       description="A code of the app is required after a password or a link by mail. Passkeys need none."
     >
@@ -45,7 +45,7 @@ export function SecondFactorSection({ confirmedAt, recoveryCodesLeft }: SecondFa
           <Text size="sm">Each replaces a code of the app, once. Keep them apart from the app.</Text>
         </SecretOnce>
       )}
-    </Section>
+    </Panel>
   )
 }
 

@@ -2,11 +2,11 @@ import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { client, type Schemas } from '../../api/client.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { describeBrowser } from './browser-name.ts'
 import { sessionsOptions } from './options.ts'
-import { Section } from './section.tsx'
 
 const methods = {
   link: 'a link of the command line',
@@ -28,7 +28,7 @@ export function SessionSection() {
   const endOthers = useMutation({ mutationFn: () => client.DELETE('/sessions'), onSuccess: refresh })
   const error = endOne.error ?? endOthers.error
   return (
-    <Section title="Sessions" description="Where you are signed in. Sign out those that you do not know.">
+    <Panel title="Sessions" description="Where you are signed in. Sign out those that you do not know.">
       {error !== null && <ErrorNotice error={error} />}
       <QueryView query={query}>
         {({ data }) => (
@@ -51,7 +51,7 @@ export function SessionSection() {
           </Stack>
         )}
       </QueryView>
-    </Section>
+    </Panel>
   )
 }
 

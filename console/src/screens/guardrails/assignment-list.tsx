@@ -1,6 +1,7 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { Group, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
 import { ActionButton } from '../../components/action-button.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Panel } from '../../components/panel.tsx'
 
@@ -21,16 +22,15 @@ interface AssignmentListProps {
 /** To whom a guardrail is assigned. */
 export function AssignmentList(props: AssignmentListProps) {
   const { title, description, items, offset, total, onPage, onRemove, renderDialog } = props
-  const [isAdding, setAdding] = useState(false)
   return (
     <Panel
       title={title}
       description={description}
       actions={
         onRemove && (
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            Assign
-          </Button>
+          <DialogButton label="Assign" variant="default">
+            {renderDialog}
+          </DialogButton>
         )
       }
     >
@@ -50,7 +50,6 @@ export function AssignmentList(props: AssignmentListProps) {
         ))}
         <Pager offset={offset} size={assignmentPageSize} total={total} onChange={onPage} />
       </Stack>
-      {isAdding && renderDialog(() => setAdding(false))}
     </Panel>
   )
 }

@@ -1,13 +1,12 @@
-import { Button } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDoIn, useSession } from '../../app/session.tsx'
-import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { DangerPanel } from '../../components/danger-panel.tsx'
 import { Page } from '../../components/page.tsx'
-import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { buildDraft, fieldsOf, type Guardrail } from './draft.ts'
@@ -59,35 +58,22 @@ function Details({ guardrail }: { guardrail: Guardrail }) {
 }
 
 function Deletion({ guardrail: { id, name } }: { guardrail: Guardrail }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
-  const [isAsking, setAsking] = useState(false)
   const remove = async () => {
     await client.DELETE('/guardrails/{id}', { params: { path: { id } } })
     await navigate({ to: '/guardrails' })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/guardrails'] })
+    await refresh('/guardrails')
   }
   return (
-    <Panel
+    <DangerPanel
       title="Delete the guardrail"
       description="Its rules no longer apply to the keys and members that it is assigned to."
-      actions={
-        <Button size="xs" color="red" variant="outline" onClick={() => setAsking(true)}>
-          Delete
-        </Button>
-      }
+      action="Delete"
+      name={name}
+      onConfirm={remove}
     >
-      {isAsking && (
-        <ConfirmByName
-          title="Delete a guardrail"
-          name={name}
-          action="Delete"
-          onConfirm={remove}
-          onClose={() => setAsking(false)}
-        >
-          This cannot be undone.
-        </ConfirmByName>
-      )}
-    </Panel>
+      This cannot be undone.
+    </DangerPanel>
   )
 }

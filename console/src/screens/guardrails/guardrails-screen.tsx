@@ -1,15 +1,19 @@
-import { Badge, Button, Table, Text, TextInput } from '@mantine/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
-import { QueryView } from '../../components/query-view.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
+import { NameField } from '../../components/text-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { WorkspaceSelect } from '../../components/workspace-select.tsx'
@@ -24,7 +28,6 @@ function GuardrailsScreen() {
   const session = useSession()
   const { offset = 0, workspace } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const [isCreating, setCreating] = useState(false)
   const place = { ...(workspace && { workspace_id: workspace }) }
   const options = api.queryOptions('get', '/guardrails', {
     params: { query: { offset, limit: pageSize, ...place } },
@@ -37,9 +40,9 @@ function GuardrailsScreen() {
       calls={[callOf(options), callOf(hitsOptions(workspace ?? null))]}
       actions={
         mayDo(session, 'guardrails:write') && (
-          <Button size="xs" onClick={() => setCreating(true)}>
-            Create a guardrail
-          </Button>
+          <DialogButton label="Create a guardrail">
+            {(close) => <CreateGuardrail place={place} onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -49,74 +52,50 @@ function GuardrailsScreen() {
         value={workspace ?? null}
         onChange={(id) => void navigate({ search: id ? { workspace: id } : {} })}
       />
-      <QueryView query={query}>
-        {({ data, total_count }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState title="No guardrails in this workspace">
-                Create one to keep personal data from providers, to block what must not be sent, or to allow
-                some models only. You can try it on a text before it has any effect.
-              </EmptyState>
-            ) : (
-              <GuardrailTable guardrails={data} />
-            )}
-            <Pager
-              offset={offset}
-              size={pageSize}
-              total={total_count}
-              onChange={(next) =>
-                void navigate({
-                  search: { ...(workspace && { workspace }), ...(next > 0 && { offset: next }) },
-                })
-              }
-            />
-          </>
-        )}
-      </QueryView>
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={(next) =>
+          void navigate({ search: { ...(workspace && { workspace }), ...writeOffset(next) } })
+        }
+        empty={
+          <EmptyState title="No guardrails in this workspace">
+            Create one to keep personal data from providers, to block what must not be sent, or to allow some
+            models only. You can try it on a text before it has any effect.
+          </EmptyState>
+        }
+      >
+        {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={560} />}
+      </PagedList>
       <Hits workspaceId={workspace ?? null} />
-      {isCreating && <CreateGuardrail place={place} onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
-function GuardrailTable({ guardrails }: { guardrails: Guardrail[] }) {
-  return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Filters</Table.Th>
-            <Table.Th>Changed</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {guardrails.map((guardrail) => (
-            <Table.Tr key={guardrail.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <TextLink to="/guardrails/$id" params={{ id: guardrail.id }}>
-                  {guardrail.name}
-                </TextLink>{' '}
-                {guardrail.dry_run && (
-                  <Badge color="gray" variant="light" tt="none">
-                    dry run
-                  </Badge>
-                )}
-                <Text size="xs" c="dimmed">
-                  {guardrail.description}
-                </Text>
-              </Table.Td>
-              <Table.Td>{summarizeFilters(guardrail)}</Table.Td>
-              <Table.Td>
-                <Time iso={guardrail.updated_at} style="age" />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
+const columns: Column<Guardrail>[] = [
+  {
+    header: 'Name',
+    breaksWords: true,
+    render: ({ id, name, description, dry_run }) => (
+      <>
+        <TextLink to="/guardrails/$id" params={{ id }}>
+          {name}
+        </TextLink>{' '}
+        {dry_run && (
+          <Badge color="gray" variant="light" tt="none">
+            dry run
+          </Badge>
+        )}
+        <Text size="xs" c="dimmed">
+          {description}
+        </Text>
+      </>
+    ),
+  },
+  { header: 'Filters', render: summarizeFilters },
+  { header: 'Changed', render: ({ updated_at }) => <Time iso={updated_at} style="age" /> },
+]
 
 function summarizeFilters({ content_filter_builtins, content_filters }: Guardrail): string {
   const builtins = (content_filter_builtins ?? []).map(({ slug, action }) => `${action} ${slug}`)
@@ -132,12 +111,12 @@ interface CreateGuardrailProps {
 
 /** Asks for the name only: the rules follow on the page of the guardrail. */
 function CreateGuardrail({ place, onClose }: CreateGuardrailProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
   const [name, setName] = useState('')
   const create = async () => {
     const { data } = await client.POST('/guardrails', { body: { name: name.trim(), ...place } })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/guardrails'] })
+    await refresh('/guardrails')
     if (data) await navigate({ to: '/guardrails/$id', params: { id: data.data.id } })
   }
   return (
@@ -148,14 +127,11 @@ function CreateGuardrail({ place, onClose }: CreateGuardrailProps) {
       onSubmit={create}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
+      <NameField
         description="Its rules come next. It has no effect until it is assigned to a key or a member."
-        required
-        data-autofocus
         maxLength={200}
         value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        onChange={setName}
       />
     </FormDialog>
   )

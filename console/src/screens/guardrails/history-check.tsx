@@ -1,7 +1,8 @@
-import { Button, Group, Select, Table, Text } from '@mantine/core'
+import { Button, Group, Select, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { formatCount } from '../../format/number.ts'
@@ -51,7 +52,14 @@ export function HistoryCheck({ draft, workspaceId }: { draft: Draft | null; work
               ? 'No stored prompts in this period. Turn on "Store prompts and replies" in the settings of the workspace to collect some.'
               : `Of ${formatCount(found.examined)} prompts, ${formatCount(found.blocked)} would have been blocked, ${formatCount(found.redacted)} redacted and ${formatCount(found.flagged)} flagged.`}
           </Text>
-          {found.rules.length > 0 && <RuleTable rules={found.rules} />}
+          {found.rules.length > 0 && (
+            <DataTable
+              columns={columns}
+              rows={found.rules}
+              keyOf={({ rule, action }) => `${rule} ${action}`}
+              minWidth={400}
+            />
+          )}
         </div>
       )}
     </Panel>
@@ -66,29 +74,9 @@ async function checkHistory(guardrail: Draft, workspace_id: string, days: string
   return data?.data
 }
 
-function RuleTable({ rules }: { rules: Totals['rules'] }) {
-  return (
-    <Table.ScrollContainer minWidth={400}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Rule</Table.Th>
-            <Table.Th>Effect</Table.Th>
-            <Table.Th>Requests</Table.Th>
-            <Table.Th>Matches</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rules.map(({ rule, action, requests, matches }) => (
-            <Table.Tr key={`${rule} ${action}`}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{rule}</Table.Td>
-              <Table.Td>{action}</Table.Td>
-              <Table.Td>{formatCount(requests)}</Table.Td>
-              <Table.Td>{formatCount(matches)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
+const columns: Column<Totals['rules'][number]>[] = [
+  { header: 'Rule', breaksWords: true, render: ({ rule }) => rule },
+  { header: 'Effect', render: ({ action }) => action },
+  { header: 'Requests', isNumber: true, render: ({ requests }) => formatCount(requests) },
+  { header: 'Matches', isNumber: true, render: ({ matches }) => formatCount(matches) },
+]

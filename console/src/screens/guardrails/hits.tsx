@@ -1,7 +1,8 @@
-import { Badge, Table, Text } from '@mantine/core'
+import { Badge, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../../api/client.ts'
 import { Id } from '../../components/copy.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
@@ -26,51 +27,30 @@ export function Hits({ workspaceId }: { workspaceId: string | null }) {
     >
       <QueryView query={query}>
         {({ data }) =>
-          data.length === 0 ? <Text size="sm">Nothing matched yet.</Text> : <HitTable hits={data} />
+          data.length === 0 ? (
+            <Text size="sm">Nothing matched yet.</Text>
+          ) : (
+            <DataTable columns={columns} rows={data} keyOf={({ id }) => id} minWidth={760} />
+          )
         }
       </QueryView>
     </Panel>
   )
 }
 
-function HitTable({ hits }: { hits: Schemas['ListedGuardrailHit'][] }) {
-  return (
-    <Table.ScrollContainer minWidth={760}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Rule</Table.Th>
-            <Table.Th>Effect</Table.Th>
-            <Table.Th>Matches</Table.Th>
-            <Table.Th>Key</Table.Th>
-            <Table.Th>Request</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {hits.map((hit) => (
-            <Table.Tr key={hit.id}>
-              <Table.Td>
-                <Time iso={hit.created_at} style="age" />
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{hit.rule}</Table.Td>
-              <Table.Td>
-                <Badge variant="light" color={actionColors[hit.action]} tt="none">
-                  {hit.action}
-                  {!hit.enforced && ' (dry run)'}
-                </Badge>
-              </Table.Td>
-              <Table.Td>
-                {formatCount(hit.count)} in the {hit.direction}
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{hit.api_key_name ?? '–'}</Table.Td>
-              <Table.Td>
-                <Id value={hit.generation_id} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
+const columns: Column<Schemas['ListedGuardrailHit']>[] = [
+  { header: 'When', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+  { header: 'Rule', breaksWords: true, render: ({ rule }) => rule },
+  {
+    header: 'Effect',
+    render: ({ action, enforced }) => (
+      <Badge variant="light" color={actionColors[action]} tt="none">
+        {action}
+        {!enforced && ' (dry run)'}
+      </Badge>
+    ),
+  },
+  { header: 'Matches', render: ({ count, direction }) => `${formatCount(count)} in the ${direction}` },
+  { header: 'Key', breaksWords: true, render: ({ api_key_name }) => api_key_name ?? '–' },
+  { header: 'Request', render: ({ generation_id }) => <Id value={generation_id} /> },
+]

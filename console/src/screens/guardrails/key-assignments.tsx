@@ -1,7 +1,8 @@
 import { MultiSelect } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { AssignmentList, assignmentPageSize } from './assignment-list.tsx'
@@ -14,19 +15,17 @@ export function keyAssignmentsOptions(id: string, offset = 0) {
 }
 
 export function KeyAssignments({ guardrail, mayChange }: { guardrail: Guardrail; mayChange: boolean }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [offset, setOffset] = useState(0)
   const query = useQuery(keyAssignmentsOptions(guardrail.id, offset))
   const params = { path: { id: guardrail.id } }
-  const refresh = () =>
-    queryClient.invalidateQueries({ queryKey: ['get', '/guardrails/{id}/assignments/keys'] })
   const remove = async (hash: string) => {
     await client.POST('/guardrails/{id}/assignments/keys/remove', { params, body: { key_hashes: [hash] } })
-    await refresh()
+    await refresh('/guardrails/{id}/assignments/keys')
   }
   const add = async (key_hashes: string[]) => {
     await client.POST('/guardrails/{id}/assignments/keys', { params, body: { key_hashes } })
-    await refresh()
+    await refresh('/guardrails/{id}/assignments/keys')
   }
   return (
     <QueryView query={query}>

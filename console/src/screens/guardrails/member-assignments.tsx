@@ -1,6 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { MemberSelect } from '../../components/member-select.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -15,21 +16,19 @@ export function memberAssignmentsOptions(id: string, offset = 0) {
 }
 
 export function MemberAssignments({ guardrail, mayChange }: { guardrail: Guardrail; mayChange: boolean }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const nameOf = useMemberNames()
   const [offset, setOffset] = useState(0)
   const query = useQuery(memberAssignmentsOptions(guardrail.id, offset))
   const params = { path: { id: guardrail.id } }
-  const refresh = () =>
-    queryClient.invalidateQueries({ queryKey: ['get', '/guardrails/{id}/assignments/members'] })
   const remove = async (userId: string) => {
     const body = { member_user_ids: [userId] }
     await client.POST('/guardrails/{id}/assignments/members/remove', { params, body })
-    await refresh()
+    await refresh('/guardrails/{id}/assignments/members')
   }
   const add = async (member_user_ids: string[]) => {
     await client.POST('/guardrails/{id}/assignments/members', { params, body: { member_user_ids } })
-    await refresh()
+    await refresh('/guardrails/{id}/assignments/members')
   }
   return (
     <QueryView query={query}>

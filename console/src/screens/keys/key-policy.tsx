@@ -1,6 +1,7 @@
-import { Badge, Group, Stack, Table, Text } from '@mantine/core'
+import { Badge, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
+import { type Column, DataTable } from '../../components/data-table.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { describePolicy } from './policy.ts'
 
@@ -24,7 +25,12 @@ export function KeyPolicyView({ hash }: { hash: string }) {
                 creator or the key would appear here.
               </Text>
             ) : (
-              <PolicyTable lines={lines} />
+              <DataTable
+                columns={columns}
+                rows={lines}
+                keyOf={({ rule, value }) => `${rule} ${value}`}
+                minWidth={480}
+              />
             )}
             {dryRuns.map(({ layer, name }) => (
               <Text key={layer} size="sm" c="dimmed">
@@ -38,35 +44,19 @@ export function KeyPolicyView({ hash }: { hash: string }) {
   )
 }
 
-function PolicyTable({ lines }: { lines: ReturnType<typeof describePolicy> }) {
-  return (
-    <Table.ScrollContainer minWidth={480}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Rule</Table.Th>
-            <Table.Th>Value</Table.Th>
-            <Table.Th>Set by</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {lines.map(({ rule, value, layers }) => (
-            <Table.Tr key={`${rule} ${value}`}>
-              <Table.Td>{rule}</Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
-              <Table.Td>
-                <Group gap={4}>
-                  {layers.map((layer) => (
-                    <Badge key={layer} variant="light" color="gray" tt="none">
-                      {layer}
-                    </Badge>
-                  ))}
-                </Group>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
+const columns: Column<ReturnType<typeof describePolicy>[number]>[] = [
+  { header: 'Rule', render: ({ rule }) => rule },
+  { header: 'Value', breaksWords: true, render: ({ value }) => value },
+  {
+    header: 'Set by',
+    render: ({ layers }) => (
+      <Group gap={4}>
+        {layers.map((layer) => (
+          <Badge key={layer} variant="light" color="gray" tt="none">
+            {layer}
+          </Badge>
+        ))}
+      </Group>
+    ),
+  },
+]

@@ -1,13 +1,14 @@
-import { Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { Id } from '../../components/copy.tsx'
+import { Fact } from '../../components/fact.tsx'
 import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { KeyActions } from './key-actions.tsx'
@@ -43,30 +44,19 @@ function KeyScreen() {
           <Stack>
             <KeyFacts apiKey={data} />
             {mayDo(session, 'activity:read') && (
-              <Section title="Last 30 days">
+              <Panel title="Last 30 days">
                 <KeyUsage hash={data.hash} />
-              </Section>
+              </Panel>
             )}
             {mayDo(session, 'guardrails:read') && (
-              <Section title="Policy in force">
+              <Panel title="Policy in force">
                 <KeyPolicyView hash={data.hash} />
-              </Section>
+              </Panel>
             )}
           </Stack>
         )}
       </QueryView>
     </Page>
-  )
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="md">
-      <Title order={2} size="h4" pb="sm">
-        {title}
-      </Title>
-      {children}
-    </Paper>
   )
 }
 
@@ -105,18 +95,5 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
         <Id value={apiKey.hash} label="Copy the hash" />
       </Group>
     </Paper>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div style={{ minWidth: 0 }}>
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
-      <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </div>
   )
 }

@@ -1,9 +1,12 @@
-import { Button, Select, Table, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Select, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -25,7 +28,6 @@ export function assignmentsOptions(id: string) {
 export function AdditionalRoles({ memberId }: { memberId: string }) {
   const session = useSession()
   const query = useQuery(assignmentsOptions(memberId))
-  const [isAdding, setAdding] = useState(false)
   return (
     <Panel
       title="Additional roles"
@@ -37,9 +39,9 @@ export function AdditionalRoles({ memberId }: { memberId: string }) {
       }
       actions={
         mayDo(session, 'roles:write') && (
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            Add a role
-          </Button>
+          <DialogButton label="Add a role" variant="default">
+            {(close) => <AddRole memberId={memberId} onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -48,13 +50,12 @@ export function AdditionalRoles({ memberId }: { memberId: string }) {
           data.length === 0 ? <Text size="sm">None.</Text> : <AssignmentTable assignments={data} />
         }
       </QueryView>
-      {isAdding && <AddRole memberId={memberId} onClose={() => setAdding(false)} />}
     </Panel>
   )
 }
 
 function AssignmentTable({ assignments }: { assignments: Assignment[] }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const mayRemove = mayDo(useSession(), 'roles:write')
   const roles = useQuery(rolesOptions).data?.data ?? []
   const workspaces = useQuery(workspacesOptions).data?.data ?? []
@@ -62,47 +63,39 @@ function AssignmentTable({ assignments }: { assignments: Assignment[] }) {
     await client.DELETE('/organization/members/{id}/roles/{assignment_id}', {
       params: { path: { id, assignment_id } },
     })
-    await queryClient.invalidateQueries({ queryKey: assignmentsOptions(id).queryKey })
+    await refresh('/organization/members/{id}/roles')
   }
+  const roleOf = (id: string) => roles.find((role) => role.id === id)?.name ?? id
   const placeOf = (id: string | null) =>
     id === null ? 'The whole organization' : (workspaces.find((workspace) => workspace.id === id)?.name ?? id)
   return (
-    <Table.ScrollContainer minWidth={460}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Role</Table.Th>
-            <Table.Th>Where</Table.Th>
-            <Table.Th>Given by</Table.Th>
-            <Table.Th>Action</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {assignments.map((assignment) => {
-            const role = roles.find(({ id }) => id === assignment.role_id)?.name ?? assignment.role_id
-            return (
-              <Table.Tr key={assignment.id}>
-                <Table.Td>{role}</Table.Td>
-                <Table.Td>{placeOf(assignment.workspace_id)}</Table.Td>
-                <Table.Td>{assignment.source === 'oidc' ? 'Single sign-on' : 'A person'}</Table.Td>
-                <Table.Td>
-                  {mayRemove && (
-                    <ActionButton label={`Remove the role ${role}`} onAction={() => remove(assignment)}>
-                      Remove
-                    </ActionButton>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            )
-          })}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      rows={assignments}
+      keyOf={({ id }) => id}
+      minWidth={460}
+      columns={[
+        { header: 'Role', breaksWords: true, render: ({ role_id }) => roleOf(role_id) },
+        { header: 'Where', breaksWords: true, render: ({ workspace_id }) => placeOf(workspace_id) },
+        { header: 'Given by', render: ({ source }) => (source === 'oidc' ? 'Single sign-on' : 'A person') },
+        mayRemove && {
+          header: 'Action',
+          isHeaderHidden: true,
+          render: (assignment) => (
+            <ActionButton
+              label={`Remove the role ${roleOf(assignment.role_id)}`}
+              onAction={() => remove(assignment)}
+            >
+              Remove
+            </ActionButton>
+          ),
+        },
+      ]}
+    />
   )
 }
 
 function AddRole({ memberId, onClose }: { memberId: string; onClose: () => void }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const isEverywhere = mayDoEverywhere(useSession(), 'roles:write')
   const roles = (useQuery(rolesOptions).data?.data ?? []).filter(({ is_assignable }) => is_assignable)
   const [roleId, setRoleId] = useState<string | null>(null)
@@ -113,7 +106,7 @@ function AddRole({ memberId, onClose }: { memberId: string; onClose: () => void 
       params: { path: { id: memberId } },
       body: { role_id: roleId, workspace_id: workspaceId },
     })
-    await queryClient.invalidateQueries({ queryKey: assignmentsOptions(memberId).queryKey })
+    await refresh('/organization/members/{id}/roles')
   }
   return (
     <FormDialog

@@ -1,12 +1,13 @@
-import { Badge, Table, Text } from '@mantine/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
-import { Pager } from '../../components/pager.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { labelOfRole } from './organization-role.ts'
 
@@ -33,72 +34,54 @@ export function Invitations() {
   const query = useQuery({ ...invitationsOptions(offset), placeholderData: keepPreviousData })
   return (
     <Panel title="Invitations" description="An open one lets its holder join until it expires.">
-      <QueryView query={query}>
-        {({ data, total_count }) => (
-          <>
-            {data.length === 0 ? (
-              <Text size="sm">No invitations yet.</Text>
-            ) : (
-              <InvitationTable invitations={data} />
-            )}
-            <Pager offset={offset} size={pageSize} total={total_count} onChange={setOffset} />
-          </>
-        )}
-      </QueryView>
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={setOffset}
+        empty={<Text size="sm">No invitations yet.</Text>}
+      >
+        {(rows) => <InvitationTable invitations={rows} />}
+      </PagedList>
     </Panel>
   )
 }
 
 function InvitationTable({ invitations }: { invitations: Invitation[] }) {
-  return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>E-mail address</Table.Th>
-            <Table.Th>Role</Table.Th>
-            <Table.Th>Status</Table.Th>
-            <Table.Th>Expires</Table.Th>
-            <Table.Th>Action</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {invitations.map((invitation) => (
-            <InvitationRow key={invitation.id} invitation={invitation} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
-
-function InvitationRow({ invitation }: { invitation: Invitation }) {
-  const queryClient = useQueryClient()
-  const { id, email, role, status, expires_at } = invitation
-  const canRevoke = mayDoEverywhere(useSession(), 'members:write') && status === 'open'
-  const revoke = async () => {
+  const refresh = useRefresh()
+  const mayRevoke = mayDoEverywhere(useSession(), 'members:write')
+  const revoke = async (id: string) => {
     await client.DELETE('/organization/invitations/{id}', { params: { path: { id } } })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/organization/invitations'] })
+    await refresh('/organization/invitations')
   }
   return (
-    <Table.Tr>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>{email}</Table.Td>
-      <Table.Td>{labelOfRole(role)}</Table.Td>
-      <Table.Td>
-        <Badge variant="light" color={colors[status]} tt="none">
-          {status}
-        </Badge>
-      </Table.Td>
-      <Table.Td>
-        <Time iso={expires_at} style="age" />
-      </Table.Td>
-      <Table.Td>
-        {canRevoke && (
-          <ActionButton label={`Revoke the invitation of ${email}`} onAction={revoke}>
-            Revoke
-          </ActionButton>
-        )}
-      </Table.Td>
-    </Table.Tr>
+    <DataTable
+      rows={invitations}
+      keyOf={({ id }) => id}
+      minWidth={560}
+      columns={[
+        { header: 'E-mail address', breaksWords: true, render: ({ email }) => email },
+        { header: 'Role', render: ({ role }) => labelOfRole(role) },
+        {
+          header: 'Status',
+          render: ({ status }) => (
+            <Badge variant="light" color={colors[status]} tt="none">
+              {status}
+            </Badge>
+          ),
+        },
+        { header: 'Expires', render: ({ expires_at }) => <Time iso={expires_at} style="age" /> },
+        mayRevoke && {
+          header: 'Action',
+          isHeaderHidden: true,
+          render: ({ id, email, status }) =>
+            status === 'open' && (
+              <ActionButton label={`Revoke the invitation of ${email}`} onAction={() => revoke(id)}>
+                Revoke
+              </ActionButton>
+            ),
+        },
+      ]}
+    />
   )
 }

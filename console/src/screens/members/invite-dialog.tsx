@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { WorkspacesSelect } from '../../components/workspace-select.tsx'
 import type { OrganizationRole } from './organization-role.ts'
 import { RoleField } from './role-field.tsx'
@@ -15,20 +16,10 @@ const lifetimes = [
   { value: String(30 * day), label: 'Thirty days' },
 ]
 
-/** A link that the server shows only once. */
-export interface Invited {
-  url: string
-  mailed: boolean
-  email: string
-}
-
-interface InviteFormProps {
-  onInvited: (invited: Invited) => void
-  onClose: () => void
-}
-
-export function InviteForm({ onInvited, onClose }: InviteFormProps) {
-  const queryClient = useQueryClient()
+/** A form, and then the link, which the server shows only once. */
+export function InviteDialog({ onClose }: { onClose: () => void }) {
+  const refresh = useRefresh()
+  const [invited, setInvited] = useState<Invited | null>(null)
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<OrganizationRole>('org:member')
   const [workspaceIds, setWorkspaceIds] = useState<string[]>([])
@@ -36,24 +27,27 @@ export function InviteForm({ onInvited, onClose }: InviteFormProps) {
   const invite = async () => {
     const body = { email: email.trim(), role, workspace_ids: workspaceIds, expires_in: Number(lifetime) }
     const { data } = await client.POST('/organization/invitations', { body })
-    if (data) onInvited({ url: data.url, mailed: data.mailed, email: data.data.email })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/organization/invitations'] })
+    await refresh('/organization/invitations')
+    if (!data) throw new Error('The server returned no invitation.')
+    return { url: data.url, mailed: data.mailed, email: data.data.email }
   }
+  if (invited) return <InvitationLink invited={invited} onClose={onClose} />
   return (
     <FormDialog
       title="Invite a person"
       action="Invite"
       isReady={email.includes('@')}
       onSubmit={invite}
+      onDone={setInvited}
       onClose={onClose}
     >
-      <TextInput
+      <TextField
         label="E-mail address"
         type="email"
         required
         data-autofocus
         value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        onChange={setEmail}
       />
       <RoleField value={role} onChange={setRole} />
       <WorkspacesSelect
@@ -73,7 +67,13 @@ export function InviteForm({ onInvited, onClose }: InviteFormProps) {
   )
 }
 
-export function InvitationLink({ invited, onClose }: { invited: Invited; onClose: () => void }) {
+interface Invited {
+  url: string
+  mailed: boolean
+  email: string
+}
+
+function InvitationLink({ invited, onClose }: { invited: Invited; onClose: () => void }) {
   return (
     <Modal
       opened

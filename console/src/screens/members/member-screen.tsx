@@ -1,12 +1,14 @@
-import { Badge, Button, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
-import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { Id } from '../../components/copy.tsx'
+import { DangerPanel } from '../../components/danger-panel.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -48,15 +50,14 @@ function MemberScreen() {
 
 function Profile({ member }: { member: Schemas['OrganizationMember'] }) {
   const session = useSession()
-  const [isEditing, setEditing] = useState(false)
   return (
     <Panel
       title="Profile"
       actions={
         mayDoEverywhere(session, 'members:write') && (
-          <Button size="xs" variant="default" onClick={() => setEditing(true)}>
-            Change name or role
-          </Button>
+          <DialogButton label="Change name or role" variant="default">
+            {(close) => <EditMember member={member} onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -73,7 +74,6 @@ function Profile({ member }: { member: Schemas['OrganizationMember'] }) {
           ...auditField(member.id, mayDoEverywhere(session, 'audit:read')),
         ]}
       />
-      {isEditing && <EditMember member={member} onClose={() => setEditing(false)} />}
     </Panel>
   )
 }
@@ -89,38 +89,23 @@ function auditField(id: string, isVisible: boolean): [string, ReactNode][] {
 }
 
 function Removal({ member }: { member: Schemas['OrganizationMember'] }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
-  const [isAsking, setAsking] = useState(false)
-  const { id } = member
+  const { id, email } = member
   const remove = async () => {
     await client.DELETE('/organization/members/{id}', { params: { path: { id } } })
     await navigate({ to: '/members' })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/organization/members'] })
+    await refresh('/organization/members')
   }
   return (
-    <Panel
+    <DangerPanel
       title="Remove from the organization"
       description="They are signed out, and the inference keys that they created are disabled: applications that use these stop working."
-      actions={
-        <Button size="xs" color="red" variant="outline" onClick={() => setAsking(true)}>
-          Remove
-        </Button>
-      }
+      action="Remove"
+      name={email || id}
+      onConfirm={remove}
     >
-      {isAsking && (
-        <ConfirmByName
-          title="Remove a member"
-          name={member.email || id}
-          action="Remove"
-          onConfirm={remove}
-          onClose={() => setAsking(false)}
-        >
-          <Text size="sm">
-            {nameOfPerson(member)} loses access at once. The inference keys that they created are disabled.
-          </Text>
-        </ConfirmByName>
-      )}
-    </Panel>
+      {nameOfPerson(member)} loses access at once. The inference keys that they created are disabled.
+    </DangerPanel>
   )
 }

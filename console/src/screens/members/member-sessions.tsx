@@ -1,8 +1,9 @@
-import { Badge, Table, Text } from '@mantine/core'
+import { Badge, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, client, type Schemas } from '../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
@@ -50,38 +51,29 @@ export function MemberSessions({ memberId, name }: { memberId: string; name: str
 }
 
 function SessionTable({ sessions }: { sessions: Schemas['Session'][] }) {
-  return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Last seen</Table.Th>
-            <Table.Th>Signed in</Table.Th>
-            <Table.Th>With</Table.Th>
-            <Table.Th>Address</Table.Th>
-            <Table.Th>Browser</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sessions.map(({ id, current, method, ip, user_agent, created_at, last_seen_at }) => (
-            <Table.Tr key={id}>
-              <Table.Td>
-                <Time iso={last_seen_at} style="age" /> {current && <Badge tt="none">this one</Badge>}
-              </Table.Td>
-              <Table.Td>
-                <Time iso={created_at} style="age" />
-              </Table.Td>
-              <Table.Td>{method}</Table.Td>
-              <Table.Td>{ip ?? '–'}</Table.Td>
-              <Table.Td maw={320} style={{ overflowWrap: 'anywhere' }}>
-                <Text size="xs" lineClamp={2}>
-                  {user_agent ?? '–'}
-                </Text>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
+  return <DataTable columns={columns} rows={sessions} keyOf={({ id }) => id} minWidth={560} />
 }
+
+const columns: Column<Schemas['Session']>[] = [
+  {
+    header: 'Last seen',
+    render: ({ current, last_seen_at }) => (
+      <>
+        <Time iso={last_seen_at} style="age" /> {current && <Badge tt="none">this one</Badge>}
+      </>
+    ),
+  },
+  { header: 'Signed in', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+  { header: 'With', render: ({ method }) => method },
+  { header: 'Address', render: ({ ip }) => ip ?? '–' },
+  {
+    header: 'Browser',
+    breaksWords: true,
+    maxWidth: 320,
+    render: ({ user_agent }) => (
+      <Text size="xs" lineClamp={2}>
+        {user_agent ?? '–'}
+      </Text>
+    ),
+  },
+]

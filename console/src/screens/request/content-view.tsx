@@ -4,9 +4,9 @@ import { useState } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { ApiError } from '../../api/error.ts'
 import { CodeBlock } from '../../components/copy.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { messagesOf } from './repeat.ts'
-import { Section } from './section.tsx'
 
 type Content = Schemas['GenerationContent']
 
@@ -22,7 +22,7 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
   const isMissing = query.error instanceof ApiError && query.error.status === 404
   if (!isWanted) {
     return (
-      <Section title="Messages">
+      <Panel title="Messages">
         <Text size="sm" pb="sm">
           The prompt and the reply, if they are stored. With them, you can run the request again. The audit
           log records who reads them.
@@ -30,11 +30,11 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
         <Button size="xs" variant="default" onClick={onShow}>
           Show messages
         </Button>
-      </Section>
+      </Panel>
     )
   }
   return (
-    <Section title="Messages">
+    <Panel title="Messages">
       {isMissing ? (
         <Text size="sm">
           The prompt and the reply were not stored. They are while content logging is on in the settings of
@@ -67,7 +67,7 @@ export function ContentView({ query, isWanted, onShow }: ContentViewProps) {
           )}
         </QueryView>
       )}
-    </Section>
+    </Panel>
   )
 }
 

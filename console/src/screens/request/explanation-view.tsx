@@ -3,9 +3,9 @@ import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { CodeBlock } from '../../components/copy.tsx'
 import { Money } from '../../components/money.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { formatDuration, formatShare } from '../../format/number.ts'
 import { describeLine } from './price-lines.ts'
-import { Section } from './section.tsx'
 import { type Bar, waterfallOf } from './waterfall.ts'
 
 type Explanation = Schemas['RequestExplanation']
@@ -17,26 +17,26 @@ export function ExplanationView({ explanation }: { explanation: Explanation }) {
     <>
       {refusal && <Refusal refusal={refusal} />}
       {bars.length > 0 && (
-        <Section title="Timeline">
+        <Panel title="Timeline">
           <Stack gap="xs">
             {bars.map((bar) => (
               <WaterfallBar key={bar.label} bar={bar} />
             ))}
           </Stack>
-        </Section>
+        </Panel>
       )}
       {routing && <Routing routing={routing} />}
       {price && <Price price={price} />}
       {price && <NearestLimit limit={nearest_limit} />}
-      <Section title="Guardrails">
+      <Panel title="Guardrails">
         <Hits hits={guardrail_hits} />
-      </Section>
+      </Panel>
       {dropped.length > 0 && (
-        <Section title="Left out by the translation">
+        <Panel title="Left out by the translation">
           <Text size="sm">
             The format of the provider cannot carry these fields, so they had no effect: {dropped.join(', ')}.
           </Text>
-        </Section>
+        </Panel>
       )}
     </>
   )
@@ -114,7 +114,7 @@ function Routing({
   routing: NonNullable<Explanation['routing']>
 }) {
   return (
-    <Section title="Candidates">
+    <Panel title="Candidates">
       <Text size="sm" c="dimmed" pb="xs">
         In the order in which they are tried. Strategy: {strategy}.
         {Object.keys(params).length > 0 && ` Routing options of the request: ${JSON.stringify(params)}.`}
@@ -143,7 +143,7 @@ function Routing({
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-    </Section>
+    </Panel>
   )
 }
 
@@ -205,7 +205,7 @@ function Price({
   price: NonNullable<Explanation['price']>
 }) {
   return (
-    <Section title="Price">
+    <Panel title="Price">
       <Table.ScrollContainer minWidth={420}>
         <Table>
           <Table.Tbody>
@@ -222,7 +222,7 @@ function Price({
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-    </Section>
+    </Panel>
   )
 }
 
@@ -247,7 +247,7 @@ function PriceRow({ label, terms = '', amount, isSum = false }: PriceRowProps) {
 
 function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
   return (
-    <Section title="Nearest limit">
+    <Panel title="Nearest limit">
       <Text size="sm" component="div">
         {limit === null ? (
           'No limit applied to this request.'
@@ -264,7 +264,7 @@ function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
           </>
         )}
       </Text>
-    </Section>
+    </Panel>
   )
 }
 

@@ -8,6 +8,7 @@ import { api, type Schemas } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { Fact } from '../../components/fact.tsx'
 import { Money } from '../../components/money.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -17,7 +18,6 @@ import { formatCount, formatDuration } from '../../format/number.ts'
 import { ContentView } from './content-view.tsx'
 import { ExplanationView } from './explanation-view.tsx'
 import { RequestActions } from './request-actions.tsx'
-import { Fact } from './section.tsx'
 
 export const screen = createLazyRoute('/requests/$id')({ component: RequestScreen })
 

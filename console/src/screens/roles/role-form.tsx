@@ -1,9 +1,10 @@
-import { Textarea, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { type Permission, useSession } from '../../app/session.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { NameField } from '../../components/text-field.tsx'
 import { PermissionPicker } from './permission-picker.tsx'
 
 type Role = Schemas['Role']
@@ -27,7 +28,7 @@ interface RoleFormProps {
 }
 
 export function RoleForm({ role, onClose }: RoleFormProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const session = useSession()
   const [name, setName] = useState(role?.name ?? '')
   const [description, setDescription] = useState(role?.description ?? '')
@@ -40,7 +41,7 @@ export function RoleForm({ role, onClose }: RoleFormProps) {
     const body = { ...fields, own_permissions: own }
     if (role) await client.PATCH('/roles/{id}', { params: { path: { id: role.id } }, body })
     else await client.POST('/roles', { body })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/roles'] })
+    await refresh('/roles')
   }
   return (
     <FormDialog
@@ -51,14 +52,7 @@ export function RoleForm({ role, onClose }: RoleFormProps) {
       onSubmit={save}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={100}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
+      <NameField value={name} onChange={setName} />
       <Textarea
         label="Description"
         maxLength={500}

@@ -1,15 +1,18 @@
-import { Accordion, Badge, Button, Code, Group, Stack, Text } from '@mantine/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Accordion, Badge, Code, Group, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { Id } from '../../components/copy.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
-import { QueryView } from '../../components/query-view.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { formatCount } from '../../format/number.ts'
 import { groupPermissions } from './permission-groups.ts'
 import { RoleForm } from './role-form.tsx'
@@ -24,7 +27,6 @@ function RolesScreen() {
   const session = useSession()
   const { offset = 0 } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const [isCreating, setCreating] = useState(false)
   const options = api.queryOptions('get', '/roles', { params: { query: { offset, limit: pageSize } } })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   return (
@@ -34,26 +36,23 @@ function RolesScreen() {
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'roles:write') && (
-          <Button size="xs" onClick={() => setCreating(true)}>
-            Create a role
-          </Button>
+          <DialogButton label="Create a role">{(close) => <RoleForm onClose={close} />}</DialogButton>
         )
       }
     >
-      <QueryView query={query}>
-        {({ data, total_count }) => (
-          <>
-            <RoleList roles={data} />
-            <Pager
-              offset={offset}
-              size={pageSize}
-              total={total_count}
-              onChange={(next) => void navigate({ search: next > 0 ? { offset: next } : {} })}
-            />
-            {isCreating && <RoleForm onClose={() => setCreating(false)} />}
-          </>
-        )}
-      </QueryView>
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={(next) => void navigate({ search: writeOffset(next) })}
+        empty={
+          <EmptyState title="No roles on this page">
+            <TextLink to="/roles">Go to the first page</TextLink>
+          </EmptyState>
+        }
+      >
+        {(rows) => <RoleList roles={rows} />}
+      </PagedList>
     </Page>
   )
 }
@@ -129,33 +128,29 @@ function PermissionList({ permissions }: { permissions: Role['permissions'] }) {
 }
 
 function RoleActions({ role }: { role: Role }) {
-  const queryClient = useQueryClient()
-  const [open, setOpen] = useState<'edit' | 'delete' | null>(null)
-  const close = () => setOpen(null)
+  const refresh = useRefresh()
   const remove = async () => {
     await client.DELETE('/roles/{id}', { params: { path: { id: role.id } } })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/roles'] })
+    await refresh('/roles')
   }
   return (
     <>
-      <Button size="xs" variant="default" onClick={() => setOpen('edit')}>
-        Edit
-      </Button>
-      <Button size="xs" variant="outline" color="red" onClick={() => setOpen('delete')}>
-        Delete
-      </Button>
-      {open === 'edit' && <RoleForm role={role} onClose={close} />}
-      {open === 'delete' && (
-        <ConfirmByName
-          title="Delete a role"
-          name={role.name}
-          action="Delete"
-          onConfirm={remove}
-          onClose={close}
-        >
-          A role that a member has cannot be deleted: remove it from them first.
-        </ConfirmByName>
-      )}
+      <DialogButton label="Edit" variant="default">
+        {(close) => <RoleForm role={role} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Delete" variant="outline" color="red">
+        {(close) => (
+          <ConfirmByName
+            title="Delete a role"
+            name={role.name}
+            action="Delete"
+            onConfirm={remove}
+            onClose={close}
+          >
+            A role that a member has cannot be deleted: remove it from them first.
+          </ConfirmByName>
+        )}
+      </DialogButton>
     </>
   )
 }

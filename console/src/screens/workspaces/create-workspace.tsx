@@ -1,12 +1,13 @@
-import { Textarea, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { NameField, TextField } from '../../components/text-field.tsx'
 import { suggestSlug } from './slug.ts'
 
 export function CreateWorkspace({ onClose }: { onClose: () => void }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [name, setName] = useState('')
   const [typedSlug, setTypedSlug] = useState<string | null>(null)
   const [description, setDescription] = useState('')
@@ -14,9 +15,7 @@ export function CreateWorkspace({ onClose }: { onClose: () => void }) {
   const create = async () => {
     const body = { name: name.trim(), slug, description: description.trim() || null }
     await client.POST('/workspaces', { body })
-    await Promise.all(
-      ['/workspaces', '/session'].map((path) => queryClient.invalidateQueries({ queryKey: ['get', path] })),
-    )
+    await refresh('/workspaces', '/session')
   }
   return (
     <FormDialog
@@ -26,21 +25,14 @@ export function CreateWorkspace({ onClose }: { onClose: () => void }) {
       onSubmit={create}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={100}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
+      <NameField value={name} onChange={setName} />
+      <TextField
         label="Short name"
         description="For calls of the API, in place of the id: small letters, digits and hyphens."
         required
         maxLength={50}
         value={slug}
-        onChange={(event) => setTypedSlug(event.currentTarget.value)}
+        onChange={setTypedSlug}
       />
       <Textarea
         label="Description"

@@ -1,13 +1,15 @@
-import { Badge, Button, Table, Text } from '@mantine/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { ActionButton } from '../../components/action-button.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { MemberSelect } from '../../components/member-select.tsx'
-import { Pager } from '../../components/pager.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { useMemberNames } from '../../components/use-member-names.ts'
@@ -28,19 +30,17 @@ interface WorkspaceMembersProps {
 }
 
 export function WorkspaceMembers({ workspaceId, offset, onPage, mayChange }: WorkspaceMembersProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const query = useQuery({ ...membersOptions(workspaceId, offset), placeholderData: keepPreviousData })
-  const [isAdding, setAdding] = useState(false)
   const path = { id: workspaceId }
-  const refresh = () => queryClient.invalidateQueries({ queryKey: ['get', '/workspaces/{id}/members'] })
   const remove = async (userId: string) => {
     const body = { user_ids: [userId] }
     await client.POST('/workspaces/{id}/members/remove', { params: { path }, body })
-    await refresh()
+    await refresh('/workspaces/{id}/members')
   }
   const add = async (user_ids: string[]) => {
     await client.POST('/workspaces/{id}/members/add', { params: { path }, body: { user_ids } })
-    await refresh()
+    await refresh('/workspaces/{id}/members')
   }
   return (
     <Panel
@@ -48,31 +48,27 @@ export function WorkspaceMembers({ workspaceId, offset, onPage, mayChange }: Wor
       description="They use the models and rules of this workspace. The default workspace has everybody."
       actions={
         mayChange && (
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            Add members
-          </Button>
+          <DialogButton label="Add members" variant="default">
+            {(close) => (
+              <AddMembers
+                present={query.data?.data.map(({ user_id }) => user_id) ?? []}
+                onAdd={add}
+                onClose={close}
+              />
+            )}
+          </DialogButton>
         )
       }
     >
-      <QueryView query={query}>
-        {({ data, total_count }) => (
-          <>
-            {data.length === 0 ? (
-              <Text size="sm">No members yet.</Text>
-            ) : (
-              <MemberTable members={data} {...(mayChange && { onRemove: remove })} />
-            )}
-            <Pager offset={offset} size={pageSize} total={total_count} onChange={onPage} />
-          </>
-        )}
-      </QueryView>
-      {isAdding && (
-        <AddMembers
-          present={query.data?.data.map(({ user_id }) => user_id) ?? []}
-          onAdd={add}
-          onClose={() => setAdding(false)}
-        />
-      )}
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={onPage}
+        empty={<Text size="sm">No members yet.</Text>}
+      >
+        {(rows) => <MemberTable members={rows} {...(mayChange && { onRemove: remove })} />}
+      </PagedList>
     </Panel>
   )
 }
@@ -85,44 +81,40 @@ interface MemberTableProps {
 function MemberTable({ members, onRemove }: MemberTableProps) {
   const nameOf = useMemberNames()
   return (
-    <Table.ScrollContainer minWidth={480}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Role</Table.Th>
-            <Table.Th>Since</Table.Th>
-            {onRemove && <Table.Th>Action</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {members.map(({ user_id, role, created_at }) => (
-            <Table.Tr key={user_id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <TextLink to="/members/$id" params={{ id: user_id }}>
-                  {nameOf(user_id)}
-                </TextLink>
-              </Table.Td>
-              <Table.Td>
-                <Badge variant="light" color={role === 'admin' ? 'indigo' : 'gray'} tt="none">
-                  {role}
-                </Badge>
-              </Table.Td>
-              <Table.Td>
-                <Time iso={created_at} style="age" />
-              </Table.Td>
-              {onRemove && (
-                <Table.Td>
-                  <ActionButton label={`Remove ${nameOf(user_id)}`} onAction={() => onRemove(user_id)}>
-                    Remove
-                  </ActionButton>
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      rows={members}
+      keyOf={({ user_id }) => user_id}
+      minWidth={480}
+      columns={[
+        {
+          header: 'Name',
+          breaksWords: true,
+          render: ({ user_id: id }) => (
+            <TextLink to="/members/$id" params={{ id }}>
+              {nameOf(id)}
+            </TextLink>
+          ),
+        },
+        {
+          header: 'Role',
+          render: ({ role }) => (
+            <Badge variant="light" color={role === 'admin' ? 'indigo' : 'gray'} tt="none">
+              {role}
+            </Badge>
+          ),
+        },
+        { header: 'Since', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+        onRemove !== undefined && {
+          header: 'Action',
+          isHeaderHidden: true,
+          render: ({ user_id: id }) => (
+            <ActionButton label={`Remove ${nameOf(id)}`} onAction={() => onRemove(id)}>
+              Remove
+            </ActionButton>
+          ),
+        },
+      ]}
+    />
   )
 }
 

@@ -1,13 +1,12 @@
-import { Button } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { mayDo, mayDoEverywhere, mayDoIn, type Permission, useSession } from '../../app/session.tsx'
-import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { DangerPanel } from '../../components/danger-panel.tsx'
 import { Page } from '../../components/page.tsx'
-import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Budgets, budgetsOptions } from './budgets.tsx'
@@ -46,7 +45,7 @@ function WorkspaceScreen() {
               <WorkspaceMembers
                 workspaceId={id}
                 offset={offset}
-                onPage={(next) => void navigate({ search: next > 0 ? { offset: next } : {} })}
+                onPage={(next) => void navigate({ search: writeOffset(next) })}
                 mayChange={may('members:write')}
               />
             )}
@@ -58,39 +57,23 @@ function WorkspaceScreen() {
   )
 }
 
-function Deletion({ workspace }: { workspace: Schemas['Workspace'] }) {
-  const queryClient = useQueryClient()
+function Deletion({ workspace: { id, slug } }: { workspace: Schemas['Workspace'] }) {
+  const refresh = useRefresh()
   const navigate = useNavigate()
-  const [isAsking, setAsking] = useState(false)
-  const { id, name, slug } = workspace
   const remove = async () => {
     await client.DELETE('/workspaces/{id}', { params: { path: { id } } })
     await navigate({ to: '/workspaces' })
-    await Promise.all(
-      ['/workspaces', '/session'].map((path) => queryClient.invalidateQueries({ queryKey: ['get', path] })),
-    )
+    await refresh('/workspaces', '/session')
   }
   return (
-    <Panel
+    <DangerPanel
       title="Delete the workspace"
       description="Its memberships and budgets are deleted too. A workspace with active keys cannot be deleted, nor can the default one from here."
-      actions={
-        <Button size="xs" color="red" variant="outline" onClick={() => setAsking(true)}>
-          Delete
-        </Button>
-      }
+      action="Delete"
+      name={slug}
+      onConfirm={remove}
     >
-      {isAsking && (
-        <ConfirmByName
-          title={`Delete ${name}`}
-          name={slug}
-          action="Delete"
-          onConfirm={remove}
-          onClose={() => setAsking(false)}
-        >
-          This cannot be undone. Members lose what the workspace allowed them.
-        </ConfirmByName>
-      )}
-    </Panel>
+      This cannot be undone. Members lose what the workspace allowed them.
+    </DangerPanel>
   )
 }

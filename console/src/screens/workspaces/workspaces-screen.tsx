@@ -1,15 +1,16 @@
-import { Button, Table, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
-import { QueryView } from '../../components/query-view.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { CreateWorkspace } from './create-workspace.tsx'
@@ -22,7 +23,6 @@ function WorkspacesScreen() {
   const session = useSession()
   const { offset = 0 } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const [isCreating, setCreating] = useState(false)
   const options = api.queryOptions('get', '/workspaces', { params: { query: { offset, limit: pageSize } } })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   return (
@@ -32,70 +32,45 @@ function WorkspacesScreen() {
       calls={[callOf(options)]}
       actions={
         mayDoEverywhere(session, 'workspaces:write') && (
-          <Button size="xs" onClick={() => setCreating(true)}>
-            Create a workspace
-          </Button>
+          <DialogButton label="Create a workspace">
+            {(close) => <CreateWorkspace onClose={close} />}
+          </DialogButton>
         )
       }
     >
-      <QueryView query={query}>
-        {({ data, total_count }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState title="No workspaces here">
-                You see the workspaces that you are a member of. Ask an admin to add you to one.
-              </EmptyState>
-            ) : (
-              <WorkspaceTable workspaces={data} />
-            )}
-            <Pager
-              offset={offset}
-              size={pageSize}
-              total={total_count}
-              onChange={(next) => void navigate({ search: next > 0 ? { offset: next } : {} })}
-            />
-          </>
-        )}
-      </QueryView>
-      {isCreating && <CreateWorkspace onClose={() => setCreating(false)} />}
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={(next) => void navigate({ search: writeOffset(next) })}
+        empty={
+          <EmptyState title="No workspaces here">
+            You see the workspaces that you are a member of. Ask an admin to add you to one.
+          </EmptyState>
+        }
+      >
+        {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={680} />}
+      </PagedList>
     </Page>
   )
 }
 
-function WorkspaceTable({ workspaces }: { workspaces: Schemas['Workspace'][] }) {
-  return (
-    <Table.ScrollContainer minWidth={680}>
-      <Table highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Short name</Table.Th>
-            <Table.Th>Created</Table.Th>
-            <Table.Th>Id</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {workspaces.map(({ id, name, slug, description, created_at }) => (
-            <Table.Tr key={id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <TextLink to="/workspaces/$id" params={{ id }}>
-                  {name}
-                </TextLink>
-                <Text size="xs" c="dimmed">
-                  {description}
-                </Text>
-              </Table.Td>
-              <Table.Td>{slug}</Table.Td>
-              <Table.Td>
-                <Time iso={created_at} style="age" />
-              </Table.Td>
-              <Table.Td>
-                <Id value={id} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
+const columns: Column<Schemas['Workspace']>[] = [
+  {
+    header: 'Name',
+    breaksWords: true,
+    render: ({ id, name, description }) => (
+      <>
+        <TextLink to="/workspaces/$id" params={{ id }}>
+          {name}
+        </TextLink>
+        <Text size="xs" c="dimmed">
+          {description}
+        </Text>
+      </>
+    ),
+  },
+  { header: 'Short name', render: ({ slug }) => slug },
+  { header: 'Created', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+  { header: 'Id', render: ({ id }) => <Id value={id} /> },
+]

@@ -1,0 +1,67 @@
+import { type MantineBreakpoint, Table, VisuallyHidden } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+export interface Column<Row> {
+  header: string
+  render: (row: Row) => ReactNode
+  /** For screen readers only, such as over buttons. */
+  isHeaderHidden?: boolean
+  /** For texts that people wrote, which may have no place to break. */
+  breaksWords?: boolean
+  /** Numbers stand one below the other. */
+  isNumber?: boolean
+  maxWidth?: number
+  visibleFrom?: MantineBreakpoint
+}
+
+interface DataTableProps<Row> {
+  /** What is false is left out. */
+  columns: (Column<Row> | false)[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  /** A narrower screen scrolls the table. */
+  minWidth: number
+}
+
+/** A table of a page of rows. */
+export function DataTable<Row>({ columns, rows, keyOf, minWidth }: DataTableProps<Row>) {
+  const shown = columns.filter((column) => column !== false)
+  return (
+    <Table.ScrollContainer minWidth={minWidth}>
+      <Table highlightOnHover verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            {shown.map((column) => (
+              <Table.Th key={column.header} {...cellProps(column)}>
+                {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={keyOf(row)}>
+              {shown.map((column) => (
+                <Table.Td key={column.header} {...cellProps(column)}>
+                  {column.render(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function cellProps<Row>({ isNumber, maxWidth, visibleFrom, breaksWords }: Column<Row>) {
+  return {
+    ...(isNumber && { ta: 'right' as const }),
+    ...(maxWidth !== undefined && { maw: maxWidth }),
+    ...(visibleFrom && { visibleFrom }),
+    style: {
+      ...(breaksWords && { overflowWrap: 'anywhere' as const }),
+      ...(isNumber && { fontVariantNumeric: 'tabular-nums' }),
+    },
+  }
+}

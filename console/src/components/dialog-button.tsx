@@ -1,0 +1,28 @@
+import { Button, type ButtonProps } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+
+interface DialogButtonProps extends Pick<ButtonProps, 'color' | 'variant'> {
+  label: string
+  /** For those who hear the button without what stands around it. */
+  description?: string
+  /** The dialog, while it is open. */
+  children: (close: () => void) => ReactNode
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ label, description, children, ...look }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button
+        size="xs"
+        {...look}
+        onClick={() => setOpen(true)}
+        {...(description && { 'aria-label': description })}
+      >
+        {label}
+      </Button>
+      {isOpen && children(() => setOpen(false))}
+    </>
+  )
+}
