@@ -13,20 +13,28 @@ export async function findFile(db: Db, workspaceId: string, id: string): Promise
     .executeTakeFirst()
 }
 
-/** In upload order, those after `afterSeq`. */
+export interface FileSelection {
+  workspaceId: string
+  /** The page starts after this position; null: at the start. */
+  afterSeq: number | null
+  limit: number
+  order?: 'asc' | 'desc'
+  purpose?: string | undefined
+}
+
+/** In upload order, or newest first. */
 export async function listFiles(
   db: Db,
-  where: { workspaceId: string; afterSeq: number; limit: number; purpose?: string | undefined },
+  { workspaceId, afterSeq, limit, order = 'asc', purpose }: FileSelection,
 ): Promise<StoredFile[]> {
-  const { purpose } = where
   return db
     .selectFrom('files')
     .selectAll()
-    .where('workspace_id', '=', where.workspaceId)
-    .where('seq', '>', where.afterSeq)
+    .where('workspace_id', '=', workspaceId)
+    .$if(afterSeq !== null, (query) => query.where('seq', order === 'asc' ? '>' : '<', afterSeq ?? 0))
     .$if(purpose !== undefined, (query) => query.where('purpose', '=', purpose ?? ''))
-    .orderBy('seq', 'asc')
-    .limit(where.limit)
+    .orderBy('seq', order)
+    .limit(limit)
     .execute()
 }
 

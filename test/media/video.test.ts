@@ -25,7 +25,17 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
     const created = await createVideo(server(), { duration: 4, size: '1280x720' })
     expect(created.status).toBe(202)
     const { id } = created.body
-    expect(created.body).toEqual({ id, polling_url: `/api/v1/videos/${id}`, status: 'pending' })
+    expect(created.body).toEqual({
+      id,
+      polling_url: `/api/v1/videos/${id}`,
+      status: 'pending',
+      model: 'sandbox/filmmaker',
+      progress: 0,
+      workspace_id: server().own.workspace.id,
+      created_at: expect.any(String),
+      ended_at: null,
+      expires_at: null,
+    })
     expect(created.headers.get('x-generation-id')).toStartWith('gen-vid-')
     const [hold] = await holds()
     expect([hold?.owner, hold?.amount_nanos]).toEqual(['jobs', 200_000_000n])
@@ -39,6 +49,9 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
       status: 'completed',
       generation_id: created.headers.get('x-generation-id'),
       usage: { cost: 0.2, is_byok: false },
+      progress: 100,
+      ended_at: expect.any(String),
+      expires_at: expect.any(String),
     })
     expect(ended.unsigned_urls).toEqual([`${server().url}/api/v1/videos/${id}/content?index=0`])
     expect(await holds()).toEqual([])
@@ -183,6 +196,8 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
     expect([previous.status, previous.body.error.param]).toEqual([400, 'previous_job_id'])
     const listed = await server().call('GET', '/videos', { key: other.secret })
     expect(listed.body.data).toEqual([])
+    const foreign = `/videos?workspace_id=${server().own.workspace.id}`
+    expect((await server().call('GET', foreign, { key: server().foreign.managementKey })).status).toBe(403)
     expect((await server().call('GET', `/videos/${id}`, { key: key() })).status).toBe(200)
   })
 
@@ -192,6 +207,8 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
     expect(page).toMatchObject({ data: [{ id: second.id }], has_more: true, last_id: second.id })
     const next = (await server().call('GET', `/videos?limit=1&after=${second.id}`)).body
     expect(next.data[0].id).toBe(first.id)
+    const own = await server().call('GET', `/videos?limit=1&workspace_id=${server().own.workspace.id}`)
+    expect(own.body.last_id).toBe(second.id)
     const deleted = await server().call('DELETE', `/videos/${first.id}`)
     expect(deleted.body).toEqual({ id: first.id, object: 'video.deleted', deleted: true })
     expect((await server().call('GET', `/videos/${first.id}`)).status).toBe(404)

@@ -45,7 +45,7 @@ export const listQuery = scopeQuery.extend({
   order: z
     .enum(['asc', 'desc'])
     .optional()
-    .describe('The storage of this server lists in upload order only: asc. Not for `vendor_a`.'),
+    .describe('By the time of the upload; asc by default in the storage of this server. Not for `vendor_a`.'),
   purpose: z
     .enum(purposes)
     .optional()
@@ -62,20 +62,18 @@ export function isVendorBQuery({ after, purpose }: ListQuery): boolean {
 export function rejectUnsupported(query: ListQuery): void {
   rejectSeveralStarts(query)
   if (query.before_id !== undefined) throw invalidFieldError('before_id', 'is not supported by this storage')
-  if (query.order === 'desc')
-    throw invalidFieldError('order', 'must be asc: this storage lists in upload order')
 }
 
-/** The page starts after this position in upload order. */
+/** The page starts after this position in upload order; null: at the start. */
 export async function resolveStart(
   gateway: Gateway,
   workspace: Workspace,
   query: ListQuery,
-): Promise<number> {
+): Promise<number | null> {
   if (query.cursor !== undefined)
     return decodeCursor(gateway, workspace, { field: 'cursor', token: query.cursor })
   const id = query.after ?? query.after_id
-  if (id === undefined) return 0
+  if (id === undefined) return null
   const file = await findFile(gateway.db, workspace.id, id)
   if (!file)
     throw gatewayError('not_found', `${query.after ? 'after' : 'after_id'}: the file does not exist.`)

@@ -33,9 +33,9 @@ describeOnEachDatabase('GET /files', (server) => {
     pages: number
   }
 
-  async function walk(size: number, next: (page: { cursor: string; last_id: string }) => string) {
+  async function walk(size: number, next: (page: { cursor: string; last_id: string }) => string, first = '') {
     const found: Found = { ids: [], pages: 0 }
-    for (let query = ''; ; ) {
+    for (let query = first; ; ) {
       const { body } = await server().call('GET', `/files?${scope}&limit=${size}${query}`)
       const page = body.data.map((file: { id: string }) => file.id)
       expect(body.first_id).toBe(page[0] ?? null)
@@ -81,6 +81,14 @@ describeOnEachDatabase('GET /files', (server) => {
     expect(foreign.status).toBe(400)
   })
 
+  test.each([1, 3, 7])('with order=desc, pages of %i have every file once, newest first', async (size) => {
+    const found = await walk(size, (page) => `order=desc&cursor=${page.cursor}`, '&order=desc')
+    expect(found.ids).toEqual(ids.toReversed())
+    const [newest = ''] = found.ids
+    const { body } = await server().call('GET', `/files?${scope}&order=desc&after=${newest}&limit=1`)
+    expect(body.data).toMatchObject([{ id: found.ids[1] }])
+  })
+
   test('the default page is 100 and order=asc is accepted', async () => {
     const { body } = await server().call('GET', `/files?${scope}&order=asc`)
     expect(body.data).toHaveLength(7)
@@ -90,7 +98,6 @@ describeOnEachDatabase('GET /files', (server) => {
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
     ['limit=x', 'limit'],
-    ['order=desc', 'order'],
     ['order=down', 'order'],
     ['before_id=hg_file_1', 'before_id'],
     ['cursor=garbage', 'cursor'],

@@ -66,7 +66,7 @@ const listAllFiles = defineOperation({
   method: 'GET',
   path: '/files',
   tag,
-  summary: 'Lists the files of a workspace in upload order.',
+  summary: 'Lists the files of a workspace, by default in upload order.',
   permission: 'files:read',
   query: listQuery,
   errors: [403, 404, 429, 502, 503],
@@ -206,7 +206,8 @@ async function readOwnPage(context: FileContext, query: ListQuery): Promise<Reco
   const { gateway } = context
   const workspace = await authorizeWorkspace(context)
   const afterSeq = await resolveStart(gateway, workspace, query)
-  const page = await readPage(gateway, workspace, { afterSeq, limit: query.limit, purpose: query.purpose })
+  const { limit, order = 'asc', purpose } = query
+  const page = await readPage(gateway, workspace, { afterSeq, limit, order, purpose })
   return { ...page, files: page.files.map(toFileRecord) }
 }
 

@@ -1,4 +1,4 @@
-import { listFiles, type StoredFile } from '../../account/stored-files.ts'
+import { type FileSelection, listFiles, type StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
@@ -13,7 +13,7 @@ export interface FilePage {
 export async function readPage(
   { db, vault }: Gateway,
   workspace: Workspace,
-  { limit, ...where }: { afterSeq: number; limit: number; purpose?: string | undefined },
+  { limit, ...where }: Omit<FileSelection, 'workspaceId'>,
 ): Promise<FilePage> {
   const rows = await listFiles(db, { ...where, workspaceId: workspace.id, limit: limit + 1 })
   const files = rows.slice(0, limit)

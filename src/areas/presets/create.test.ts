@@ -37,6 +37,7 @@ describeOnEachDatabase('Presets: making them', (server) => {
           preset_id: data.id,
           creator_id: server().own.owner.id,
           version: 1,
+          format: 'messages',
           system_prompt: 'Be brief.',
           config: { model: 'sandbox/echo', temperature: 0.2 },
           created_at: expect.any(String),

@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import type { PresetFormat } from '../../db/schema.ts'
 import type { Preset, PresetVersion } from './store.ts'
+
+const presetFormats = ['chat', 'messages', 'responses'] as const satisfies PresetFormat[]
 
 export const presetStatus = z.enum(['active', 'disabled', 'archived'])
 
@@ -27,6 +30,9 @@ export const versionRecord = z
       .string()
       .describe('The member who created it, or "key:" and the hash of a key without a member.'),
     version: z.int().min(1),
+    format: z
+      .enum(presetFormats)
+      .describe('An extension: the format of the request that it was created from.'),
     system_prompt: z.string().nullable(),
     config: z
       .record(z.string(), z.unknown())
@@ -62,6 +68,7 @@ export function toVersionRecord(version: PresetVersion): z.input<typeof versionR
     preset_id: version.preset_id,
     creator_id: version.creator_id,
     version: version.version,
+    format: version.format,
     system_prompt: version.system_prompt,
     config: JSON.parse(version.config) as Record<string, unknown>,
     created_at: version.created_at,

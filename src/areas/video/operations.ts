@@ -100,6 +100,7 @@ const listVideos = defineOperation({
     after: z.string().min(1).max(64).optional().describe('The id of the last job on the previous page.'),
     limit: queryInteger({ min: 1, max: 100, fallback: 20 }),
     order: z.enum(['asc', 'desc']).optional(),
+    workspace_id: z.uuid().optional().describe('An extension: only the jobs of this workspace.'),
   }),
   response: z.strictObject({
     object: z.literal('list'),
@@ -111,7 +112,7 @@ const listVideos = defineOperation({
   handle: async (context) => {
     const { gateway, caller, query } = context
     const { after, limit, order = 'desc' } = query
-    const workspaceIds = await resolveCoveredWorkspaces(gateway.db, context, undefined)
+    const workspaceIds = await resolveCoveredWorkspaces(gateway.db, context, query.workspace_id)
     const scope = { organizationId: caller.organizationId, workspaceIds }
     const rows = await listVideoJobs(gateway.db, scope, { after, limit: limit + 1, order })
     const page = rows.slice(0, limit)

@@ -20,6 +20,12 @@ export const videoJobRecord = z
       .optional()
       .describe('What was charged, in USD, once the job is completed.'),
     error: z.string().optional(),
+    model: z.string().describe('An extension.'),
+    progress: z.int().min(0).max(100).describe('An extension: percent, as the provider reports it.'),
+    workspace_id: z.string().describe('An extension.'),
+    created_at: z.string().describe('An extension.'),
+    ended_at: z.string().nullable().describe('An extension.'),
+    expires_at: z.string().nullable().describe('An extension: when the videos are deleted.'),
   })
   .meta({ id: 'VideoGenerationJob' })
 
@@ -63,7 +69,17 @@ export function toJobRecord(
     ...(isCompleted && { unsigned_urls: listContentUrls(gateway, job, origin) }),
     ...(isCompleted && usage && { usage }),
     ...(job.error !== null && { error: job.error }),
+    model: job.model,
+    progress: progressOf(job),
+    workspace_id: job.workspace_id,
+    created_at: job.created_at,
+    ended_at: job.ended_at,
+    expires_at: job.content_expires_at,
   }
+}
+
+function progressOf({ status, progress }: VideoJob): number {
+  return status === 'completed' ? 100 : progress
 }
 
 const openaiStatuses = {
@@ -83,7 +99,7 @@ export function toOpenAiVideo({ vault }: Gateway, { job }: SettledJob): z.input<
     object: 'video',
     status: openaiStatuses[job.status],
     model: job.model,
-    progress: job.status === 'completed' ? 100 : job.progress,
+    progress: progressOf(job),
     prompt: call.prompt === '' ? null : call.prompt,
     seconds: duration === null ? '' : String(duration),
     size: size ?? '',
