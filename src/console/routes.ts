@@ -3,6 +3,7 @@ import { gatewayError } from '../errors/gateway-error.ts'
 import type { PathRequest, RawRoute } from '../http/operation.ts'
 import { escapeHtml } from '../lib/html.ts'
 import { html, renderPage } from '../pages/markup.ts'
+import { pathPrefixOf } from '../pipeline/request/origin.ts'
 import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
 
 const files = new ConsoleFiles(new URL('../../console/dist', import.meta.url).pathname)
@@ -23,8 +24,8 @@ const contentSecurityPolicy = [
 /** The page of every screen: the script reads the address. */
 async function showConsole(gateway: Gateway): Promise<Response> {
   const manifest = await files.readManifest()
-  if (!manifest) return renderBuildPage()
-  return new Response(renderDocument(manifest, basePathOf(gateway)), {
+  if (!manifest) return renderBuildPage(gateway)
+  return new Response(renderDocument(manifest, `${pathPrefixOf(gateway)}/`), {
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': contentSecurityPolicy,
@@ -37,22 +38,17 @@ async function showConsole(gateway: Gateway): Promise<Response> {
   })
 }
 
-/** The path prefix of a proxy, from `public_url`. */
-function basePathOf({ settings }: Gateway): string {
-  return settings.public_url ? `${new URL(settings.public_url).pathname.replace(/\/+$/, '')}/` : '/'
-}
-
 function renderDocument({ script, styles }: ConsoleManifest, basePath: string): string {
   const links = styles.map((name) => `<link rel="stylesheet" href="assets/${escapeHtml(name)}">`).join('')
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" href="data:,">${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API reference at <a href="docs">docs</a> does not.</noscript></body></html>`
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" href="data:,">${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
 }
 
 /** Shown by the first start, which builds the console beside the server. */
-function renderBuildPage(): Response {
-  const response = renderPage({
+function renderBuildPage(gateway: Gateway): Response {
+  const response = renderPage(gateway, {
     title: 'The console is being built',
     body: html`<p>This takes a few seconds after the first start; the page reloads by itself. If it stays, the
-terminal of the server says what went wrong. The API works meanwhile: see <a href="/docs">its reference</a>.</p>`,
+terminal of the server says what went wrong. The API works meanwhile: see <a href="openapi.json">openapi.json</a>.</p>`,
     status: 503,
   })
   response.headers.set('refresh', '2')

@@ -4,7 +4,7 @@ import type { OpenApiDocument } from './openapi.ts'
 type Json = Record<string, unknown>
 
 /** The API reference, rendered from openapi.json without scripts: it works offline and under a strict CSP. */
-export function renderReferencePage(document: OpenApiDocument): Response {
+export function renderReferencePage(document: OpenApiDocument, base: string): Response {
   const sections = (document.tags ?? []).map((tag) =>
     renderSection(tag.name, listOperations(document, tag.name)),
   )
@@ -13,9 +13,10 @@ export function renderReferencePage(document: OpenApiDocument): Response {
       `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary>${renderJson(schema)}</details>`,
   )
   const body = `<h1>Headgate API reference</h1>
-<p>Version ${escapeHtml(document.info.version)}. Base URL <code>/api/v1</code> (also <code>/v1</code>). Send a key as <code>Authorization: Bearer &lt;API_KEY&gt;</code>. Machine-readable: <a href="/openapi.json">openapi.json</a>.</p>
+<p>Version ${escapeHtml(document.info.version)}. Base URL <code>/api/v1</code> (also <code>/v1</code>). Send a key as <code>Authorization: Bearer &lt;API_KEY&gt;</code>. Machine-readable: <a href="openapi.json">openapi.json</a>.</p>
 ${sections.join('')}<h2>Schemas</h2>${schemas.join('')}`
   return renderHtmlPage({
+    base,
     title: 'Headgate API reference',
     body,
     headers: { 'cache-control': 'max-age=300' },

@@ -3,6 +3,7 @@ import { isPostgresUrl, writeProbe } from '../db/db.ts'
 import { isoNow } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { version } from '../lib/version.ts'
+import { pathPrefixOf } from '../pipeline/request/origin.ts'
 import type { OpenApiDocument } from './openapi.ts'
 import type { RawRoute } from './operation.ts'
 import { renderReferencePage } from './reference-page.ts'
@@ -35,9 +36,9 @@ export function buildSystemRoutes(): RawRoute[] {
           headers: { 'content-type': 'application/json', 'access-control-allow-origin': '*' },
         }),
     ),
-    getRoute('/docs', async () => {
+    getRoute('/docs', async (gateway) => {
       openApiDocument ??= openApiFile.json()
-      return renderReferencePage(await openApiDocument)
+      return renderReferencePage(await openApiDocument, `${pathPrefixOf(gateway)}/`)
     }),
   ]
 }

@@ -4,6 +4,8 @@ export function escapeHtml(text: string): string {
 }
 
 interface PageParts {
+  /** The path that the links of the page are relative to. */
+  base: string
   title: string
   /** HTML, already escaped. */
   body: string
@@ -11,7 +13,7 @@ interface PageParts {
   headers?: Record<string, string>
   /** Origins a form on this page may submit or redirect to. */
   formTargets?: string[]
-  /** The path of the only script the page may run. */
+  /** The only script the page may run. */
   script?: string
 }
 
@@ -29,12 +31,12 @@ export function renderHtmlPage(parts: PageParts): Response {
   const scriptPolicy = parts.script ? " script-src 'self'; connect-src 'self';" : ''
   const script = parts.script ? `<script src="${escapeHtml(parts.script)}" defer></script>` : ''
   return new Response(
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(parts.title)}</title><style>${style}</style>${script}</head><body>${parts.body}</body></html>`,
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(parts.base)}"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(parts.title)}</title><style>${style}</style>${script}</head><body>${parts.body}</body></html>`,
     {
       status: parts.status ?? 200,
       headers: {
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': `default-src 'none';${scriptPolicy} style-src 'unsafe-inline'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+        'content-security-policy': `default-src 'none';${scriptPolicy} style-src 'unsafe-inline'; form-action ${formAction}; frame-ancestors 'none'; base-uri 'self'`,
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',

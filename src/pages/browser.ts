@@ -6,7 +6,7 @@ import type { RawRoute } from '../http/operation.ts'
 import { readBodyText } from '../lib/body-reader.ts'
 import { isSameText, sha256 } from '../lib/crypto.ts'
 import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
-import { isSameOrigin } from '../pipeline/request/origin.ts'
+import { isSameOrigin, pathPrefixOf } from '../pipeline/request/origin.ts'
 import { isSecure, sessionCookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { renderProblemPage } from './markup.ts'
 
@@ -20,7 +20,7 @@ export function createPage(method: RawRoute['method'], path: string, handle: Raw
         return await handle(gateway, request)
       } catch (error) {
         if (error instanceof GatewayError && error.row.status < 500) {
-          const response = renderProblemPage(error.row.status, error.message)
+          const response = renderProblemPage(gateway, error.row.status, error.message)
           for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value)
           return response
         }
@@ -77,6 +77,7 @@ interface CookieOptions {
   name: string
   /** An empty value makes the browser delete the cookie. */
   value: string
+  /** A path of this server: that of its proxy is added. */
   path: string
   maxAge: number
 }
@@ -87,8 +88,9 @@ export function setCookie(
   response: Response,
   { name, value, path, maxAge }: CookieOptions,
 ): Response {
+  const prefix = pathPrefixOf(gateway)
   const cookie = new Bun.Cookie(name, value, {
-    path,
+    path: path === '/' ? prefix || '/' : prefix + path,
     maxAge: value === '' ? 0 : maxAge,
     httpOnly: true,
     sameSite: 'lax',

@@ -1,4 +1,6 @@
+import type { Gateway } from '../app/gateway.ts'
 import { escapeHtml, renderHtmlPage } from '../lib/html.ts'
+import { pathPrefixOf } from '../pipeline/request/origin.ts'
 
 /** HTML, already escaped. */
 export class Markup {
@@ -25,13 +27,15 @@ export interface PageView {
   body: Markup
   status?: number
   formTargets?: string[]
-  /** The path of a script of this server. */
+  /** A script of this server. */
   script?: string
 }
 
-export function renderPage({ title, body, ...rest }: PageView): Response {
+/** Its links are relative to the address of the server, which may have a path prefix. */
+export function renderPage(gateway: Pick<Gateway, 'settings'>, { title, body, ...rest }: PageView): Response {
   return renderHtmlPage({
     ...rest,
+    base: `${pathPrefixOf(gateway)}/`,
     title: `${title} · Headgate`,
     body: html`<main><h1>${title}</h1>${body}</main>`.text,
     // With `no-referrer`, browsers also omit the origin of these pages' own forms.
@@ -39,6 +43,6 @@ export function renderPage({ title, body, ...rest }: PageView): Response {
   })
 }
 
-export function renderProblemPage(status: number, message: string): Response {
-  return renderPage({ title: 'Something went wrong', body: html`<p>${message}</p>`, status })
+export function renderProblemPage(gateway: Gateway, status: number, message: string): Response {
+  return renderPage(gateway, { title: 'Something went wrong', body: html`<p>${message}</p>`, status })
 }

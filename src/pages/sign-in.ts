@@ -8,6 +8,7 @@ import type { SignInMethod } from '../db/schema.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { resolveRequestSource } from '../pipeline/request/client-address.ts'
+import { pathPrefixOf } from '../pipeline/request/origin.ts'
 import { cookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { redirectSeeOther, setCookie, setSessionCookie } from './browser.ts'
 import { parseOwnPath, returnCookie } from './return-path.ts'
@@ -21,14 +22,15 @@ export function promptSignIn(gateway: Gateway, request: Request): Response {
   const { pathname, search, searchParams } = parseRequestUrl(request)
   const requested = pathname === '/signin' ? searchParams.get('return_to') : pathname + search
   const value = parseOwnPath(requested)
-  const response = renderSignInPage({ status: 401 })
+  const response = renderSignInPage(gateway, { status: 401 })
   if (value === null || encodeURIComponent(value).length > maxReturnLength) return response
   return setCookie(gateway, request, response, { ...returnCookie, value })
 }
 
-/** Checked again: a page of a neighbouring domain can set cookies. */
-function readReturnPath(request: Request): string {
-  return parseOwnPath(cookieOf(request, returnCookie.name) ?? null) ?? '/'
+/** Where the visitor wanted to go. Checked again: a page of a neighbouring domain can set cookies. */
+export function readReturnPath(request: Request): string {
+  const requested = parseRequestUrl(request).searchParams.get('return_to')
+  return parseOwnPath(requested) ?? parseOwnPath(cookieOf(request, returnCookie.name)) ?? '/'
 }
 
 export interface SignIn {
@@ -58,7 +60,7 @@ export async function finishSignIn(
     return started.token
   })
   if (token === undefined) return undefined
-  const response = redirectSeeOther(readReturnPath(request))
+  const response = redirectSeeOther(pathPrefixOf(gateway) + readReturnPath(request))
   setSessionCookie(gateway, request, response, token)
   return setCookie(gateway, request, response, { ...returnCookie, value: '' })
 }

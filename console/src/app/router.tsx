@@ -1,6 +1,9 @@
 import { createRouter } from '@tanstack/react-router'
 import { screenRoutes } from '../screens/all.ts'
 import { rootRoute } from './root-route.tsx'
+import { restoreFragment } from './sign-in.ts'
+
+restoreFragment()
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren(screenRoutes),

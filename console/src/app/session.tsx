@@ -4,6 +4,7 @@ import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { api, type Schemas, setCsrfToken } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { goToSignIn } from './sign-in.ts'
 
 export type Session = Schemas['SessionIdentity']
 export type Permission = Session['permissions'][number]
@@ -58,10 +59,4 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       <Loader aria-label="Loading" />
     </Center>
   )
-}
-
-function goToSignIn(): void {
-  const base = new URL(document.baseURI).pathname
-  const here = `/${location.pathname.slice(base.length)}${location.search}`
-  location.assign(new URL(`signin?return_to=${encodeURIComponent(here)}`, document.baseURI))
 }

@@ -6,7 +6,7 @@ import { buildApiPaths } from '../../dialects/gemini/paths.ts'
 import { invalidFieldError, toGatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
-import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { newFileId } from './disk.ts'
@@ -106,7 +106,7 @@ const startUpload = defineOperation({
       workspaceId: workspace.id,
       filename,
     })
-    const url = `${resolvePublicOrigin(gateway, httpRequest)}/upload/sessions/${upload}`
+    const url = `${resolvePublicUrl(gateway, httpRequest)}/upload/sessions/${upload}`
     return Response.json({}, { headers: { 'x-goog-upload-url': url, 'x-goog-upload-status': 'active' } })
   },
 })
@@ -206,21 +206,18 @@ export async function readGeminiFilePage(
   const token = pageToken && { field: 'pageToken', token: pageToken }
   const afterSeq = token ? decodeCursor(context.gateway, workspace, token) : 0
   const { files, cursor } = await readPage(context.gateway, workspace, { afterSeq, limit: pageSize })
-  const origin = resolvePublicOrigin(context.gateway, request)
+  const site = resolvePublicUrl(context.gateway, request)
   return {
-    files: files.map((file) => toGeminiFile(file, origin)),
+    files: files.map((file) => toGeminiFile(file, site)),
     ...(cursor !== null && { nextPageToken: cursor }),
   }
 }
 
 export async function readGeminiFile(context: FileContext, request: Request, name: string) {
-  return toGeminiFile(
-    await requireFile(context, toFileId(name)),
-    resolvePublicOrigin(context.gateway, request),
-  )
+  return toGeminiFile(await requireFile(context, toFileId(name)), resolvePublicUrl(context.gateway, request))
 }
 
-function toGeminiFile(file: StoredFile, origin: string): z.input<typeof geminiFile> {
+function toGeminiFile(file: StoredFile, site: string): z.input<typeof geminiFile> {
   const name = `files/${toGeminiFileName(file.id)}`
   return {
     name,
@@ -229,7 +226,7 @@ function toGeminiFile(file: StoredFile, origin: string): z.input<typeof geminiFi
     sizeBytes: String(file.size_bytes),
     createTime: file.created_at,
     updateTime: file.created_at,
-    uri: `${origin}/v1beta/${name}`,
+    uri: `${site}/v1beta/${name}`,
     state: 'ACTIVE',
     source: 'UPLOADED',
   }
@@ -268,10 +265,7 @@ async function runUploadCommand(upload: AuditedRequest, session: UploadSession):
     }
     if (requested.includes('upload')) await receiveChunk(gateway, path, request, parseOffset(request))
     if (requested.includes('finalize')) {
-      const file = toGeminiFile(
-        await finishUpload(upload, path, session),
-        resolvePublicOrigin(gateway, request),
-      )
+      const file = toGeminiFile(await finishUpload(upload, path, session), resolvePublicUrl(gateway, request))
       return Response.json({ file }, { headers: { 'x-goog-upload-status': 'final' } })
     }
     const received = String(await countReceivedBytes(path))

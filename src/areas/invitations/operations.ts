@@ -18,7 +18,7 @@ import { type EmailAddress, parseEmailAddress } from '../../lib/email-address.ts
 import { pageQuery } from '../../lib/query-params.ts'
 import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
 import { assertMayAddToWorkspace, assertMayChangeRole } from '../../pipeline/request/delegate.ts'
-import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Admin'
@@ -99,7 +99,7 @@ const createInvitation = defineOperation({
       })
       return created
     })
-    const url = `${resolvePublicOrigin(gateway, httpRequest)}/invitation?token=${token}`
+    const url = `${resolvePublicUrl(gateway, httpRequest)}/invitation?token=${token}`
     if (canSendMail(gateway)) await mailInvitation(gateway, invitation, url)
     return { data: toInvitationRecord(gateway, invitation), url, mailed: canSendMail(gateway) }
   },

@@ -18,13 +18,13 @@ const maxNameLength = 100
 async function showInvitation(gateway: Gateway, request: Request): Promise<Response> {
   const token = parseRequestUrl(request).searchParams.get('token') ?? ''
   const invitation = await findOpenInvitation(gateway.db, gateway.clock, token)
-  if (!invitation) return renderDeadInvitation()
+  if (!invitation) return renderDeadInvitation(gateway)
   const organization = await findOrganization(gateway.db, invitation.organization_id)
   const name = organization?.name ?? ''
-  return renderPage({
+  return renderPage(gateway, {
     title: `Join ${name}`,
     body: html`<p>You are invited to <strong><bdi>${name}</bdi></strong> as <strong><bdi>${invitation.email}</bdi></strong>.</p>
-<form method="post" action="/invitation"><input type="hidden" name="token" value="${token}">
+<form method="post" action="invitation"><input type="hidden" name="token" value="${token}">
 <p><label for="first">First name</label><br><input id="first" name="first_name" autocomplete="given-name" maxlength="${String(maxNameLength)}"></p>
 <p><label for="last">Last name</label><br><input id="last" name="last_name" autocomplete="family-name" maxlength="${String(maxNameLength)}"></p>
 <p><button class="primary">Accept the invitation</button></p></form>`,
@@ -38,7 +38,7 @@ async function acceptInvitation(gateway: Gateway, request: Request): Promise<Res
   const names = { firstName: nameOf('first_name'), lastName: nameOf('last_name') }
   const member = invitation && (await joinOrganization(gateway, request, invitation, names))
   const signedIn = member && (await finishSignIn(gateway, request, { member, method: 'invitation' }))
-  return signedIn ?? renderDeadInvitation()
+  return signedIn ?? renderDeadInvitation(gateway)
 }
 
 /** Creates the member; undefined if the invitation was used meanwhile. */
@@ -71,10 +71,10 @@ async function joinOrganization(
   })
 }
 
-function renderDeadInvitation(): Response {
-  return renderPage({
+function renderDeadInvitation(gateway: Gateway): Response {
+  return renderPage(gateway, {
     title: 'This invitation is invalid or expired',
-    body: html`<p>An invitation is valid once. Request a new one from the person who invited you, or <a href="/signin">sign in</a> if you accepted it before.</p>`,
+    body: html`<p>An invitation is valid once. Request a new one from the person who invited you, or <a href="signin">sign in</a> if you accepted it before.</p>`,
     status: 401,
   })
 }

@@ -16,7 +16,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { queryBoolean } from '../../lib/query-params.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import {
   availabilityQuery,
   listReachableModels,
@@ -60,7 +60,7 @@ const listModels = defineOperation({
     const metrics = readLiveMetrics(gateway)
     const listed = await listReachableModels(context, query)
     const models = sortModels(filterModels(listed, query, metrics), query.sort, metrics)
-    if (query.use_rss) return renderRssFeed(models, resolvePublicOrigin(gateway, httpRequest))
+    if (query.use_rss) return renderRssFeed(models, resolvePublicUrl(gateway, httpRequest))
     const list = toModelList(models, query, httpRequest, metrics.findBenchmarks)
     if (query.client_version === undefined) return list
     return { ...list, models: models.map(toCodexModel) }

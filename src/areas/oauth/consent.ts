@@ -59,7 +59,7 @@ async function showConsent(gateway: Gateway, request: Request): Promise<Response
   const reach = await resolveKeyReach(gateway, visitor.member)
   assertWithinReach(reach, { workspaceId: workspace.id, ownerId: visitor.member.id })
   const maxLimit = resolveMaxKeyLimit(gateway.settings, reach, workspace.id)
-  return renderConsentPage({
+  return renderConsentPage(gateway, {
     member: visitor.member,
     workspaceName: workspace.name,
     requested,
@@ -77,7 +77,7 @@ async function handleDecision(gateway: Gateway, request: Request): Promise<Respo
   const requested = parseCodeRequest(new Map([...pickFields(form, linkFields), ...choices]))
   const decision = form.get('decision')
   if (decision === 'deny')
-    return endSessionOnSameHost(gateway, request, visitor, buildDenial(requested), requested)
+    return endSessionOnSameHost(gateway, request, visitor, buildDenial(gateway, requested), requested)
   if (decision !== 'approve') throw invalidFieldError('decision', 'must be approve or deny')
   const { member } = visitor
   const owner = {
@@ -89,7 +89,7 @@ async function handleDecision(gateway: Gateway, request: Request): Promise<Respo
   const { code } = await issueCode(gateway, owner, requested)
   const response = requested.callback_url
     ? redirectSeeOther(buildReturnUrl(requested.callback_url, { code }))
-    : renderCodePage(code)
+    : renderCodePage(gateway, code)
   return endSessionOnSameHost(gateway, request, visitor, response, requested)
 }
 
@@ -106,10 +106,10 @@ async function endSessionOnSameHost(
   return setSessionCookie(gateway, request, response, '')
 }
 
-function buildDenial({ callback_url }: CodeRequest): Response {
+function buildDenial(gateway: Gateway, { callback_url }: CodeRequest): Response {
   return callback_url
     ? redirectSeeOther(buildReturnUrl(callback_url, { error: 'access_denied' }))
-    : renderDeniedPage()
+    : renderDeniedPage(gateway)
 }
 
 export const consentPages: RawRoute[] = [

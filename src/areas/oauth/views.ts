@@ -1,4 +1,5 @@
 import type { Member } from '../../account/members.ts'
+import type { Gateway } from '../../app/gateway.ts'
 import { html, type Markup, renderPage } from '../../pages/markup.ts'
 import { renderSignedInAs } from '../../pages/sign-in-views.ts'
 import { appOf, type CodeRequest, keyNameOf } from './codes.ts'
@@ -12,13 +13,10 @@ export interface ConsentView {
   maxKeyLimit: number | null
 }
 
-export function renderConsentPage({
-  member,
-  workspaceName,
-  requested,
-  csrf,
-  maxKeyLimit,
-}: ConsentView): Response {
+export function renderConsentPage(
+  gateway: Gateway,
+  { member, workspaceName, requested, csrf, maxKeyLimit }: ConsentView,
+): Response {
   const app = appOf(requested.callback_url)
   const appDescription = requested.callback_url
     ? html`The app at <strong><code>${app.url}</code></strong>`
@@ -26,7 +24,7 @@ export function renderConsentPage({
   const returns = requested.callback_url
     ? html`<code>${requested.callback_url.href}</code>`
     : html`no URL: a code is shown here to paste into the app`
-  return renderPage({
+  return renderPage(gateway, {
     title: `Authorize ${app.name}?`,
     formTargets: requested.callback_url ? [toPolicySource(requested.callback_url)] : [],
     body: html`${renderSignedInAs(member)}
@@ -34,7 +32,7 @@ export function renderConsentPage({
 <table><tr><th>Key name</th><td><bdi>${keyNameOf(requested)}</bdi></td></tr>
 <tr><th>Workspace</th><td><bdi>${workspaceName}</bdi></td></tr>
 <tr><th>Redirects to</th><td>${returns}</td></tr></table>
-<form method="post" action="/auth">${renderHiddenFields(requested, csrf)}
+<form method="post" action="auth">${renderHiddenFields(requested, csrf)}
 <p><label for="limit">Credit limit in USD (${maxKeyLimit === null ? 'leave empty for no limit' : `at most ${maxKeyLimit}, for the lifetime of the key`})</label><br>
 <input id="limit" name="limit" inputmode="decimal" autocomplete="off"></p>
 ${maxKeyLimit === null ? resetChoice : []}
@@ -65,13 +63,16 @@ function renderHiddenFields(requested: CodeRequest, csrf: string): Markup[] {
   )
 }
 
-export function renderCodePage(code: string): Response {
-  return renderPage({
+export function renderCodePage(gateway: Gateway, code: string): Response {
+  return renderPage(gateway, {
     title: 'Your code',
     body: html`<p>Paste it into the app within ten minutes. It is valid once.</p><pre>${code}</pre>`,
   })
 }
 
-export function renderDeniedPage(): Response {
-  return renderPage({ title: 'Denied', body: html`<p>No key was created. You can close this page.</p>` })
+export function renderDeniedPage(gateway: Gateway): Response {
+  return renderPage(gateway, {
+    title: 'Denied',
+    body: html`<p>No key was created. You can close this page.</p>`,
+  })
 }

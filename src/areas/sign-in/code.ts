@@ -38,7 +38,7 @@ async function useCode(gateway: Gateway, request: Request): Promise<Response> {
   const problem = await checkCode(gateway, request, member, code)
   if (problem !== undefined) {
     await recordRefusal(gateway, request, { method: pending.method, reason: 'wrong code', member })
-    return renderCodeStepPage(token, problem)
+    return renderCodeStepPage(gateway, token, problem)
   }
   gateway.signInLimiter.succeed(attempt)
   const signedIn = await finishSignIn(gateway, request, { member, method: pending.method })

@@ -5,7 +5,7 @@ import type { Db } from '../../db/db.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { createPage, findVisitor, readForm, setSessionCookie } from '../../pages/browser.ts'
-import { finishSignIn, promptSignIn, signOut } from '../../pages/sign-in.ts'
+import { finishSignIn, promptSignIn, readReturnPath, signOut } from '../../pages/sign-in.ts'
 import {
   renderCodeStepPage,
   renderDeadLinkPage,
@@ -21,23 +21,25 @@ async function showSignIn(gateway: Gateway, request: Request): Promise<Response>
   const token = parseRequestUrl(request).searchParams.get('token')
   if (token === null) {
     const visitor = await findVisitor(gateway, request)
-    return visitor ? renderSignedInPage(visitor.member) : promptSignIn(gateway, request)
+    if (!visitor) return promptSignIn(gateway, request)
+    return renderSignedInPage(gateway, visitor.member, readReturnPath(request))
   }
   const found = await findSignInMember(gateway.db, gateway.clock, token)
-  return found ? renderLinkPage(found.member, token) : renderDeadLinkPage()
+  return found ? renderLinkPage(gateway, found.member, token) : renderDeadLinkPage(gateway)
 }
 
 async function useLink(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
   const token = form.get('token') ?? ''
   const found = await findSignInMember(gateway.db, gateway.clock, token)
-  if (!found) return renderDeadLinkPage()
+  if (!found) return renderDeadLinkPage(gateway)
   const claim = (tx: Db) => claimSignInToken(tx, gateway.clock, token)
   if (found.method === 'email' && (await requiresCode(gateway.db, found.member.id))) {
-    if (!(await claim(gateway.db))) return renderDeadLinkPage()
-    return renderCodeStepPage(createPendingToken(gateway, { userId: found.member.id, method: 'email' }))
+    if (!(await claim(gateway.db))) return renderDeadLinkPage(gateway)
+    const pending = createPendingToken(gateway, { userId: found.member.id, method: 'email' })
+    return renderCodeStepPage(gateway, pending)
   }
-  return (await finishSignIn(gateway, request, { ...found, claim })) ?? renderDeadLinkPage()
+  return (await finishSignIn(gateway, request, { ...found, claim })) ?? renderDeadLinkPage(gateway)
 }
 
 async function endSession(gateway: Gateway, request: Request): Promise<Response> {
@@ -45,7 +47,7 @@ async function endSession(gateway: Gateway, request: Request): Promise<Response>
   const visitor = await findVisitor(gateway, request)
   const providerUrl = visitor && (await findProviderSignOutUrl(gateway, request, visitor.sessionToken))
   if (visitor) await signOut(gateway, request, visitor.member)
-  return setSessionCookie(gateway, request, renderSignedOutPage(providerUrl ?? null), '')
+  return setSessionCookie(gateway, request, renderSignedOutPage(gateway, providerUrl ?? null), '')
 }
 
 export const linkPages: RawRoute[] = [

@@ -15,10 +15,10 @@ async function signIn() {
   // A second request would end the first one.
   button.disabled = true
   try {
-    const options = await post('/signin/passkey/options', {})
+    const options = await post('signin/passkey/options', {})
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
     const credential = await navigator.credentials.get({ publicKey })
-    const { location } = await post('/signin/passkey', credential.toJSON())
+    const { location } = await post('signin/passkey', credential.toJSON())
     window.location.assign(location)
   } catch (error) {
     problem.textContent = describe(error)

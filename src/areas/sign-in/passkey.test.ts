@@ -157,7 +157,7 @@ describeOnEachDatabase(
     test('the script comes from this server, and is the only one', async () => {
       const { text, headers } = await newBrowser().open('/signin')
       expect(text.match(/<script/g)).toHaveLength(1)
-      expect(text).toContain('<script src="/signin/passkey.js" defer>')
+      expect(text).toContain('<script src="signin/passkey.js" defer>')
       expect(headers.get('content-security-policy')).toContain("script-src 'self'")
       const script = await newBrowser().open('/signin/passkey.js')
       expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8')

@@ -122,7 +122,7 @@ const passkeyScript = Bun.file(new URL('./passkey.client.js', import.meta.url))
 
 const scriptRoute: RawRoute = {
   method: 'GET',
-  path: passkeyScriptPath,
+  path: `/${passkeyScriptPath}`,
   handle: async () =>
     new Response(passkeyScript, {
       headers: {

@@ -16,7 +16,7 @@ import {
   renderMethodsPage,
 } from '../../pages/sign-in-views.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
-import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import { createPendingToken } from './code.ts'
 
 const wrongPassword = 'The address or the password is wrong.'
@@ -32,13 +32,13 @@ async function readAddress(gateway: Gateway, request: Request) {
 
 async function showMethods(gateway: Gateway, request: Request): Promise<Response> {
   const { email } = await readAddress(gateway, request)
-  return renderMethodsPage(await describeMethods(gateway, email))
+  return renderMethodsPage(gateway, await describeMethods(gateway, email))
 }
 
 /** Single sign-on is shown for all addresses of a domain, whether or not members have them. */
 async function describeMethods(gateway: Gateway, email: string): Promise<MethodsView> {
   const rule = await findSignInRule(gateway.db, email)
-  const provider = rule && { name: rule.connection.name, path: `/signin/oidc/${rule.connection.id}` }
+  const provider = rule && { name: rule.connection.name, path: `signin/oidc/${rule.connection.id}` }
   return { email, canMail: canSendMail(gateway), ...(provider && { provider }) }
 }
 
@@ -57,14 +57,15 @@ async function usePassword(gateway: Gateway, request: Request): Promise<Response
   }
   gateway.signInLimiter.succeed(attempt)
   if (await requiresCode(gateway.db, member.id)) {
-    return renderCodeStepPage(createPendingToken(gateway, { userId: member.id, method: 'password' }))
+    const pending = createPendingToken(gateway, { userId: member.id, method: 'password' })
+    return renderCodeStepPage(gateway, pending)
   }
   return (await finishSignIn(gateway, request, { member, method: 'password' })) ?? refuse(gateway, email)
 }
 
 async function refuse(gateway: Gateway, email: string): Promise<Response> {
   const methods = await describeMethods(gateway, email)
-  return renderMethodsPage({ ...methods, status: 401, problem: wrongPassword })
+  return renderMethodsPage(gateway, { ...methods, status: 401, problem: wrongPassword })
 }
 
 /** One verification at least, whether or not the address and a password exist. */
@@ -92,7 +93,7 @@ async function mailLink(gateway: Gateway, request: Request): Promise<Response> {
   void sendLinks(gateway, request, members).catch((err: unknown) =>
     gateway.log.warn({ err }, 'sign-in link not sent'),
   )
-  return renderMailSentPage(email)
+  return renderMailSentPage(gateway, email)
 }
 
 /** That a member has at a time, however many clients request them. */
@@ -108,11 +109,11 @@ async function createMailedLink({ db, clock }: Gateway, member: Member): Promise
 }
 
 async function sendLinks(gateway: Gateway, request: Request, members: Member[]): Promise<void> {
-  const origin = resolvePublicOrigin(gateway, request)
+  const site = resolvePublicUrl(gateway, request)
   for (const member of members) {
     const token = await createMailedLink(gateway, member)
     if (token === undefined) continue
-    const link = `${origin}/signin?token=${token}`
+    const link = `${site}/signin?token=${token}`
     sendMailInBackground(gateway, {
       to: member.email,
       subject: 'Sign in to Headgate',

@@ -12,15 +12,15 @@ import { describeFailure, type OidcProvider } from '../../oidc/providers.ts'
 import { createPage, redirectSeeOther, setCookie, setSessionCookie } from '../../pages/browser.ts'
 import { renderForwardPage } from '../../pages/forward.ts'
 import { renderProblemPage } from '../../pages/markup.ts'
-import { parseOwnPath, returnCookie } from '../../pages/return-path.ts'
+import { returnCookie } from '../../pages/return-path.ts'
+import { readReturnPath } from '../../pages/sign-in.ts'
 import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
-import { cookieOf } from '../../pipeline/request/session.ts'
+import { pathPrefixOf } from '../../pipeline/request/origin.ts'
 import { loadProvider, redirectUriOf } from '../../pipeline/sign-in/provider.ts'
 import type { Claims } from './claims.ts'
 import { finishSignIn, recordRefusal, type SignInProof } from './finish.ts'
 import { clearLoginState, type LoginState, newExpiry, readLoginState, saveLoginState } from './login-state.ts'
 
-const defaultReturnPath = '/'
 /** An office may have one address. */
 const requestsPerMinute = 600
 
@@ -29,17 +29,15 @@ async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Resp
   limitRequests(gateway, request)
   const connection = await requireConnection(gateway, request.params?.connection ?? '')
   const provider = await findProvider(gateway, connection)
-  if (!provider) return renderUnavailablePage()
+  if (!provider) return renderUnavailablePage(gateway)
   const oidc = await loadOidcClient()
-  const requested = parseRequestUrl(request).searchParams.get('return_to')
   const login: LoginState = {
     connectionId: connection.id,
     state: oidc.randomState(),
     nonce: oidc.randomNonce(),
     codeVerifier: oidc.randomPKCECodeVerifier(),
     redirectUri: redirectUriOf(gateway, request),
-    returnTo:
-      parseOwnPath(requested) ?? parseOwnPath(cookieOf(request, returnCookie.name)) ?? defaultReturnPath,
+    returnTo: readReturnPath(request),
     expiresAt: newExpiry(gateway),
   }
   const url = oidc.buildAuthorizationUrl(provider.config, {
@@ -51,12 +49,17 @@ async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Resp
     code_challenge: await oidc.calculatePKCECodeChallenge(login.codeVerifier),
     code_challenge_method: 'S256',
   })
-  return saveLoginState(gateway, request, forwardToProvider(request, connection, url.href), login)
+  return saveLoginState(gateway, request, forwardToProvider(gateway, request, connection, url.href), login)
 }
 
-function forwardToProvider(request: Request, { name }: SsoConnection, url: string): Response {
+function forwardToProvider(
+  gateway: Gateway,
+  request: Request,
+  { name }: SsoConnection,
+  url: string,
+): Response {
   if (request.headers.get('sec-fetch-site') !== 'same-origin') return redirectSeeOther(url)
-  return renderForwardPage({ title: 'Single sign-on', link: `Continue to ${name}`, url })
+  return renderForwardPage(gateway, { title: 'Single sign-on', link: `Continue to ${name}`, url })
 }
 
 /** Where the provider sends the browser back to. */
@@ -70,11 +73,11 @@ async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<
     )
   const connection = await requireConnection(gateway, login.connectionId)
   const provider = await findProvider(gateway, connection)
-  if (!provider) return renderUnavailablePage()
+  if (!provider) return renderUnavailablePage(gateway)
   try {
     const proof = await verifyCallback(gateway, request, { provider, connection, login })
     const token = await finishSignIn(gateway, request, proof)
-    const response = redirectSeeOther(login.returnTo)
+    const response = redirectSeeOther(pathPrefixOf(gateway) + login.returnTo)
     setSessionCookie(gateway, request, response, token)
     clearLoginState(gateway, request, response)
     return setCookie(gateway, request, response, { ...returnCookie, value: '' })
@@ -151,8 +154,9 @@ async function findProvider(gateway: Gateway, connection: SsoConnection): Promis
   }
 }
 
-function renderUnavailablePage(): Response {
+function renderUnavailablePage(gateway: Gateway): Response {
   return renderProblemPage(
+    gateway,
     503,
     'The identity provider cannot be used at the moment. Try again, or ask an admin of your organization to test the connection.',
   )

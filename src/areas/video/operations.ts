@@ -17,7 +17,7 @@ import { queryInteger } from '../../lib/query-params.ts'
 import type { Reach } from '../../permissions/grant.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
-import { resolvePublicOrigin } from '../../pipeline/request/origin.ts'
+import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import { assertVisible, resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
@@ -223,7 +223,7 @@ async function loadShape(context: JobContext, job: VideoJob) {
 function toShape({ gateway, httpRequest }: JobContext, settled: SettledJob) {
   return isVendorSdk(httpRequest)
     ? toOpenAiVideo(gateway, settled)
-    : toJobRecord(gateway, settled, resolvePublicOrigin(gateway, httpRequest))
+    : toJobRecord(gateway, settled, resolvePublicUrl(gateway, httpRequest))
 }
 
 function producesVideo(model: Model): boolean {

@@ -9,9 +9,19 @@ export function isOwnOrigin(gateway: Gateway, httpRequest: Request, origin: stri
   return new URL(origin).host === httpRequest.headers.get('host')
 }
 
-/** The origin clients use, for URLs in responses. */
+/** The origin clients use. */
 export function resolvePublicOrigin({ settings }: Gateway, httpRequest: Request): string {
   return settings.public_url ? new URL(settings.public_url).origin : parseRequestUrl(httpRequest).origin
+}
+
+/** The path prefix that a proxy adds, from `public_url`: `/gateway`, or nothing. */
+export function pathPrefixOf({ settings }: Pick<Gateway, 'settings'>): string {
+  return settings.public_url ? new URL(settings.public_url).pathname.replace(/\/+$/, '') : ''
+}
+
+/** The URL of this server for clients, without a slash at the end: the base of URLs in responses. */
+export function resolvePublicUrl(gateway: Gateway, httpRequest: Request): string {
+  return resolvePublicOrigin(gateway, httpRequest) + pathPrefixOf(gateway)
 }
 
 /** Whether a page of this server sent a form or a script's request; true for a client that is not a browser. */

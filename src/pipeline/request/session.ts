@@ -7,7 +7,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { isSameText, sha256 } from '../../lib/crypto.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import type { Caller } from './caller.ts'
-import { isSameOrigin } from './origin.ts'
+import { isSameOrigin, pathPrefixOf } from './origin.ts'
 
 const sessionCookie = 'headgate_session'
 
@@ -28,9 +28,13 @@ export function isSecure({ settings }: Gateway, request: Request): boolean {
   return schemes.some((scheme) => scheme.startsWith('https:'))
 }
 
-/** With the prefix, browsers accept the cookie only from this host over https: no other host can replace it. */
+/**
+ * With `__Host-`, browsers accept the cookie only from this host over https: no other host can replace it. They require
+ * the path `/` then. Behind a path prefix the cookie has that path instead: the other apps of the host do not get it.
+ */
 export function sessionCookieOf(gateway: Gateway, request: Request): string {
-  return isSecure(gateway, request) ? `__Host-${sessionCookie}` : sessionCookie
+  if (!isSecure(gateway, request)) return sessionCookie
+  return (pathPrefixOf(gateway) === '' ? '__Host-' : '__Secure-') + sessionCookie
 }
 
 export function sessionTokenOf(gateway: Gateway, request: Request): string | null {

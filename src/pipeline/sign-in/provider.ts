@@ -2,7 +2,7 @@ import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { openClientSecret } from '../../account/sso-connections.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { OidcProvider, ProviderClient } from '../../oidc/providers.ts'
-import { resolvePublicOrigin } from '../request/origin.ts'
+import { resolvePublicUrl } from '../request/origin.ts'
 
 export function clientOf({ vault, secretUses }: Gateway, connection: SsoConnection): ProviderClient {
   const { id, name, organization_id: organizationId, issuer, client_id, client_auth } = connection
@@ -18,5 +18,5 @@ export function loadProvider(gateway: Gateway, connection: SsoConnection): Promi
 
 /** Where the provider sends the browser back to. */
 export function redirectUriOf(gateway: Gateway, httpRequest: Request): string {
-  return `${resolvePublicOrigin(gateway, httpRequest)}/signin/oidc/callback`
+  return `${resolvePublicUrl(gateway, httpRequest)}/signin/oidc/callback`
 }

@@ -3,7 +3,7 @@ import { findSsoSession, idTokenContext } from '../../account/sso-sessions.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { loadOidcClient } from '../../oidc/client.ts'
-import { resolvePublicOrigin } from '../request/origin.ts'
+import { resolvePublicUrl } from '../request/origin.ts'
 import { loadProvider } from './provider.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function findProviderSignOutUrl(
   const { buildEndSessionUrl } = await loadOidcClient()
   const url = buildEndSessionUrl(provider.config, {
     id_token_hint: gateway.vault.open(session.sealed_id_token, idTokenContext(session.token_hash)),
-    post_logout_redirect_uri: `${resolvePublicOrigin(gateway, httpRequest)}/signin`,
+    post_logout_redirect_uri: `${resolvePublicUrl(gateway, httpRequest)}/signin`,
   })
   return url.href
 }

@@ -32,7 +32,7 @@ import type { DecodedMedia, MediaRequest } from '../media/task.ts'
 import { buildReplyHeaders } from '../reply/http-response.ts'
 import { createTranscript } from '../reply/transcript.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
-import { resolvePublicOrigin } from '../request/origin.ts'
+import { resolvePublicUrl } from '../request/origin.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { type Admission, admit } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
@@ -172,7 +172,7 @@ async function storeJob(
       // Its pictures are sent now or never.
       call: { ...media, firstFrame: null, lastFrame: null, references: [] },
       callbackUrl: body.callback_url ?? workspace?.video_callback_url ?? null,
-      origin: resolvePublicOrigin(gateway, httpRequest),
+      origin: resolvePublicUrl(gateway, httpRequest),
     }),
     sent: null,
     upstream_id: null,

@@ -15,8 +15,6 @@ export async function findJobUsage(db: Db, job: VideoJob): Promise<VideoUsage | 
 }
 
 /** URLs of this API: they need the key, and so does everything else about the job. */
-export function listContentUrls({ vault }: Gateway, job: VideoJob, origin: string): string[] {
-  return openContents(vault, job).map(
-    (_, index) => `${origin}/api/v1/videos/${job.id}/content?index=${index}`,
-  )
+export function listContentUrls({ vault }: Gateway, job: VideoJob, site: string): string[] {
+  return openContents(vault, job).map((_, index) => `${site}/api/v1/videos/${job.id}/content?index=${index}`)
 }
