@@ -470,6 +470,8 @@ export interface MeterTable {
   minute: string
   free_day: number
   free_minute: number
+  /** When a request that counts in it last began or ended; null before the first one. */
+  used_at: string | null
 }
 
 /** The totals of a meter on a day that is not the meter's current one. */

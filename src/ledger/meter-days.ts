@@ -33,8 +33,17 @@ export function applyOtherDays({ meters }: LedgerState, { subjects }: DayLookup,
   }
 }
 
+/** A meter as it is stored. */
+export interface StoredMeter extends Meter {
+  usedAt: string | null
+}
+
 /** The meters of these subjects in the windows of a day, as limits see them. */
-export async function loadMetersForDay(db: Db, subjects: readonly string[], day: string): Promise<Meter[]> {
+export async function loadMetersForDay(
+  db: Db,
+  subjects: readonly string[],
+  day: string,
+): Promise<StoredMeter[]> {
   if (subjects.length === 0) return []
   const { from, to } = computeDayRange([day])
   // In one statement, so that a day is not counted both as the current one and as another.
@@ -61,6 +70,6 @@ export async function loadMetersForDay(db: Db, subjects: readonly string[], day:
       others.map((row) => decodeMeterDay({ ...row, day: row.other_day })),
     )
     moveToDay(meter, day)
-    return meter
+    return { ...meter, usedAt: meterRows[0]?.used_at ?? null }
   })
 }

@@ -192,7 +192,7 @@ class BatchTransaction {
       ...insertUnrolled.forRows(this.#settled.flatMap(encodeUnrolled)),
       ...corrections,
       ...insertEntries.forRows(buildEntries(postings, this.#now)),
-      ...replaceMeters.forRows(meters.map(encodeMeter)),
+      ...replaceMeters.forRows(meters.map((meter) => encodeMeter(meter, this.#now))),
       ...addMeterDays.forRows(meters.flatMap(encodeChangedDays)),
       ...ops.flatMap(buildCheckpointStatements),
       ...[...this.#settled, ...this.#corrected.map(({ settlement }) => settlement)].flatMap(

@@ -54,6 +54,7 @@ export class SqliteEngine implements LedgerEngine {
   readonly #touched = new Set<string>()
   readonly #thread: FlushThread
   readonly #journal: Journal
+  readonly #clock: Clock
   readonly #log: Logger
   #opening: Promise<void> | null = null
   #isOpen = false
@@ -62,6 +63,7 @@ export class SqliteEngine implements LedgerEngine {
   #behindLoggedAt = Number.NEGATIVE_INFINITY
 
   constructor(path: string, clock: Clock, log: Logger) {
+    this.#clock = clock
     this.#log = log
     this.#thread = new FlushThread(path)
     this.#journal = new Journal(path, {
@@ -274,7 +276,9 @@ export class SqliteEngine implements LedgerEngine {
   #collectMeters() {
     const touched = [...this.#touched].flatMap((subject) => this.#state.meters.get(subject) ?? [])
     this.#touched.clear()
-    const collected = { meters: touched.map(encodeMeter), otherDays: touched.flatMap(encodeChangedDays) }
+    const now = isoNow(this.#clock)
+    const meters = touched.map((meter) => encodeMeter(meter, now))
+    const collected = { meters, otherDays: touched.flatMap(encodeChangedDays) }
     for (const meter of touched) clearOtherDays(meter)
     return collected
   }

@@ -96,6 +96,7 @@ const meterColumns = [
   'minute',
   'free_day',
   'free_minute',
+  'used_at',
 ] as const satisfies readonly (keyof MeterTable)[]
 
 export const replaceMeters = new InsertStatement(
@@ -148,7 +149,7 @@ export function decodeMeterDay(row: Row): [string, DayTotals] {
 }
 
 /** Amounts are digits: both databases convert them, and text can be passed to another thread. */
-export function encodeMeter(meter: Meter): unknown[] {
+export function encodeMeter(meter: Meter, usedAt: string): unknown[] {
   return [
     meter.subject,
     ...encodeTotals(meter.spent),
@@ -161,6 +162,7 @@ export function encodeMeter(meter: Meter): unknown[] {
     meter.minute,
     meter.freeDay,
     meter.freeMinute,
+    usedAt,
   ]
 }
 

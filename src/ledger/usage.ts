@@ -16,18 +16,20 @@ export interface WindowedSpend {
 export interface KeyUsage {
   credits: WindowedSpend
   byok: WindowedSpend
+  /** When a request with the key last began or ended. */
+  lastUsedAt: string | null
 }
 
 const zeroSpend: WindowedSpend = { total: 0n, daily: 0n, weekly: 0n, monthly: 0n }
-export const zeroUsage: KeyUsage = { credits: zeroSpend, byok: zeroSpend }
+export const zeroUsage: KeyUsage = { credits: zeroSpend, byok: zeroSpend, lastUsedAt: null }
 
 /** Windows are derived from the clock when they are read: nothing is ever reset. */
 export async function loadKeyUsage(db: Db, keyIds: number[], now: number): Promise<Map<number, KeyUsage>> {
   const meters = await loadMetersForDay(db, keyIds.map(meterSubjects.key), utcDay(now))
   return new Map(
-    meters.map(({ spent, byok }, index) => [
+    meters.map(({ spent, byok, usedAt }, index) => [
       keyIds[index] ?? 0,
-      { credits: toSpend(spent), byok: toSpend(byok) },
+      { credits: toSpend(spent), byok: toSpend(byok), lastUsedAt: usedAt },
     ]),
   )
 }

@@ -174,6 +174,27 @@ describeOnEachDatabase('API keys', (server) => {
       expect(await at('2028-04-01T00:00:00.000Z')).toMatchObject({ usage_monthly: 0, usage: 15 })
     })
 
+    test('last_used_at is the time of the last request, and null before the first', async () => {
+      const { data, key: secret } = await create()
+      const read = async () => (await server().call('GET', `/keys/${data.hash}`)).body.data.last_used_at
+      expect([data.last_used_at, await read()]).toEqual([null, null])
+      const chat = () =>
+        server().call('POST', '/chat/completions', {
+          key: secret,
+          body: { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] },
+        })
+      for (const time of ['2028-05-01T10:00:00.000Z', '2028-05-02T10:00:00.000Z']) {
+        server().clock.freeze(time)
+        expect((await chat()).status).toBe(200)
+        expect(await read()).toBe(time)
+      }
+      server().clock.release()
+      const listed = (await server().call('GET', '/keys')).body.data
+      expect(listed.find(({ hash }: { hash: string }) => hash === data.hash).last_used_at).toBe(
+        '2028-05-02T10:00:00.000Z',
+      )
+    })
+
     test('BYOK usage counts against the limit only when the key says so', async () => {
       const { data } = await create({ limit: 10 })
       const row = await keyRow(server(), data.hash)

@@ -34,6 +34,12 @@ export const keyRecord = z
     ...usageFields,
     created_at: z.string(),
     updated_at: z.string().nullable(),
+    last_used_at: z
+      .string()
+      .nullable()
+      .describe(
+        'An extension: when a request with this key last began or ended, within a second; null if none did. Of requests before this was recorded, only the UTC day is known.',
+      ),
     expires_at: z.string().nullable(),
     external_user: z.string().nullable(),
     creator_user_id: z.string().nullable(),
@@ -75,6 +81,7 @@ export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRec
     ...toUsageFields(usage),
     created_at: key.created_at,
     updated_at: key.updated_at,
+    last_used_at: usage.lastUsedAt,
     expires_at: key.expires_at,
     external_user: key.external_user,
     creator_user_id: key.creator_user_id,

@@ -39,6 +39,7 @@ import { auditDelivery } from './039-audit-delivery.ts'
 import { requestLog } from './040-request-log.ts'
 import { explanations } from './041-explanations.ts'
 import { administration } from './042-administration.ts'
+import { lastUse } from './043-last-use.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -81,4 +82,5 @@ export const migrations: Record<string, Migration> = {
   '040-request-log': requestLog,
   '041-explanations': explanations,
   '042-administration': administration,
+  '043-last-use': lastUse,
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type ApiKey, endOfDay, lastChargeOf, stateOf, successorOf, usedOf } from './key-fields.ts'
+import { type ApiKey, endOfDay, stateOf, successorOf, usedOf } from './key-fields.ts'
 
 const key: ApiKey = {
   hash: 'a'.repeat(64),
@@ -20,6 +20,7 @@ const key: ApiKey = {
   byok_usage_monthly: 0,
   created_at: '2026-01-01T00:00:00Z',
   updated_at: null,
+  last_used_at: null,
   expires_at: '2026-06-01T23:59:59Z',
   external_user: null,
   creator_user_id: 'user_ada',
@@ -35,12 +36,6 @@ test('a key is active, disabled or expired', () => {
   expect(stateOf(key, now)).toBe('active')
   expect(stateOf(key, Date.parse('2026-07-01T00:00:00Z'))).toBe('expired')
   expect(stateOf({ ...key, disabled: true }, now)).toBe('disabled')
-})
-
-test('the sums of a key say when it was charged last', () => {
-  expect(lastChargeOf(key)).toBe('this month')
-  expect(lastChargeOf({ ...key, byok_usage_daily: 1 })).toBe('today')
-  expect(lastChargeOf({ ...key, usage: 0, usage_monthly: 0 })).toBe('not yet')
 })
 
 test('a successor has the settings of the key, and its creator unless that is the caller', () => {

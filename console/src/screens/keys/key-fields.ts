@@ -32,14 +32,6 @@ export function stateOf({ disabled, expires_at }: ApiKey, now = Date.now()): Key
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
 }
 
-/** As precise as the sums of the key are. */
-export function lastChargeOf(key: ApiKey): string {
-  if (key.usage_daily + key.byok_usage_daily > 0) return 'today'
-  if (key.usage_weekly + key.byok_usage_weekly > 0) return 'this week'
-  if (key.usage_monthly + key.byok_usage_monthly > 0) return 'this month'
-  return key.usage + key.byok_usage > 0 ? 'earlier' : 'not yet'
-}
-
 /** The end of a day in UTC; null for no date. */
 export function endOfDay(date: string): string | null {
   return date === '' ? null : `${date}T23:59:59Z`

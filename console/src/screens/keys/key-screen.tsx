@@ -78,6 +78,7 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
             {apiKey.label}
           </Text>
         </Fact>
+        <Fact label="Last used">{apiKey.last_used_at ? <Time iso={apiKey.last_used_at} /> : 'never'}</Fact>
         <Fact label="Expires">{apiKey.expires_at ? <Time iso={apiKey.expires_at} /> : 'never'}</Fact>
         <Fact label="Workspace">{workspace?.name ?? apiKey.workspace_id}</Fact>
         <Fact label="Created by">{nameOf(apiKey.creator_user_id)}</Fact>

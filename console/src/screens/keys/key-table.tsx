@@ -4,7 +4,7 @@ import { mayDo, useSession } from '../../app/session.tsx'
 import { Time } from '../../components/time.tsx'
 import { UsageBar } from '../../components/usage-bar.tsx'
 import { KeyActions } from './key-actions.tsx'
-import { type ApiKey, lastChargeOf, resetTexts, stateOf, usedOf } from './key-fields.ts'
+import { type ApiKey, resetTexts, stateOf, usedOf } from './key-fields.ts'
 import { useCreators } from './use-creators.ts'
 
 const stateColors = { active: 'teal', disabled: 'gray', expired: 'red' } as const
@@ -33,7 +33,7 @@ export function KeyTable({ keys }: { keys: ApiKey[] }) {
           <Table.Tr>
             <Table.Th>Name</Table.Th>
             <Table.Th>Spent</Table.Th>
-            <Table.Th visibleFrom="md">Last charged</Table.Th>
+            <Table.Th visibleFrom="md">Last used</Table.Th>
             <Table.Th visibleFrom="md">Expires</Table.Th>
             <Table.Th visibleFrom="md">Created</Table.Th>
             <Table.Th>State</Table.Th>
@@ -75,7 +75,9 @@ function KeyRow({ apiKey, creator, canWrite }: KeyRowProps) {
         <KeyLimit apiKey={apiKey} />
       </Table.Td>
       <Table.Td visibleFrom="md">
-        <Text size="sm">{lastChargeOf(apiKey)}</Text>
+        <Text size="sm" component="div">
+          {apiKey.last_used_at ? <Time iso={apiKey.last_used_at} style="age" /> : 'never'}
+        </Text>
       </Table.Td>
       <Table.Td visibleFrom="md">
         <Text size="sm" component="div">

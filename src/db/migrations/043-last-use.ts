@@ -1,0 +1,11 @@
+import { sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+/** When a key was last used. It is written with the amounts of its meter, so that a request costs no further write. */
+export const lastUse: Migration = {
+  async up(db) {
+    await db.schema.alterTable('meters').addColumn('used_at', 'text').execute()
+    // Until the next request, the day of the last one is known.
+    await sql`update meters set used_at = day || 'T00:00:00.000Z' where day <> ''`.execute(db)
+  },
+}
