@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { usdAmount } from '../ledger/money-schema.ts'
+import { secondsField, secretField } from '../lib/setting-fields.ts'
 import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 
 /** An API for OCR in the wire format of Mistral. */
 const ocrApi = z.strictObject({
-  api_key: z.string().min(1).regex(printablePattern, printableMessage).nullable().default(null),
+  api_key: secretField(z.string().min(1).regex(printablePattern, printableMessage)).nullable().default(null),
   /** Instead of the vendor's address. It may be private. */
   base_url: z
     .url({ protocol: /^https?$/ })
@@ -15,12 +16,7 @@ const ocrApi = z.strictObject({
   /** USD of a page. */
   page_price: usdAmount.prefault(0.002),
   /** For one document. In seconds. */
-  timeout: z
-    .number()
-    .positive()
-    .max(600)
-    .default(120)
-    .transform((seconds) => seconds * 1000),
+  timeout: secondsField(120, 600),
 })
 
 export type OcrApiSettings = z.output<typeof ocrApi>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { secondsField } from '../lib/setting-fields.ts'
 import { smtpSettings } from '../mail/settings.ts'
-import { secondsField } from './settings-fields.ts'
 
 /** A single address is a range of one. */
 function toRange(text: string): string {

@@ -8,6 +8,12 @@ interface RequestSeries {
   duration: Histogram.Internal<string>
 }
 
+/** The events that wait for the destinations of one type. */
+interface DeliveryQueue {
+  depth: number
+  oldestSeconds: number
+}
+
 const processMetrics = createProcessMetrics()
 
 /** CPU, memory and event loop: of the process, whichever gateways are open in it. */
@@ -145,8 +151,16 @@ export class Metrics {
     this.#deliveryDuration.observe({ type }, seconds)
   }
 
+  #deliveryQueues: ReadonlyMap<string, DeliveryQueue> = new Map()
+
+  /** As they were a few seconds ago. */
+  get deliveryQueues(): ReadonlyMap<string, DeliveryQueue> {
+    return this.#deliveryQueues
+  }
+
   /** Of all destinations of the installation, by type. */
-  setDeliveryQueues(queues: ReadonlyMap<string, { depth: number; oldestSeconds: number }>): void {
+  setDeliveryQueues(queues: ReadonlyMap<string, DeliveryQueue>): void {
+    this.#deliveryQueues = queues
     this.#deliveryDepth.reset()
     this.#deliveryAge.reset()
     for (const [type, { depth, oldestSeconds }] of queues) {

@@ -11,6 +11,7 @@ import { containerSettings } from '../containers/settings.ts'
 import { appSubcategories } from '../ledger/datasets/app-categories.ts'
 import { normalizeAppUrl } from '../ledger/datasets/app-url.ts'
 import { usdAmount } from '../ledger/money-schema.ts'
+import { secondsField, secretField } from '../lib/setting-fields.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
 import { costTiers } from '../router-models/cost-bands.ts'
@@ -18,7 +19,6 @@ import { fusionSettings } from '../router-models/fusion-presets.ts'
 import { webSettings } from '../web/settings.ts'
 import { fileParserSettings } from './file-parser-settings.ts'
 import { identitySettings } from './identity-settings.ts'
-import { secondsField } from './settings-fields.ts'
 
 /** In the form of the Origin header: no path, no trailing slash. */
 const webOrigin = z
@@ -35,8 +35,8 @@ const bucket = z.strictObject({
   region: z.string().min(1).default('us-east-1'),
   /** In front of every key. Objects below it without a record are deleted, so no two installations share one. */
   prefix: z.string().default('headgate/'),
-  access_key_id: z.string().min(1),
-  secret_access_key: z.string().min(1),
+  access_key_id: secretField(z.string().min(1)),
+  secret_access_key: secretField(z.string().min(1)),
 })
 
 export type BucketSettings = z.output<typeof bucket>

@@ -52,6 +52,7 @@ import { speechOperations } from './speech/operations.ts'
 import { backchannelPages } from './sso/backchannel-logout.ts'
 import { ssoOperations } from './sso/operations.ts'
 import { ssoSignInPages } from './sso/sign-in.ts'
+import { systemOperations } from './system/operations.ts'
 import { transcriptionOperations } from './transcriptions/operations.ts'
 import { videoOperations } from './video/operations.ts'
 import { workloadIdentityOperations } from './workload-identity/operations.ts'
@@ -75,6 +76,7 @@ export const operations: Operation[] = [
   ...workloadIdentityOperations,
   ...creditOperations,
   ...ledgerOperations,
+  ...systemOperations,
   ...analyticsOperations,
   ...datasetOperations,
   ...organizationOperations,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { secretField } from '../lib/setting-fields.ts'
 import { authFields } from '../provider-auth/all.ts'
 import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 import {
@@ -30,9 +31,9 @@ export const declaredProvider = z.strictObject({
   /** A built-in provider whose values are the defaults: for a second account or another region. */
   like: z.string().optional(),
   base_url: baseUrl.optional(),
-  api_key: z.string().min(1).regex(printablePattern, printableMessage).optional(),
+  api_key: secretField(z.string().min(1).regex(printablePattern, printableMessage)).optional(),
   /** Instead of `api_key`, for providers that accept credentials in JSON; validated by that format. */
-  credentials: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
+  credentials: secretField(z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())])).optional(),
   /** `region`, `project` and the like: the values of placeholders in the base URL. */
   settings: z.partialRecord(z.enum(settingNames), z.string()).optional(),
   ...authFields,
@@ -40,7 +41,7 @@ export const declaredProvider = z.strictObject({
   /** The header for the key, if it differs from the format's; `authorization` means Bearer. */
   key_header: headerName.optional(),
   /** Sent with every request. */
-  headers: z.record(headerName, headerValue).optional(),
+  headers: z.record(headerName, secretField(headerValue)).optional(),
   abilities: z.array(z.enum(wireCapabilities)).optional(),
   /** The field of assistant messages that carries the reasoning of earlier turns in the chat format. */
   reasoning_field: z.enum(reasoningFields).optional(),

@@ -1,17 +1,8 @@
 import { z } from 'zod'
 import { usdAmount } from '../ledger/money-schema.ts'
+import { secondsField } from '../lib/setting-fields.ts'
 
 const mib = 1024 * 1024
-
-/** Seconds in headgate.yaml, milliseconds in the code. */
-function seconds(fallback: number, max: number) {
-  return z
-    .number()
-    .positive()
-    .max(max)
-    .default(fallback)
-    .transform((value) => value * 1000)
-}
 
 const absolutePath = z.string().regex(/^\/[^\0]*$/, 'must be an absolute path')
 
@@ -41,7 +32,7 @@ export const containerSettings = z.strictObject({
   /** The user and group of commands on this machine when the gateway runs as root. No other program may use them. */
   uid: z.int().min(1).max(4_294_967_294).default(64_999),
   /** Of one command, and the default where the caller names no other. */
-  timeout: seconds(120, 3600),
+  timeout: secondsField(120, 3600),
   /** Of all processes of a command. */
   memory_bytes: z
     .int()
@@ -82,7 +73,7 @@ export const containerSettings = z.strictObject({
   running: z.int().min(1).max(1000).default(16),
   running_per_workspace: z.int().min(1).max(1000).default(4),
   /** A container sleeps after this time without a command. */
-  idle: seconds(300, 86_400),
+  idle: secondsField(300, 86_400),
   /** Since its last command; then the home is deleted. */
   retention_days: z.int().min(1).max(3650).default(30),
   /** In USD, for the time that a command runs. */

@@ -76,6 +76,8 @@ export class UnreadableRowsError extends Error {
 export interface LedgerEngine {
   /** Since when it accepts no new work; null while it does. */
   readonly fullSince: number | null
+  /** Bytes of what was run and is not in the database yet; null without a journal. */
+  readonly unflushedBytes: number | null
   /** Recovers what an earlier process left; `deliver` runs the settlements that process could not commit. */
   open(deliver: (settlements: Settlement[]) => Promise<void>): Promise<void>
   run(ops: readonly LedgerOperation[], now: string): Promise<BatchOutcome>

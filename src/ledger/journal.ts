@@ -78,6 +78,11 @@ export class Journal {
     return this.#closed.length * maxSegmentBytes > maxUnflushedBytes
   }
 
+  get unflushedBytes(): number {
+    const open = this.#segment?.size ?? 0
+    return this.#closed.reduce((sum, { segment }) => sum + segment.size, open)
+  }
+
   /** Closed segments are being flushed. */
   get isFlushing(): boolean {
     return this.#closed.length > 0

@@ -10,6 +10,7 @@ const silent = pino({ level: 'silent' })
 /** Rejects `gen-bad` and all extra statements, and does not complete `gen-slow` before `slow` resolves. */
 class PickyEngine implements LedgerEngine {
   readonly fullSince = null
+  readonly unflushedBytes = null
   readonly spooled: string[] = []
   readonly dropped: string[] = []
   readonly slow = Promise.withResolvers<void>()

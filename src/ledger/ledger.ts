@@ -81,6 +81,11 @@ export class Ledger {
     return this.#queue.length + this.#deferred.length
   }
 
+  /** Bytes of what is not in the database yet; null without a journal. */
+  get unflushedBytes(): number | null {
+    return this.#engine.unflushedBytes
+  }
+
   /** Recovers what an earlier process left; without it, the first operation does. */
   open(): Promise<void> {
     return this.#engine.open(async (settlements) => {

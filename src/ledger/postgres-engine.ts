@@ -41,6 +41,7 @@ import {
  */
 export class PostgresEngine implements LedgerEngine {
   readonly fullSince = null
+  readonly unflushedBytes = null
   readonly #batches: BatchConnection
   readonly #spool: Spool
 

@@ -79,6 +79,10 @@ export class SqliteEngine implements LedgerEngine {
     return this.#behindSince ?? performance.now()
   }
 
+  get unflushedBytes(): number {
+    return this.#journal.unflushedBytes
+  }
+
   async open(): Promise<void> {
     this.#opening ??= this.#journal.recover((lines) => this.#replay(lines))
     try {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { secretField } from '../lib/setting-fields.ts'
 
 const loopbackHosts = ['localhost', '127.0.0.1', '::1']
 
@@ -10,7 +11,7 @@ export const smtpSettings = z
     /** `starttls` and `implicit` require encryption and a valid certificate. */
     tls: z.enum(['starttls', 'implicit', 'none']).default('starttls'),
     user: z.string().min(1).max(500).optional(),
-    password: z.string().min(1).max(500).optional(),
+    password: secretField(z.string().min(1).max(500)).optional(),
     /** The sender: an address, or `Name <address>`. */
     from: z
       .string()

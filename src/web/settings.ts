@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { usdAmount } from '../ledger/money-schema.ts'
+import { secondsField, secretField } from '../lib/setting-fields.ts'
 import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
 import { searchModes } from './engine.ts'
 import { searchEngines } from './engines/all.ts'
+
+const maxTimeoutSeconds = 600
 
 const engineIds = searchEngines.map(({ id }) => id)
 
@@ -20,7 +23,7 @@ const prices = z
   .prefault({})
 
 const keyed = z.strictObject({
-  api_key: z.string().min(1).regex(printablePattern, printableMessage).nullable().default(null),
+  api_key: secretField(z.string().min(1).regex(printablePattern, printableMessage)).nullable().default(null),
   /** Instead of the vendor's address. It may be private. */
   base_url: z
     .url({ protocol: /^https?$/ })
@@ -41,15 +44,6 @@ function buildEngineFields() {
   return Object.fromEntries(fields) as Record<string, z.ZodPrefault<typeof keyless>>
 }
 
-function secondsField(fallback: number) {
-  return z
-    .number()
-    .positive()
-    .max(600)
-    .default(fallback)
-    .transform((value) => value * 1000)
-}
-
 /** Web search and reading of web pages. */
 export const webSettings = z
   .strictObject({
@@ -60,13 +54,13 @@ export const webSettings = z
       .transform((engines): Readonly<Record<string, EngineSettings>> => engines)
       .prefault({}),
     /** For the reply of a search engine. In seconds. */
-    timeout: secondsField(30),
+    timeout: secondsField(30, maxTimeoutSeconds),
     fetch: z
       .strictObject({
         /** Whether the gateway itself reads pages. */
         enabled: z.boolean().default(true),
         /** For one page, redirects included. In seconds. */
-        timeout: secondsField(20),
+        timeout: secondsField(20, maxTimeoutSeconds),
         max_bytes: z
           .int()
           .min(1024)

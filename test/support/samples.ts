@@ -661,6 +661,7 @@ export const samples: Record<string, SampleFactory> = {
   replaceDefaultPlugins: fixedSample('/organization/plugins', { plugins: [{ id: 'response-healing' }] }),
   listCreditEntries: fixedSample('/credits/entries'),
   checkLedger: fixedSample('/ledger/check'),
+  getSystem: fixedSample('/system'),
   listEndpointHealth: fixedSample('/endpoints/health'),
   listBudgetNodes: fixedSample('/budgets'),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),

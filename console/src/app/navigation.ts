@@ -76,6 +76,12 @@ export const navigation: NavigationGroup[] = [
         keywords: 'filter redact block personal data',
       },
       { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
+      {
+        label: 'System',
+        to: '/system',
+        permission: 'system:read',
+        keywords: 'version storage queues overhead configuration backup health',
+      },
     ],
   },
 ]

@@ -11,6 +11,7 @@ import { playgroundRoute } from './playground/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
+import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
 /** Every screen of the console. */
@@ -33,5 +34,6 @@ export const screenRoutes = [
   guardrailsRoute,
   guardrailRoute,
   auditRoute,
+  systemRoute,
   accountRoute,
 ]

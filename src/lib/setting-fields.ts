@@ -1,0 +1,21 @@
+import { z } from 'zod'
+
+/** How a setting is shown to operators, where its value alone does not say. */
+export const settingKinds = z.registry<{ kind: 'secret' | 'seconds' }>()
+
+/** Seconds in headgate.yaml, milliseconds in the code. */
+export function secondsField(fallback: number, max = 86_400) {
+  return z
+    .number()
+    .positive()
+    .max(max)
+    .default(fallback)
+    .transform((value) => value * 1000)
+    .register(settingKinds, { kind: 'seconds' })
+}
+
+/** A setting that is never shown. */
+export function secretField<S extends z.ZodType>(schema: S): S {
+  settingKinds.add(schema, { kind: 'secret' })
+  return schema
+}
