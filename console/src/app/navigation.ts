@@ -75,6 +75,12 @@ export const navigation: NavigationGroup[] = [
         permission: 'guardrails:read',
         keywords: 'filter redact block personal data',
       },
+      {
+        label: 'Observability',
+        to: '/destinations',
+        permission: 'destinations:read',
+        keywords: 'destination trace opentelemetry otlp webhook export langfuse datadog',
+      },
       { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
       {
         label: 'System',

@@ -2,6 +2,7 @@ import { accountRoute } from './account/route.ts'
 import { activityRoute } from './activity/route.ts'
 import { auditRoute } from './audit/route.ts'
 import { creditsRoute } from './credits/route.ts'
+import { destinationRoute, destinationsRoute } from './destinations/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
@@ -33,6 +34,8 @@ export const screenRoutes = [
   rolesRoute,
   guardrailsRoute,
   guardrailRoute,
+  destinationsRoute,
+  destinationRoute,
   auditRoute,
   systemRoute,
   accountRoute,

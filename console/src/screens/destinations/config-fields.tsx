@@ -1,0 +1,106 @@
+import { Button, Code, Group, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core'
+import { type DestinationDraft, storedText } from './draft.ts'
+import { type ConfigField, type Destination, type DestinationType, docsOf, kindOf } from './kinds.ts'
+
+interface ConfigFieldsProps {
+  type: DestinationType
+  config: DestinationDraft['config']
+  /** What the server has, with masked secrets; nothing for a new destination. */
+  stored?: Destination['config']
+  isDisabled?: boolean
+  onChange: (config: DestinationDraft['config']) => void
+}
+
+/** The settings of a type of destination. */
+export function ConfigFields({ type, config, stored = {}, isDisabled = false, onChange }: ConfigFieldsProps) {
+  return (
+    <Stack gap="sm">
+      <Text size="sm" c="dimmed">
+        Where to find these values, and what appears there: <Code>{docsOf(type)}</Code> in the documentation.
+      </Text>
+      {Object.entries(kindOf(type).fields).map(([name, field]) => (
+        <ConfigInput
+          key={name}
+          field={field}
+          value={config[name] === undefined ? '' : config[name]}
+          stored={storedText(stored, name)}
+          isDisabled={isDisabled}
+          onChange={(value) => onChange({ ...config, [name]: value })}
+        />
+      ))}
+    </Stack>
+  )
+}
+
+interface ConfigInputProps {
+  field: ConfigField
+  value: string | null
+  stored: string
+  isDisabled: boolean
+  onChange: (value: string | null) => void
+}
+
+function ConfigInput({ field, value, stored, isDisabled, onChange }: ConfigInputProps) {
+  if (field.isSecret)
+    return (
+      <SecretInput field={field} value={value} stored={stored} isDisabled={isDisabled} onChange={onChange} />
+    )
+  const common = {
+    label: field.label,
+    description: field.hint,
+    required: field.isRequired === true,
+    disabled: isDisabled,
+    placeholder: field.fallback,
+  }
+  if (field.options)
+    return (
+      <Select
+        {...common}
+        data={field.options}
+        clearable
+        value={value || null}
+        onChange={(option) => onChange(option ?? '')}
+      />
+    )
+  return (
+    <TextInput
+      {...common}
+      autoComplete="off"
+      maxLength={2048}
+      value={value ?? ''}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  )
+}
+
+/** Written only: what is stored is shown masked. */
+function SecretInput({ field, value, stored, isDisabled, onChange }: ConfigInputProps) {
+  const isStored = stored !== ''
+  const isRemoved = isStored && value === null
+  const state = isStored ? `Stored as ${stored}. Leave it empty to keep it.` : ''
+  return (
+    <Group align="flex-end" gap="xs">
+      <PasswordInput
+        style={{ flex: 1, minWidth: 220 }}
+        label={field.label}
+        description={[field.hint, isRemoved ? 'Is removed when you save.' : state].filter(Boolean).join(' ')}
+        required={field.isRequired === true && !isStored}
+        disabled={isDisabled}
+        autoComplete="new-password"
+        maxLength={8192}
+        value={value ?? ''}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        visibilityToggleButtonProps={{ 'aria-label': `Show ${field.label}` }}
+      />
+      {isStored && !field.isRequired && !isDisabled && (
+        <Button
+          variant="default"
+          aria-label={isRemoved ? `Keep ${field.label}` : `Remove ${field.label}`}
+          onClick={() => onChange(isRemoved ? '' : null)}
+        >
+          {isRemoved ? 'Keep' : 'Remove'}
+        </Button>
+      )}
+    </Group>
+  )
+}

@@ -1,0 +1,14 @@
+import { createRoute } from '@tanstack/react-router'
+import { rootRoute } from '../../app/root-route.tsx'
+import { readOffset } from '../../app/search-params.ts'
+
+export const destinationsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/destinations',
+  validateSearch: readOffset,
+}).lazy(() => import('./destinations-screen.tsx').then(({ screen }) => screen))
+
+export const destinationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/destinations/$id',
+}).lazy(() => import('./destination-screen.tsx').then(({ screen }) => screen))

@@ -1,0 +1,13 @@
+import { Badge } from '@mantine/core'
+import type { Schemas } from '../../api/client.ts'
+import { stateTexts } from './delivery-state.ts'
+
+/** How the delivery goes. */
+export function StateBadge({ state }: { state: Schemas['ObservabilityDeliveryStatus']['state'] }) {
+  const { label, color } = stateTexts[state]
+  return (
+    <Badge color={color} variant="light" tt="none" miw="max-content">
+      {label}
+    </Badge>
+  )
+}
