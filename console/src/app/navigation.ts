@@ -70,6 +70,12 @@ export const navigation: NavigationGroup[] = [
     label: 'Control',
     items: [
       {
+        label: 'Presets',
+        to: '/presets',
+        permission: 'presets:read',
+        keywords: 'prompt version template system model',
+      },
+      {
         label: 'Guardrails',
         to: '/guardrails',
         permission: 'guardrails:read',

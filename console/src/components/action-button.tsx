@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { type ReactNode, useState } from 'react'
 import { ErrorNotice } from './error-notice.tsx'
 
-interface ActionButtonProps extends Pick<ButtonProps, 'color' | 'variant' | 'disabled'> {
+interface ActionButtonProps extends Pick<ButtonProps, 'color' | 'variant' | 'disabled' | 'size'> {
   children: ReactNode
   /** For those who hear the button without what stands around it. */
   label?: string

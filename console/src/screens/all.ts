@@ -9,6 +9,7 @@ import { keyRoute, keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
 import { playgroundRoute } from './playground/route.ts'
+import { presetRoute, presetsRoute } from './presets/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
@@ -32,6 +33,8 @@ export const screenRoutes = [
   membersRoute,
   memberRoute,
   rolesRoute,
+  presetsRoute,
+  presetRoute,
   guardrailsRoute,
   guardrailRoute,
   destinationsRoute,

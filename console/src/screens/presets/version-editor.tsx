@@ -1,0 +1,158 @@
+import { JsonInput, NumberInput, Select, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { client, type Schemas } from '../../api/client.ts'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { ModelPicker } from '../../components/model-picker.tsx'
+import { configOf, type Draft, formatLabels, limitFields, presetFormats, requestOf } from './draft.ts'
+
+const slugPattern = /^[\w-]{1,100}$/
+
+interface VersionEditorProps {
+  /** Null: a new preset, which gets its name here. */
+  slug: string | null
+  title: string
+  initial: Draft
+  onSaved: (slug: string) => void
+  onClose: () => void
+}
+
+/** A new version, which is used at once; the earlier ones stay. */
+export function VersionEditor({ slug, title, initial, onSaved, onClose }: VersionEditorProps) {
+  const queryClient = useQueryClient()
+  const [name, setName] = useState(slug ?? '')
+  const [draft, setDraft] = useState(initial)
+  const built = configOf(draft)
+  const problem = 'problem' in built ? built.problem : null
+  const hasName = slugPattern.test(name)
+  const save = async () => {
+    if ('problem' in built) return
+    await createVersion(name, draft.format, requestOf(draft, built.config))
+    await queryClient.invalidateQueries({
+      predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/presets'),
+    })
+    onSaved(name)
+  }
+  return (
+    <FormDialog
+      title={title}
+      action={slug === null ? 'Create' : 'Save as new version'}
+      isReady={hasName && problem === null && draft !== initial}
+      size="lg"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {slug === null ? (
+        <TextInput
+          label="Name"
+          description="1 to 100 letters, digits, hyphens and underscores. Requests use it, so it cannot be changed later."
+          placeholder="support-agent"
+          required
+          data-autofocus
+          value={name}
+          error={name !== '' && !hasName && 'Use letters, digits, hyphens and underscores.'}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+      ) : (
+        <Text size="sm">
+          Versions are never changed. This becomes the next one, and requests use it from then on; you can
+          make an earlier one live again.
+        </Text>
+      )}
+      <DraftFields draft={draft} problem={problem} onChange={(more) => setDraft({ ...draft, ...more })} />
+    </FormDialog>
+  )
+}
+
+/** Each format has a path of its own. */
+async function createVersion(
+  slug: string,
+  format: Draft['format'],
+  request: Record<string, unknown>,
+): Promise<void> {
+  const params = { path: { slug } }
+  if (format === 'chat') {
+    await client.POST('/presets/{slug}/chat/completions', {
+      params,
+      body: request as unknown as Schemas['ChatRequest'],
+    })
+  } else if (format === 'messages') {
+    await client.POST('/presets/{slug}/messages', {
+      params,
+      body: request as unknown as Schemas['MessagesRequest'],
+    })
+  } else {
+    await client.POST('/presets/{slug}/responses', {
+      params,
+      body: request as unknown as Schemas['ResponsesRequest'],
+    })
+  }
+}
+
+const formats = presetFormats.map((value) => ({ value, label: formatLabels[value] }))
+
+interface DraftFieldsProps {
+  draft: Draft
+  problem: string | null
+  onChange: (changes: Partial<Draft>) => void
+}
+
+function DraftFields({ draft, problem, onChange }: DraftFieldsProps) {
+  return (
+    <>
+      <Select
+        label="Format"
+        description="Of the requests that will use it. In other formats only the fields that mean the same apply."
+        allowDeselect={false}
+        data={formats}
+        value={draft.format}
+        onChange={(value) => value && onChange({ format: value })}
+      />
+      <div>
+        <Text size="sm" fw={500} pb={4} aria-hidden="true">
+          Model
+        </Text>
+        <ModelPicker label="Model" value={draft.model} onChange={(model) => onChange({ model })} />
+      </div>
+      <Textarea
+        label="System prompt"
+        autosize
+        minRows={4}
+        maxRows={16}
+        value={draft.systemPrompt}
+        onChange={(event) => onChange({ systemPrompt: event.currentTarget.value })}
+      />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <NumberInput
+          label="Temperature"
+          placeholder="Left to the model"
+          min={0}
+          max={2}
+          step={0.1}
+          value={draft.temperature ?? ''}
+          onChange={(value) => onChange({ temperature: value === '' ? null : Number(value) })}
+        />
+        <NumberInput
+          label="Longest reply, in tokens"
+          description={limitFields[draft.format]}
+          placeholder="Left to the model"
+          min={1}
+          allowDecimal={false}
+          value={draft.maxTokens ?? ''}
+          onChange={(value) => onChange({ maxTokens: value === '' ? null : Number(value) })}
+        />
+      </SimpleGrid>
+      <JsonInput
+        label="Other fields, as JSON"
+        description="Routing, tools, reasoning and the rest, under the names of the format."
+        placeholder={'{"provider": {"sort": "price"}}'}
+        autosize
+        minRows={3}
+        maxRows={14}
+        error={problem}
+        value={draft.others}
+        onChange={(others) => onChange({ others })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,202 @@
+import { Badge, Button, Group, Modal, Table, Text } from '@mantine/core'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, client, type Schemas } from '../../api/client.ts'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { ActionButton } from '../../components/action-button.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { Time } from '../../components/time.tsx'
+import { useMemberNames } from '../../components/use-member-names.ts'
+import { draftOf, type PresetVersion } from './draft.ts'
+import { PlaygroundButton } from './playground-button.tsx'
+import { VersionContent } from './version-content.tsx'
+import { VersionEditor } from './version-editor.tsx'
+
+const pageSize = 10
+
+/** The API lists the oldest first; how many there are says where the newest begin. */
+export function countOptions(slug: string) {
+  return api.queryOptions('get', '/presets/{slug}/versions', {
+    params: { path: { slug }, query: { limit: 1 } },
+  })
+}
+
+function pageOptions(slug: string, offset: number, limit: number) {
+  return api.queryOptions('get', '/presets/{slug}/versions', {
+    params: { path: { slug }, query: { offset, limit } },
+  })
+}
+
+interface VersionListProps {
+  preset: Schemas['PresetWithDesignatedVersion']
+  mayChange: boolean
+  offset: number
+  onPage: (offset: number) => void
+  onCompare: (version: number) => void
+}
+
+/** All versions, newest first. */
+export function VersionList({ preset, mayChange, offset, onPage, onCompare }: VersionListProps) {
+  const { slug } = preset
+  const count = useQuery(countOptions(slug)).data?.total_count
+  const end = (count ?? 0) - offset
+  const start = Math.max(0, end - pageSize)
+  const query = useQuery({
+    ...pageOptions(slug, start, Math.max(1, end - start)),
+    enabled: count !== undefined && end > 0,
+    placeholderData: keepPreviousData,
+  })
+  const [dialog, setDialog] = useState<{ kind: 'show' | 'edit'; version: PresetVersion } | null>(null)
+  const close = () => setDialog(null)
+  return (
+    <Panel
+      title="Versions"
+      description="Every change is a version. Making another one live affects the next request."
+    >
+      <QueryView query={query}>
+        {({ data }) => (
+          <VersionTable
+            versions={data.toReversed()}
+            preset={preset}
+            mayChange={mayChange}
+            onShow={(version) => setDialog({ kind: 'show', version })}
+            onEdit={(version) => setDialog({ kind: 'edit', version })}
+            onCompare={onCompare}
+          />
+        )}
+      </QueryView>
+      <Pager offset={offset} size={pageSize} total={count ?? 0} onChange={onPage} />
+      {dialog?.kind === 'show' && (
+        <Modal
+          opened
+          onClose={close}
+          size="lg"
+          title={`Version ${dialog.version.version}`}
+          closeButtonProps={{ 'aria-label': 'Close' }}
+        >
+          <VersionContent version={dialog.version} />
+        </Modal>
+      )}
+      {dialog?.kind === 'edit' && (
+        <VersionEditor
+          slug={slug}
+          title={`New version, from version ${dialog.version.version}`}
+          initial={draftOf(dialog.version)}
+          onSaved={() => onPage(0)}
+          onClose={close}
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface VersionTableProps extends Pick<VersionListProps, 'preset' | 'mayChange' | 'onCompare'> {
+  versions: PresetVersion[]
+  onShow: (version: PresetVersion) => void
+  onEdit: (version: PresetVersion) => void
+}
+
+function VersionTable({ versions, ...props }: VersionTableProps) {
+  const nameOf = useMemberNames()
+  return (
+    <Table.ScrollContainer minWidth={320}>
+      <Table verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Version</Table.Th>
+            <Table.Th visibleFrom="sm">Model</Table.Th>
+            <Table.Th visibleFrom="md">Created</Table.Th>
+            <Table.Th>Actions</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {versions.map((version) => (
+            <Table.Tr key={version.id}>
+              <Table.Td>
+                <Group gap="xs" wrap="nowrap">
+                  {version.version}
+                  {version.id === props.preset.designated_version_id && (
+                    <Badge color="teal" variant="light" tt="none" miw="max-content">
+                      live
+                    </Badge>
+                  )}
+                </Group>
+              </Table.Td>
+              <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
+                {typeof version.config.model === 'string' ? version.config.model : '–'}
+              </Table.Td>
+              <Table.Td visibleFrom="md">
+                <Time iso={version.created_at} style="age" />
+                <Text size="xs" c="dimmed" truncate maw={180}>
+                  {version.creator_id.startsWith('key:') ? 'an API key' : nameOf(version.creator_id)}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <VersionActions version={version} {...props} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+interface VersionActionsProps extends Omit<VersionTableProps, 'versions'> {
+  version: PresetVersion
+}
+
+function VersionActions({ version, preset, mayChange, onShow, onEdit, onCompare }: VersionActionsProps) {
+  const queryClient = useQueryClient()
+  const session = useSession()
+  const { slug } = preset
+  const number = version.version
+  const isLive = version.id === preset.designated_version_id
+  const designate = async () => {
+    await client.PATCH('/presets/{slug}', {
+      params: { path: { slug } },
+      body: { designated_version: number },
+    })
+    await queryClient.invalidateQueries({ queryKey: ['get', '/presets/{slug}'] })
+  }
+  return (
+    <Group gap="xs">
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`Show version ${number}`}
+        onClick={() => onShow(version)}
+      >
+        Show
+      </Button>
+      {!isLive && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Compare version ${number} with the live one`}
+          onClick={() => onCompare(number)}
+        >
+          Compare
+        </Button>
+      )}
+      {mayChange && !isLive && (
+        <ActionButton size="compact-xs" label={`Make version ${number} live`} onAction={designate}>
+          Make live
+        </ActionButton>
+      )}
+      {mayChange && preset.status !== 'archived' && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Edit version ${number} as a new version`}
+          onClick={() => onEdit(version)}
+        >
+          Edit
+        </Button>
+      )}
+      {mayDo(session, 'inference:write') && <PlaygroundButton version={version} />}
+    </Group>
+  )
+}
