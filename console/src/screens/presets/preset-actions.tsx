@@ -1,12 +1,13 @@
-import { ActionIcon, Button, Menu, Select, Textarea, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { ActionIcon, Button, Menu, Select, Textarea } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { MoreIcon } from '../../components/icons.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { draftOf, emptyDraft } from './draft.ts'
 import { VersionEditor } from './version-editor.tsx'
 
@@ -76,7 +77,7 @@ const statuses: { value: Preset['status']; label: string }[] = [
 ]
 
 function EditDetails({ preset, onClose }: { preset: Preset; onClose: () => void }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [fields, setFields] = useState({
     name: preset.name,
     description: preset.description ?? '',
@@ -88,8 +89,7 @@ function EditDetails({ preset, onClose }: { preset: Preset; onClose: () => void 
       params: { path: { slug: preset.slug } },
       body: { name, description: description || null, status },
     })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/presets/{slug}'] })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/presets'] })
+    await refresh('/presets', '/presets/{slug}')
   }
   return (
     <FormDialog
@@ -99,14 +99,14 @@ function EditDetails({ preset, onClose }: { preset: Preset; onClose: () => void 
       onSubmit={save}
       onClose={onClose}
     >
-      <TextInput
+      <TextField
         label="Name to show"
         description={`Requests name it @preset/${preset.slug} in any case.`}
         maxLength={200}
         required
         data-autofocus
         value={fields.name}
-        onChange={(event) => setFields({ ...fields, name: event.currentTarget.value })}
+        onChange={(name) => setFields({ ...fields, name })}
       />
       <Textarea
         label="Description"
@@ -127,12 +127,12 @@ function EditDetails({ preset, onClose }: { preset: Preset; onClose: () => void 
 }
 
 function DeletePreset({ preset: { slug }, onClose }: { preset: Preset; onClose: () => void }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
   const remove = async () => {
     await client.DELETE('/presets/{slug}', { params: { path: { slug } } })
     await navigate({ to: '/presets' })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/presets'] })
+    await refresh('/presets')
   }
   return (
     <ConfirmByName title="Delete the preset" name={slug} action="Delete" onConfirm={remove} onClose={onClose}>

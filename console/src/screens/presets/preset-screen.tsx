@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { mayDoEverywhere, mayDoIn, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { Id } from '../../components/copy.tsx'
@@ -96,7 +97,7 @@ function Versions({ preset, mayChange }: { preset: Preset; mayChange: boolean })
   const live = preset.designated_version?.version ?? 1
   const compared = { from: from ?? Math.max(1, live - 1), to: to ?? live }
   const compare = (next: { from: number; to: number }) =>
-    void navigate({ search: { ...(offset > 0 && { offset }), ...next }, resetScroll: false })
+    void navigate({ search: { ...writeOffset(offset), ...next }, resetScroll: false })
   return (
     <>
       <VersionList
@@ -104,7 +105,10 @@ function Versions({ preset, mayChange }: { preset: Preset; mayChange: boolean })
         mayChange={mayChange}
         offset={offset}
         onPage={(next) =>
-          void navigate({ search: (search) => ({ ...search, offset: next }), resetScroll: false })
+          void navigate({
+            search: { ...writeOffset(next), ...(from && { from }), ...(to && { to }) },
+            resetScroll: false,
+          })
         }
         onCompare={(version) => compare({ from: version, to: live })}
       />

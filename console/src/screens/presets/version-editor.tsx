@@ -1,9 +1,10 @@
-import { JsonInput, NumberInput, Select, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { JsonInput, NumberInput, Select, SimpleGrid, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { ModelPicker } from '../../components/model-picker.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { configOf, type Draft, formatLabels, limitFields, presetFormats, requestOf } from './draft.ts'
 
 const slugPattern = /^[\w-]{1,100}$/
@@ -19,7 +20,7 @@ interface VersionEditorProps {
 
 /** A new version, which is used at once; the earlier ones stay. */
 export function VersionEditor({ slug, title, initial, onSaved, onClose }: VersionEditorProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [name, setName] = useState(slug ?? '')
   const [draft, setDraft] = useState(initial)
   const built = configOf(draft)
@@ -28,9 +29,7 @@ export function VersionEditor({ slug, title, initial, onSaved, onClose }: Versio
   const save = async () => {
     if ('problem' in built) return
     await createVersion(name, draft.format, requestOf(draft, built.config))
-    await queryClient.invalidateQueries({
-      predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/presets'),
-    })
+    await refresh('/presets', '/presets/{slug}', '/presets/{slug}/versions')
     onSaved(name)
   }
   return (
@@ -43,7 +42,7 @@ export function VersionEditor({ slug, title, initial, onSaved, onClose }: Versio
       onClose={onClose}
     >
       {slug === null ? (
-        <TextInput
+        <TextField
           label="Name"
           description="1 to 100 letters, digits, hyphens and underscores. Requests use it, so it cannot be changed later."
           placeholder="support-agent"
@@ -51,7 +50,7 @@ export function VersionEditor({ slug, title, initial, onSaved, onClose }: Versio
           data-autofocus
           value={name}
           error={name !== '' && !hasName && 'Use letters, digits, hyphens and underscores.'}
-          onChange={(event) => setName(event.currentTarget.value)}
+          onChange={setName}
         />
       ) : (
         <Text size="sm">

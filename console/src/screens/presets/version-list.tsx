@@ -1,9 +1,11 @@
-import { Badge, Button, Group, Modal, Table, Text } from '@mantine/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge, Button, Group, Modal, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
+import { DataTable } from '../../components/data-table.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -100,47 +102,51 @@ interface VersionTableProps extends Pick<VersionListProps, 'preset' | 'mayChange
 
 function VersionTable({ versions, ...props }: VersionTableProps) {
   const nameOf = useMemberNames()
+  const { designated_version_id: liveId } = props.preset
   return (
-    <Table.ScrollContainer minWidth={320}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Version</Table.Th>
-            <Table.Th visibleFrom="sm">Model</Table.Th>
-            <Table.Th visibleFrom="md">Created</Table.Th>
-            <Table.Th>Actions</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {versions.map((version) => (
-            <Table.Tr key={version.id}>
-              <Table.Td>
-                <Group gap="xs" wrap="nowrap">
-                  {version.version}
-                  {version.id === props.preset.designated_version_id && (
-                    <Badge color="teal" variant="light" tt="none" miw="max-content">
-                      live
-                    </Badge>
-                  )}
-                </Group>
-              </Table.Td>
-              <Table.Td visibleFrom="sm" style={{ overflowWrap: 'anywhere' }}>
-                {typeof version.config.model === 'string' ? version.config.model : '–'}
-              </Table.Td>
-              <Table.Td visibleFrom="md">
-                <Time iso={version.created_at} style="age" />
-                <Text size="xs" c="dimmed" truncate maw={180}>
-                  {version.creator_id.startsWith('key:') ? 'an API key' : nameOf(version.creator_id)}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <VersionActions version={version} {...props} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      rows={versions}
+      keyOf={({ id }) => id}
+      minWidth={320}
+      columns={[
+        {
+          header: 'Version',
+          render: ({ id, version }) => <VersionNumber version={version} isLive={id === liveId} />,
+        },
+        {
+          header: 'Model',
+          visibleFrom: 'sm',
+          breaksWords: true,
+          render: ({ config }) => (typeof config.model === 'string' ? config.model : '–'),
+        },
+        {
+          header: 'Created',
+          visibleFrom: 'md',
+          render: ({ created_at, creator_id }) => (
+            <>
+              <Time iso={created_at} style="age" />
+              <Text size="xs" c="dimmed" truncate maw={180}>
+                {creator_id.startsWith('key:') ? 'an API key' : nameOf(creator_id)}
+              </Text>
+            </>
+          ),
+        },
+        { header: 'Actions', render: (version) => <VersionActions version={version} {...props} /> },
+      ]}
+    />
+  )
+}
+
+function VersionNumber({ version, isLive }: { version: number; isLive: boolean }) {
+  return (
+    <Group gap="xs" wrap="nowrap">
+      {version}
+      {isLive && (
+        <Badge color="teal" variant="light" tt="none" miw="max-content">
+          live
+        </Badge>
+      )}
+    </Group>
   )
 }
 
@@ -149,7 +155,7 @@ interface VersionActionsProps extends Omit<VersionTableProps, 'versions'> {
 }
 
 function VersionActions({ version, preset, mayChange, onShow, onEdit, onCompare }: VersionActionsProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const session = useSession()
   const { slug } = preset
   const number = version.version
@@ -159,7 +165,7 @@ function VersionActions({ version, preset, mayChange, onShow, onEdit, onCompare 
       params: { path: { slug } },
       body: { designated_version: number },
     })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/presets/{slug}'] })
+    await refresh('/presets', '/presets/{slug}')
   }
   return (
     <Group gap="xs">
