@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { createSignInToken } from '../src/account/sessions.ts'
 import { operations } from '../src/areas/all.ts'
-import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
+import { createSessionCaller, describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { createSessionHeaders, headersOf } from './support/sessions.ts'
 
 const minute = 60_000
@@ -32,6 +32,18 @@ describeOnEachDatabase('Sessions', (server) => {
     })
     expect(body.data.permissions).toContain('keys:write')
     expect(body.data.workspaces[0].permissions).toContain('inference:write')
+  })
+
+  test('GET /session names only permissions that have an effect', async () => {
+    const { own, foreign } = server()
+    const admin = await createSessionCaller(server(), { workspaces: { [own.workspace.id]: 'admin' } })
+    const { body } = await admin.call('GET', '/session')
+    expect(body.data.workspaces[0].permissions).toContain('members:write')
+    expect(body.data.workspaces[0].permissions).not.toContain('credits:read')
+    const other = await createSessionCaller(server(), { tenant: foreign, role: 'org:admin' })
+    const { permissions } = (await other.call('GET', '/session')).body.data
+    expect(permissions).toContain('credits:read')
+    expect(permissions).not.toContain('catalogue:write')
   })
 
   test('the csrf_token of GET /session allows changes', async () => {

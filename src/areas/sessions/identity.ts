@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { emailOf, requireMember } from '../../account/members.ts'
-import { findOrganization } from '../../account/organizations.ts'
+import { findOperatorOrganization, findOrganization } from '../../account/organizations.ts'
 import { endOfSession } from '../../account/sessions.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Grant } from '../../permissions/grant.ts'
-import { permissionNames } from '../../permissions/permissions.ts'
+import { infoOf, type Permission, permissionNames } from '../../permissions/permissions.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
 import { createSessionCsrfToken, sessionTokenOf } from '../../pipeline/request/session.ts'
 import { signInMethod } from './record.ts'
@@ -73,6 +73,8 @@ async function describeIdentity(
   const organization = await findOrganization(gateway.db, organizationId)
   const workspaces = await listMemberWorkspaces(gateway.db, member)
   const roles = await listAssignedRoles(gateway.db, member)
+  const isOperator = (await findOperatorOrganization(gateway.db))?.id === organizationId
+  const everywhere = [...grant.everywhere].filter((name) => isOperator || !infoOf(name).operatorOnly)
   return {
     member: {
       id: member.id,
@@ -83,8 +85,11 @@ async function describeIdentity(
     },
     organization: { id: organizationId, name: organization?.name ?? '' },
     roles: roles.map(({ role_id, workspace_id }) => ({ id: role_id, workspace_id })),
-    permissions: [...grant.everywhere],
-    workspaces: workspaces.map((workspace) => ({ ...workspace, ...permissionsIn(grant, workspace.id) })),
+    permissions: everywhere,
+    workspaces: workspaces.map((workspace) => ({
+      ...workspace,
+      ...permissionsIn(workspace.id, grant, everywhere),
+    })),
     session_id: session.id,
     method: session.method,
     csrf_token: createSessionCsrfToken(gateway, sessionTokenOf(gateway, httpRequest) ?? ''),
@@ -92,9 +97,12 @@ async function describeIdentity(
   }
 }
 
-function permissionsIn(grant: Grant, workspaceId: string) {
+/** A role of a workspace may contain permissions that only the organization can give; they have no effect there. */
+function permissionsIn(workspaceId: string, grant: Grant, everywhere: readonly Permission[]) {
+  const granted = [...(grant.workspaces.get(workspaceId) ?? [])]
+  const effective = granted.filter((name) => infoOf(name).scope !== 'organization')
   return {
-    permissions: [...new Set([...grant.everywhere, ...(grant.workspaces.get(workspaceId) ?? [])])],
+    permissions: [...new Set([...everywhere, ...effective])],
     own_permissions: [...(grant.own?.workspaces.get(workspaceId) ?? [])],
   }
 }
