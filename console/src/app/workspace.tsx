@@ -3,7 +3,7 @@ import { useLocalStorage } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
 import { api, setRequestWorkspace } from '../api/client.ts'
-import { useSession } from './session.tsx'
+import { mayDo, useSession } from './session.tsx'
 
 interface NamedWorkspace {
   id: string
@@ -31,7 +31,8 @@ export function useWorkspace(): WorkspaceChoice {
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const session = useSession()
   const queryClient = useQueryClient()
-  const listed = useQuery(api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } }))
+  const options = api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } })
+  const listed = useQuery({ ...options, enabled: mayDo(session, 'workspaces:read') })
   const workspaces: NamedWorkspace[] = listed.data?.data ?? session.workspaces
   const [stored, setStored] = useLocalStorage<string | null>({
     key: 'headgate-workspace',

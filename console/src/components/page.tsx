@@ -22,7 +22,7 @@ export function Page({ title, description, calls = [], actions, children }: Page
     <Stack gap="lg">
       <Group justify="space-between" align="flex-start" gap="sm">
         <div style={{ flex: '1 1 260px', minWidth: 0 }}>
-          <Title order={1} size="h2">
+          <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
             {title}
           </Title>
           {description && (

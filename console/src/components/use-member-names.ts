@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
+import { mayDo, useSession } from '../app/session.tsx'
 import { nameOfPerson } from '../format/person.ts'
 
 /** The members that are offered and named: the API has no larger pages. */
@@ -7,9 +8,10 @@ export const membersOptions = api.queryOptions('get', '/organization/members', {
   params: { query: { limit: 100 } },
 })
 
-/** The name of a member by id; the id itself of those whom the page does not have. */
+/** The name of a member by id; the id itself of those whom the page does not have or the role may not see. */
 export function useMemberNames(): (id: string) => string {
-  const members = useQuery(membersOptions).data?.data ?? []
+  const isAllowed = mayDo(useSession(), 'members:read')
+  const members = useQuery({ ...membersOptions, enabled: isAllowed }).data?.data ?? []
   const names = new Map(members.map((member) => [member.id, nameOfPerson(member)]))
   return (id) => names.get(id) ?? id
 }

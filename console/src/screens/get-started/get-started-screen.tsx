@@ -3,7 +3,7 @@ import { useLocalStorage } from '@mantine/hooks'
 import { createLazyRoute } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { callOf } from '../../api/call.ts'
-import { mayDo, type Session, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, type Session, useSession } from '../../app/session.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
 import { Checklist, type Step } from './checklist.tsx'
@@ -113,7 +113,7 @@ function listSteps(
       isDone: isRequested,
       content: <RequestStep isDone={isRequested} />,
     },
-    mayDo(session, 'members:write') && {
+    mayDoEverywhere(session, 'members:write') && {
       id: 'invite',
       title: 'Invite a colleague',
       summary: describeMembers(progress),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
-import { mayDo, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 
 const pollMs = 3000
@@ -16,7 +16,7 @@ export function useProgress() {
   const inWorkspace = workspaceId === null ? {} : { workspace_id: workspaceId }
   const canReadProviders = mayDo(session, 'catalogue:read')
   const canReadByok = mayDo(session, 'byok:read')
-  const canInvite = mayDo(session, 'members:write')
+  const canInvite = mayDoEverywhere(session, 'members:write')
   const providersOptions = api.queryOptions('get', '/catalogue/providers', {
     params: { query: { limit: 100 } },
   })

@@ -1,5 +1,6 @@
-import { Select, Text } from '@mantine/core'
+import { Anchor, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, client, type Schemas } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
@@ -10,7 +11,6 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { TextLink } from '../../components/text-link.tsx'
 import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 
 type Assignment = Schemas['RoleAssignment']
@@ -34,7 +34,9 @@ export function AdditionalRoles({ memberId }: { memberId: string }) {
       description={
         <>
           For the whole organization or one workspace.{' '}
-          <TextLink to="/roles">See what each role allows</TextLink>
+          <Anchor component={Link} to="/roles" underline="always">
+            See what each role allows
+          </Anchor>
         </>
       }
       actions={
