@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { additionalRoles } from '../../src/permissions/roles.ts'
+import { describeInChromium } from '../support/chromium.ts'
+import {
+  createSessionCaller,
+  type DatabaseKind,
+  databaseKinds,
+  type SessionOptions,
+  startTestServer,
+  type TestServer,
+} from '../support/harness.ts'
+import { makeHostileText } from './hostile.ts'
+import { createRecords } from './records.ts'
+import { countRoutes, fillScreen, listScreens, unknownId } from './screens.ts'
+import { Visitor } from './visitor.ts'
+
+const phone = { viewport: { width: 390, height: 844 } }
+/** Lists before the screens of their records, to which they lead. */
+const screens = listScreens().sort((a, b) => Number(a.includes('$')) - Number(b.includes('$')))
+
+/** Of a record that does not exist. */
+const refusal = /^40[034] GET /
+
+/** How many people look at once: as many as there are cores where the tests must be fast. */
+const visitors = 2
+
+describeInChromium('Every screen of the console', (chromium) => {
+  test('is found from its route', () => {
+    expect(screens.length).toBeGreaterThan(15)
+    expect(screens).toHaveLength(countRoutes())
+  })
+
+  for (const kind of databaseKinds) {
+    describe(`for every role (${kind})`, () => {
+      let server: TestServer
+      beforeAll(async () => {
+        server = await startTestServer(kind, { settings: 'egress: { allow_private: ["127.0.0.1:9"] }' })
+      })
+      afterAll(() => server.stop())
+
+      /** All screens, one after the other; those with an id once the others have shown links. */
+      const tour = async (role: string, options: SessionOptions) => {
+        const session = await createSessionCaller(server, options)
+        const visitor = await Visitor.arrive(server, chromium(), session, phone)
+        const { body } = await session.call('GET', '/generations?limit=1')
+        const links = (body.data ?? []).map(({ id }: { id: string }) => `/requests/${id}`)
+        const problems: string[] = []
+        for (const screen of screens) {
+          const path = fillScreen(screen, links)
+          const visit = await visitor.visit(path)
+          links.push(...visit.links)
+          for (const problem of visit.problems)
+            if (!path.includes(unknownId) || !refusal.test(problem))
+              problems.push(`${role} ${path}: ${problem}`)
+        }
+        problems.push(...(await chromium().takeProblems()))
+        await visitor.close()
+        return problems
+      }
+
+      const tourAll = async () => {
+        const waiting = Object.entries(await listRoles(server, kind))
+        const problems: string[] = []
+        const goOn = async (): Promise<void> => {
+          for (let next = waiting.shift(); next; next = waiting.shift())
+            problems.push(...(await tour(...next)))
+        }
+        await Promise.all(Array.from({ length: visitors }, goOn))
+        return problems
+      }
+
+      test('has no problem without data', async () => {
+        expect(await tourAll()).toEqual([])
+      }, 120_000)
+
+      test('has no problem with hostile records, and shows them as text', async () => {
+        await createRecords(server, makeHostileText)
+        expect(await tourAll()).toEqual([])
+      }, 120_000)
+    })
+  }
+})
+
+/** On PostgreSQL, where only the records are stored elsewhere, the roles that see the most and the least. */
+async function listRoles(server: TestServer, kind: DatabaseKind): Promise<Record<string, SessionOptions>> {
+  const { workspace } = server.own
+  const custom = await server.call('POST', '/roles', {
+    body: { name: `One permission ${crypto.randomUUID()}`, permissions: ['activity:read'] },
+  })
+  const roles: Record<string, SessionOptions> = {
+    'org:admin': { role: 'org:admin' },
+    'org:admin of another organization': { role: 'org:admin', tenant: server.foreign },
+    'org:member': { workspaces: {} },
+    'workspace admin': { workspaces: { [workspace.id]: 'admin' } },
+    'workspace member': { workspaces: { [workspace.id]: 'member' } },
+    custom: { workspaces: {}, roles: [{ roleId: custom.body.data.id }] },
+  }
+  if (kind === 'postgres') return roles
+  for (const { id } of additionalRoles) roles[id] = { workspaces: {}, roles: [{ roleId: id }] }
+  return roles
+}

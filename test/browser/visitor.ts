@@ -1,0 +1,120 @@
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { siteOf, type TestChromium } from '../support/chromium.ts'
+import type { TestServer } from '../support/harness.ts'
+
+/** Runs in the page. */
+const inspection = `(() => {
+  const all = (selector) => [...document.querySelectorAll(selector)]
+  const show = (element) => element.outerHTML.slice(0, 160)
+  const isWide = (e) => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'visible'
+  const overflow = document.documentElement.scrollWidth - window.innerWidth
+  return {
+    headings: all('h1').length,
+    overflow: overflow > 0 ? overflow + ' px wider than the window: ' + all('main *').filter(isWide).slice(-1).map(show) : null,
+    active: all('iframe, object, embed, #root script, [onerror], [onload]').map(show),
+    images: all('img').map((image) => image.src).filter((src) => !/^(data|blob):/.test(src) && !src.startsWith(location.origin)),
+    links: all('a[href]').map((link) => link.href),
+    text: document.body.innerText,
+  }
+})()`
+
+interface Inspection {
+  headings: number
+  overflow: string | null
+  /** Elements that do something by themselves. No text may become one. */
+  active: string[]
+  /** Of other hosts. */
+  images: string[]
+  links: string[]
+  text: string
+}
+
+export interface Visit {
+  /** What is wrong with the screen. */
+  problems: string[]
+  /** Paths of the console that it leads to. */
+  links: string[]
+  text: string
+}
+
+/** A member with a session, who goes from screen to screen. */
+export class Visitor {
+  readonly page: Page
+  readonly #site: string
+  #problems: string[] = []
+  #pending = 0
+
+  private constructor(page: Page, site: string) {
+    this.page = page
+    this.#site = site
+    page.on('dialog', async (dialog) => {
+      this.#problems.push(`a dialog: ${dialog.message()}`)
+      await dialog.dismiss()
+    })
+    page.on('request', () => void this.#pending++)
+    page.on('requestfailed', () => void this.#pending--)
+    page.on('requestfinished', () => void this.#pending--)
+    page.on('response', (response) => {
+      const { pathname, search } = new URL(response.url())
+      if (response.status() >= 400)
+        this.#problems.push(`${response.status()} ${response.request().method()} ${pathname}${search}`)
+    })
+  }
+
+  static async arrive(
+    server: TestServer,
+    chromium: TestChromium,
+    session: { token: string },
+    options: BrowserContextOptions = {},
+  ): Promise<Visitor> {
+    const page = await chromium.openPage(options)
+    const site = siteOf(server)
+    await page.context().addCookies([{ name: 'headgate_session', value: session.token, url: site }])
+    return new Visitor(page, site)
+  }
+
+  /** From the address bar the first time, later as with a link. */
+  async visit(path: string): Promise<Visit> {
+    this.#problems = []
+    if (this.page.url().startsWith(this.#site)) {
+      await this.page.evaluate(`document.querySelector('h1')?.setAttribute('data-old', '')
+        history.pushState({}, '', ${JSON.stringify(path)})`)
+    } else {
+      await this.page.goto(this.#site + path)
+    }
+    await this.settle()
+    const found = (await this.page.evaluate(inspection)) as Inspection
+    const { pathname } = new URL(this.page.url())
+    const problems = [
+      ...this.#problems,
+      ...(found.overflow === null ? [] : [found.overflow]),
+      ...found.active.map((markup) => `an active element: ${markup}`),
+      ...found.images.map((source) => `an image of another host: ${source}`),
+      ...found.links.filter((link) => !/^https?:/.test(link)).map((link) => `a link to ${link}`),
+      ...(found.headings === 1 ? [] : [`${found.headings} h1`]),
+      ...(pathname === path.split('?')[0] ? [] : [`went to ${pathname}`]),
+    ]
+    const links = found.links
+      .filter((link) => link.startsWith(`${this.#site}/`))
+      .map((link) => link.slice(this.#site.length))
+    return { problems, links, text: found.text }
+  }
+
+  /** Until the screen is complete: nothing is loading, and a frame later still nothing. */
+  async settle(): Promise<void> {
+    await this.page
+      .locator('h1:not([data-old])')
+      .first()
+      .waitFor({ timeout: 5_000 })
+      .catch(() => this.#problems.push('no h1'))
+    for (let quiet = 0; quiet < 2; ) {
+      await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+      await this.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+      quiet = this.#pending > 0 ? 0 : quiet + 1
+    }
+  }
+
+  close(): Promise<void> {
+    return this.page.context().close()
+  }
+}
