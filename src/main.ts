@@ -29,6 +29,7 @@ import { operations, pages } from './areas/all.ts'
 import { createAuditRecorders } from './audit/recorders.ts'
 import { Benchmarks } from './benchmarks/benchmarks.ts'
 import { readOverrides } from './catalogue/store.ts'
+import { TaskSampler } from './classifier/task-sampler.ts'
 import { type Config, ConfigError } from './config.ts'
 import { consolePage, consoleRoutes } from './console/routes.ts'
 import { closeDb, type Db, isPostgresUrl, openDb, setReadBarrier } from './db/db.ts'
@@ -120,6 +121,7 @@ export async function openGateway(
     rollUps: new RollupThread(config.databaseUrl),
     timeSlicer: new TimeSlicer(),
     rateLimiter: new MinuteRateLimiter(),
+    taskSampler: new TaskSampler(),
     routing: new Routing(),
     benchmarks: await Benchmarks.open(db),
     origins: new OriginReachability(),

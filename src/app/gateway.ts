@@ -9,6 +9,7 @@ import type { SecretUses } from '../audit/secret-uses.ts'
 import type { Benchmarks } from '../benchmarks/benchmarks.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CatalogueOverrides } from '../catalogue/overrides.ts'
+import type { TaskSampler } from '../classifier/task-sampler.ts'
 import type { Config } from '../config.ts'
 import type { ContainerService } from '../containers/service.ts'
 import type { Db } from '../db/db.ts'
@@ -79,6 +80,7 @@ export interface Gateway {
   /** Shared by all long synchronous work. */
   readonly timeSlicer: TimeSlicer
   readonly rateLimiter: MinuteRateLimiter
+  readonly taskSampler: TaskSampler
   readonly routing: Routing
   /** Scores of models, imported or measured. */
   readonly benchmarks: Benchmarks

@@ -10,19 +10,15 @@ import type { ModelRequest } from '../request/inference-request.ts'
  * those that must not be retained, are left out.
  */
 export function buildTaskStatements(gateway: Gateway, request: ModelRequest): Statement[] {
-  const { classify_one_in } = gateway.settings.datasets
-  if (!isSampled(request.id, classify_one_in)) return []
   if (request.format.task !== 'text' || request.region !== 'global' || forbidsRetention(request)) return []
+  const { classify_one_in } = gateway.settings.datasets
+  const weight = gateway.taskSampler.choose(request.id, classify_one_in, performance.now())
+  if (weight === null) return []
   try {
     const task = classifyTask(request.content.call)
-    return [buildTaskStatement(gateway.db, request.id, task, classify_one_in)]
+    return [buildTaskStatement(gateway.db, request.id, task, weight)]
   } catch (err) {
     gateway.log.warn({ err, id: request.id }, 'failed to classify a request')
     return []
   }
-}
-
-/** By the id, so that every settlement of the request decides alike. */
-function isSampled(id: string, oneIn: number): boolean {
-  return oneIn > 0 && Bun.hash.crc32(id) % oneIn === 0
 }
