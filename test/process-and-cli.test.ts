@@ -139,7 +139,7 @@ describe('the process', () => {
     expect(await second.exit()).toBe(0)
   })
 
-  test('what only sign-in needs is loaded when it is first used', async () => {
+  test('what few requests need is loaded when it is first used', async () => {
     const preload = join(import.meta.dir, 'support/list-packages.ts')
     const program = start(folder(), {}, [
       process.execPath,
@@ -163,7 +163,13 @@ describe('the process', () => {
 
     const idle = await listPackages()
     expect(idle).toContain('zod')
-    for (const name of ['@simplewebauthn/server', 'jose', 'nodemailer', 'openid-client'])
+    for (const name of [
+      '@modelcontextprotocol/client',
+      '@simplewebauthn/server',
+      'jose',
+      'nodemailer',
+      'openid-client',
+    ])
       expect(idle).not.toContain(name)
 
     const options = {
