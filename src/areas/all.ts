@@ -43,6 +43,7 @@ import { responseOperations } from './responses/operations.ts'
 import { roleOperations } from './roles/operations.ts'
 import { scimOperations } from './scim/operations.ts'
 import { scimServerPages } from './scim/pages.ts'
+import { searchOperations } from './search/operations.ts'
 import { sessionOperations } from './sessions/operations.ts'
 import { codePages } from './sign-in/code.ts'
 import { linkPages } from './sign-in/link.ts'
@@ -81,6 +82,7 @@ export const operations: Operation[] = [
   ...datasetOperations,
   ...organizationOperations,
   ...invitationOperations,
+  ...searchOperations,
   ...sessionOperations,
   ...roleOperations,
   ...accountOperations,

@@ -46,6 +46,9 @@ export function queryBoolean() {
   )
 }
 
+/** What a list or a search must contain. */
+export const searchText = z.string().trim().min(1).max(200)
+
 export const pageQuery = z.object({
   offset: queryInteger({ min: 0, fallback: 0 }),
   limit: queryInteger({ min: 1, max: 100, fallback: 50 }),

@@ -664,6 +664,7 @@ export const samples: Record<string, SampleFactory> = {
   getSystem: fixedSample('/system'),
   listEndpointHealth: fixedSample('/endpoints/health'),
   listBudgetNodes: fixedSample('/budgets'),
+  searchObjects: fixedSample('/search?q=key'),
   getKeyPolicy: async (_, call) => ownedSample(`/keys/${await createKeyHash(call)}/policy`),
 
   listObservabilityDestinations: fixedSample('/observability/destinations'),

@@ -1,22 +1,39 @@
 import type { SpotlightActionData } from '@mantine/spotlight'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { api } from '../api/client.ts'
+import { api, type Schemas } from '../api/client.ts'
 import { visibleNavigation } from './navigation.ts'
-import { mayDo, useSession } from './session.tsx'
-import { useWorkspace } from './workspace.tsx'
+import { useSession } from './session.tsx'
 
 export interface SearchGroup {
   group: string
   actions: SpotlightActionData[]
 }
 
-const keyHash = /^[0-9a-f]{64}$/
+type Found = Schemas['SearchResult']
 
-/** Screens; and once something is typed, the newest keys of the workspace, the workspaces, and the first members. */
+interface FoundKind {
+  group: string
+  /** Objects of a kind whose screen somebody may not open are not offered. */
+  screen: string
+  /** The address below the screen; by default the id. */
+  pathOf?: (found: Found) => string
+}
+
+const kinds: Record<Found['kind'], FoundKind> = {
+  key: { group: 'API keys', screen: '/keys' },
+  workspace: { group: 'Workspaces', screen: '/workspaces' },
+  member: { group: 'Members', screen: '/members' },
+  guardrail: { group: 'Guardrails', screen: '/guardrails' },
+  preset: { group: 'Presets', screen: '/presets' },
+  destination: { group: 'Destinations', screen: '/destinations' },
+  byok_key: { group: 'Provider keys', screen: '/byok', pathOf: () => '' },
+  model: { group: 'Models', screen: '/catalogue', pathOf: ({ id }) => `/${encodeURI(id)}` },
+}
+
+/** Screens; and once something is typed, the objects whose name or id contains it. */
 export function useSearchGroups(text: string): SearchGroup[] {
-  const typed = text.trim()
-  const groups = [useScreens(), useKeys(typed), useWorkspaces(typed), useMembers(typed)]
+  const groups = [useScreens(), ...useObjects(text.trim())]
   return groups.filter(({ actions }) => actions.length > 0)
 }
 
@@ -33,59 +50,27 @@ function useScreens(): SearchGroup {
   return { group: 'Screens', actions }
 }
 
-function useKeys(typed: string): SearchGroup {
+function useObjects(typed: string): SearchGroup[] {
   const navigate = useNavigate()
-  const { id } = useWorkspace()
-  const isAllowed = mayDo(useSession(), 'keys:read')
-  const options = api.queryOptions('get', '/keys', {
-    params: { query: { include_disabled: true, ...(id !== null && { workspace_id: id }) } },
-  })
-  const { data } = useQuery({ ...options, enabled: isAllowed && typed !== '', staleTime: 60_000 })
-  const open = (hash: string) => void navigate({ to: '/keys/$hash', params: { hash } })
-  const actions = (typed === '' ? [] : (data?.data ?? [])).map(({ hash, name, label }) => ({
-    id: `key ${hash}`,
-    label: name,
-    description: label,
-    keywords: hash,
-    onClick: () => open(hash),
+  const screens = new Set(visibleNavigation(useSession()).flatMap(({ items }) => items.map(({ to }) => to)))
+  const options = api.queryOptions('get', '/search', { params: { query: { q: typed } } })
+  const { data } = useQuery({ ...options, enabled: typed !== '', placeholderData: keepPreviousData })
+  const found = typed === '' ? [] : (data?.data ?? [])
+  return Object.entries(kinds).map(([kind, { group, screen, pathOf = pathOfId }]) => ({
+    group,
+    actions: (screens.has(screen) ? found : [])
+      .filter((object) => object.kind === kind)
+      .map((object) => ({
+        id: `${kind} ${object.id}`,
+        label: object.name,
+        ...(object.description && { description: object.description }),
+        // The server decides what matches.
+        keywords: [typed, object.id],
+        onClick: () => void navigate({ to: screen + pathOf(object) }),
+      })),
   }))
-  const isListed = actions.some(({ keywords }) => keywords === typed)
-  if (isAllowed && keyHash.test(typed) && !isListed) {
-    const unlisted = { description: 'A key that is not among the newest', keywords: typed }
-    actions.push({ id: `key ${typed}`, label: typed, ...unlisted, onClick: () => open(typed) })
-  }
-  return { group: 'API keys', actions }
 }
 
-function useWorkspaces(typed: string): SearchGroup {
-  const { workspaces, choose } = useWorkspace()
-  const actions = (typed === '' || workspaces.length < 2 ? [] : workspaces).map(({ id, name }) => ({
-    id: `workspace ${id}`,
-    label: name,
-    description: 'Switch to this workspace',
-    keywords: id,
-    onClick: () => choose(id),
-  }))
-  return { group: 'Workspaces', actions }
-}
-
-/** Without a screen for members there is nowhere to go. */
-function useMembers(typed: string): SearchGroup {
-  const navigate = useNavigate()
-  const session = useSession()
-  const screen = visibleNavigation(session)
-    .flatMap(({ items }) => items)
-    .find(({ to }) => to === '/members')
-  const options = api.queryOptions('get', '/organization/members', { params: { query: { limit: 100 } } })
-  const isEnabled = screen !== undefined && mayDo(session, 'members:read') && typed !== ''
-  const { data } = useQuery({ ...options, enabled: isEnabled, staleTime: 60_000 })
-  const members = screen && typed !== '' ? (data?.data ?? []) : []
-  const actions = members.map(({ id, email, first_name, last_name }) => ({
-    id: `member ${id}`,
-    label: [first_name, last_name].filter(Boolean).join(' ') || email || id,
-    description: email,
-    keywords: id,
-    onClick: () => void navigate({ to: screen?.to ?? '/' }),
-  }))
-  return { group: 'Members', actions }
+function pathOfId({ id }: Found): string {
+  return `/${encodeURIComponent(id)}`
 }

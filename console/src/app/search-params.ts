@@ -13,3 +13,18 @@ export function readText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
+
+/** The page of a list, and the text that it must contain. */
+export interface ListSearch {
+  offset?: number
+  q?: string
+}
+
+export function readListSearch(search: Record<string, unknown>): ListSearch {
+  return { ...readOffset(search), ...writeText(readText(search.q) ?? '') }
+}
+
+/** What the address has for a searched text; an empty one is left out. */
+export function writeText(q: string): { q?: string } {
+  return q === '' ? {} : { q }
+}

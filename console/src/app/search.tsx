@@ -6,7 +6,7 @@ import { SearchIcon } from '../components/icons.tsx'
 import { useSearchGroups } from './search-objects.ts'
 
 const debounceMs = 200
-const placeholder = 'Search screens, keys and workspaces'
+const placeholder = 'Search screens, keys, people and models'
 
 /** Finds screens and objects by name; opened with Ctrl or ⌘ and K. */
 export function Search() {
@@ -33,7 +33,7 @@ export function Search() {
         query={text}
         onQueryChange={setText}
         shortcut={['mod + K', '/']}
-        nothingFound="Nothing found. Keys are searched among the newest 100 of the workspace; an older one is found by its hash."
+        nothingFound="Nothing found. A name is found by any part of it, a key also by the beginning of its hash."
         searchProps={{ placeholder, 'aria-label': placeholder }}
         attributes={{ content: { 'aria-label': 'Search' } }}
         highlightQuery

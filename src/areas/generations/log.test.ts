@@ -7,6 +7,7 @@ import {
   type Tenant,
   type TestServer,
 } from '../../../test/support/harness.ts'
+import { explainQuery, recordQueries, runExplain, type SentQuery } from '../../../test/support/query-plans.ts'
 import type { RefusedRow } from '../../account/request-log/walk.ts'
 import { batchSize, maxBatches, readLogPage } from '../../account/request-log/walk.ts'
 import { deleteOldRefusals } from '../../ledger/rollups/retention.ts'
@@ -187,13 +188,13 @@ describeOnEachDatabase('GET /generations', (server, kind) => {
     const never = [{ columns: ['session_id'], values: ['none'] }]
     for (const isUnsuccessful of [false, true]) {
       const selection = { ...base, generations: never, isUnsuccessful, visible: null }
-      const queries = await recordQueries(server(), (db) =>
+      const queries = await recordQueries(server().gateway.db, (db) =>
         readLogPage(db, selection, { limit: 50, start: null }),
       )
       expect(queries.length).toBeLessThanOrEqual(4 * maxBatches)
       const index = isUnsuccessful ? 'generations_unsuccessful' : 'generations_by_time'
       for (const query of queries.filter(({ sql: text }) => text.includes('from "generations"'))) {
-        const plan = await explain(server(), query, kind)
+        const plan = await explainQuery(server().gateway.db, query)
         expect(plan).toContain(index)
         expect(plan).not.toMatch(/temp b-tree|Seq Scan/i)
         expect(query.sql).toMatch(/limit/)
@@ -262,57 +263,11 @@ async function fill({ gateway }: TestServer, tenant: Tenant, count: number): Pro
   }
 }
 
-interface SentQuery {
-  sql: string
-  parameters: readonly unknown[]
-}
-
-async function recordQueries(
-  { gateway }: TestServer,
-  work: (db: TestServer['gateway']['db']) => Promise<unknown>,
-): Promise<SentQuery[]> {
-  const queries: SentQuery[] = []
-  const { db } = gateway
-  const spy = db.withPlugin({
-    transformQuery: ({ node }) => {
-      queries.push(db.getExecutor().compileQuery(node, { queryId: 'plan' }))
-      return node
-    },
-    transformResult: async ({ result }) => result,
-  })
-  await work(spy)
-  return queries
-}
-
-function inline({ sql: text, parameters }: SentQuery): string {
-  const literal = (value: unknown) => (typeof value === 'number' ? `${value}` : `'${value}'`)
-  const parts = text.split(/\?|\$\d+/)
-  return parts.map((part, n) => part + (n < parameters.length ? literal(parameters[n]) : '')).join('')
-}
-
-/** The table of a test is small enough to be read as a whole; that of an installation is not. */
-function runExplain(
-  { gateway }: TestServer,
-  kind: 'sqlite' | 'postgres',
-  prefix: string,
-  query: SentQuery,
-): Promise<string> {
-  return gateway.db.transaction().execute(async (tx) => {
-    if (kind === 'postgres') await sql`set local enable_seqscan = off`.execute(tx)
-    const { rows } = await sql.raw(`${prefix} ${inline(query)}`).execute(tx)
-    return JSON.stringify(rows)
-  })
-}
-
-function explain(server: TestServer, query: SentQuery, kind: 'sqlite' | 'postgres'): Promise<string> {
-  return runExplain(server, kind, kind === 'sqlite' ? 'explain query plan' : 'explain', query)
-}
-
 /** The rows that the scans of all queries together returned or removed. */
-async function countExamined(server: TestServer, queries: readonly SentQuery[]): Promise<number> {
+async function countExamined({ gateway }: TestServer, queries: readonly SentQuery[]): Promise<number> {
   let examined = 0
   for (const query of queries) {
-    const plan = await runExplain(server, 'postgres', 'explain (analyze, costs off, timing off)', query)
+    const plan = await runExplain(gateway.db, 'explain (analyze, costs off, timing off)', query)
     for (const [, rows] of plan.matchAll(
       /(?:(?<!Bitmap )Index|Index Only|Bitmap Heap) Scan [^"]*rows=(\d+)/g,
     ))

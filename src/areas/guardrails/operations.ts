@@ -5,7 +5,7 @@ import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
-import { pageQuery } from '../../lib/query-params.ts'
+import { pageQuery, searchText } from '../../lib/query-params.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
 import {
   listedWorkspace,
@@ -48,12 +48,15 @@ const listGuardrailsOperation = defineOperation({
   tag,
   summary: 'Lists the guardrails of a workspace, oldest first.',
   permission: 'guardrails:read',
-  query: pageQuery.extend({ workspace_id: listedWorkspace }),
+  query: pageQuery.extend({
+    workspace_id: listedWorkspace,
+    q: searchText.optional().describe('An extension: those with this text in their name or description.'),
+  }),
   response: z.strictObject({ data: z.array(guardrailRecord), total_count: z.int() }),
   handle: async (context) => {
     const { gateway, query } = context
     const workspaceIds = await resolveListedWorkspaces(gateway.db, context, query.workspace_id)
-    const { rows, total } = await listGuardrails(gateway.db, workspaceIds, query)
+    const { rows, total } = await listGuardrails(gateway.db, { workspaceIds, text: query.q }, query)
     return {
       data: rows.map((row) => toGuardrailRecord(parseGuardrail(row), row.workspace_id ?? '')),
       total_count: total,

@@ -1,5 +1,6 @@
 import { type Expression, type Selectable, sql } from 'kysely'
 import type { ApiKey } from '../../account/keys.ts'
+import { containsText } from '../../db/contains-text.ts'
 import { type Db, isPostgres, isUniqueViolation } from '../../db/db.ts'
 import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { GuardrailKeyTable, GuardrailMemberTable } from '../../db/schema.ts'
@@ -16,10 +17,12 @@ export type MemberAssignment = Selectable<GuardrailMemberTable>
 
 export async function listGuardrails(
   db: Db,
-  workspaceIds: readonly string[],
+  { workspaceIds, text }: { workspaceIds: readonly string[]; text: string | undefined },
   page: Pagination,
 ): Promise<RowPage<GuardrailRow>> {
-  return fetchPage(db.selectFrom('guardrails').selectAll().where('workspace_id', 'in', workspaceIds), page)
+  let all = db.selectFrom('guardrails').selectAll().where('workspace_id', 'in', workspaceIds)
+  if (text !== undefined) all = all.where(containsText(['name', 'description'], text))
+  return fetchPage(all, page)
 }
 
 export async function findGuardrail(

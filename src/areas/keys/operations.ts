@@ -13,7 +13,7 @@ import { loadCreditTotals } from '../../ledger/entries.ts'
 import { resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import { usdAmount } from '../../ledger/money-schema.ts'
 import { countFreeRequestsToday, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
-import { queryBoolean, queryInteger } from '../../lib/query-params.ts'
+import { queryBoolean, queryInteger, searchText } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
@@ -111,6 +111,7 @@ const listApiKeys = defineOperation({
   query: z.object({
     include_disabled: queryBoolean().optional(),
     offset: queryInteger({ min: 0, fallback: 0 }),
+    q: searchText.optional().describe('An extension: those with this text in their name or label.'),
     workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
   }),
   response: z.strictObject({ data: z.array(keyRecord) }),
@@ -121,6 +122,7 @@ const listApiKeys = defineOperation({
       creatorUserId: resolveVisibleOwner(reach, workspace.id),
       includeDisabled: query.include_disabled ?? false,
       offset: query.offset,
+      text: query.q,
     })
     const usage = await loadKeyUsage(
       gateway.db,

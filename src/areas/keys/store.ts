@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { searchKeys } from '../../account/key-search.ts'
 import type { ApiKey } from '../../account/keys.ts'
 import type { Db } from '../../db/db.ts'
 import type { ApiKeyTable } from '../../db/schema.ts'
@@ -11,10 +13,13 @@ interface KeyFilter {
   creatorUserId: string | null
   includeDisabled: boolean
   offset: number
+  /** In their name or label. */
+  text: string | undefined
 }
 
 /** Newest first, without management keys and the keys of sessions. */
 export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
+  if (where.text !== undefined) return searchPage(db, where, where.text)
   let page = db
     .selectFrom('api_keys')
     .select('id')
@@ -26,6 +31,17 @@ export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
   // The page is cut in the index, so that the rows before it are counted and not read.
   const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
   return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
+}
+
+async function searchPage(db: Db, where: KeyFilter, text: string): Promise<ApiKey[]> {
+  const { workspaceId, creatorUserId, includeDisabled, offset } = where
+  const conditions = [
+    ...(creatorUserId === null ? [] : [sql<boolean>`creator_user_id = ${creatorUserId}`]),
+    ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
+  ]
+  const filter = sql<boolean>`${sql.join([sql`1 = 1`, ...conditions], sql` and `)}`
+  const { keys } = await searchKeys(db, { place: { workspaceId }, text, filter, offset, limit: keysPerPage })
+  return keys
 }
 
 export type KeyChanges = Partial<

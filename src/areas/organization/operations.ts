@@ -3,7 +3,7 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { createMember, displayNameOf, emailOf, type Member, requireMember } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { pageQuery } from '../../lib/query-params.ts'
+import { pageQuery, searchText } from '../../lib/query-params.ts'
 import { assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { pluginOperations } from './plugins.ts'
@@ -51,11 +51,13 @@ const listOrganizationMembers = defineOperation({
   summary: 'Lists the members of the organization, oldest first.',
   description: 'A caller with the permission in some workspaces only sees the members of these.',
   permission: 'members:read',
-  query: pageQuery,
+  query: pageQuery.extend({
+    q: searchText.optional().describe('An extension: those with this text in their name, address or id.'),
+  }),
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, reach, query }) => {
-    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
-    const { rows, total } = await listMembers(gateway.db, caller.organizationId, workspaceIds, query)
+    const filter = { workspaceIds: reach.everywhere ? null : [...reach.workspaceIds], text: query.q }
+    const { rows, total } = await listMembers(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toMemberRecord), total_count: total }
   },
 })

@@ -10,7 +10,7 @@ import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
+import { pageQuery, queryBoolean, searchText } from '../../lib/query-params.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { assertCallbackAllowed, videoSecretContext } from '../../pipeline/video/webhook.ts'
@@ -39,11 +39,14 @@ const listWorkspacesOperation = defineOperation({
   tag,
   summary: 'Lists the workspaces of the organization that the caller may read, oldest first.',
   permission: 'workspaces:read',
-  query: pageQuery,
+  query: pageQuery.extend({
+    q: searchText.optional().describe('An extension: those with this text in their name or slug.'),
+  }),
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, reach, query }) => {
     const ids = reach.everywhere ? null : [...reach.workspaceIds]
-    const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, ids, query)
+    const filter = { ids, text: query.q }
+    const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toWorkspaceRecord), total_count: total }
   },
 })

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Workspace } from '../../account/workspaces.ts'
+import { containsText } from '../../db/contains-text.ts'
 import type { Db } from '../../db/db.ts'
 import { fetchPage, type RowPage } from '../../db/page.ts'
 import type { BudgetInterval, WorkspaceBudgetTable, WorkspaceMemberTable } from '../../db/schema.ts'
@@ -14,7 +15,7 @@ export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
 export async function listWorkspaces(
   db: Db,
   organizationId: string,
-  ids: readonly string[] | null,
+  { ids, text }: { ids: readonly string[] | null; text: string | undefined },
   page: Pagination,
 ): Promise<RowPage<Workspace>> {
   let all = db
@@ -22,6 +23,7 @@ export async function listWorkspaces(
     .where('organization_id', '=', organizationId)
     .where('deleted_at', 'is', null)
   if (ids) all = all.where('id', 'in', ids)
+  if (text !== undefined) all = all.where(containsText(['name', 'slug'], text))
   return fetchPage(all.selectAll(), page)
 }
 

@@ -40,6 +40,7 @@ import { requestLog } from './040-request-log.ts'
 import { explanations } from './041-explanations.ts'
 import { administration } from './042-administration.ts'
 import { lastUse } from './043-last-use.ts'
+import { keySearch } from './044-key-search.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -83,4 +84,5 @@ export const migrations: Record<string, Migration> = {
   '041-explanations': explanations,
   '042-administration': administration,
   '043-last-use': lastUse,
+  '044-key-search': keySearch,
 }

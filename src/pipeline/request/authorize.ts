@@ -46,7 +46,8 @@ function coversWorkspace({ key, session, userId }: Caller, reach: Reach, permiss
   return isWithinReach(reach, { workspaceId: key.workspace_id, ownerId })
 }
 
-function reachOf({ key, session }: Caller, permission: Permission): Reach {
+/** Where the caller has a permission, which may be nowhere. */
+export function reachOf({ key, session }: Caller, permission: Permission): Reach {
   if (session) return resolveReach(session.grant, permission)
   if (!keyPermissions[key.kind].has(permission)) return noReach
   if (key.kind === 'inference') {

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
-import { writeOffset } from '../../app/search-params.ts'
+import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
@@ -13,6 +13,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
+import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { NameField } from '../../components/text-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
@@ -26,11 +27,11 @@ const pageSize = 50
 
 function GuardrailsScreen() {
   const session = useSession()
-  const { offset = 0, workspace } = screen.useSearch()
+  const { offset = 0, q = '', workspace } = screen.useSearch()
   const navigate = screen.useNavigate()
   const place = { ...(workspace && { workspace_id: workspace }) }
   const options = api.queryOptions('get', '/guardrails', {
-    params: { query: { offset, limit: pageSize, ...place } },
+    params: { query: { offset, limit: pageSize, ...place, ...writeText(q) } },
   })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   return (
@@ -52,18 +53,31 @@ function GuardrailsScreen() {
         value={workspace ?? null}
         onChange={(id) => void navigate({ search: id ? { workspace: id } : {} })}
       />
+      <SearchField
+        label="Search names and descriptions"
+        value={q}
+        onChange={(text) =>
+          void navigate({ search: { ...(workspace && { workspace }), ...writeText(text) } })
+        }
+      />
       <PagedList
         query={query}
         offset={offset}
         size={pageSize}
         onPage={(next) =>
-          void navigate({ search: { ...(workspace && { workspace }), ...writeOffset(next) } })
+          void navigate({
+            search: { ...(workspace && { workspace }), ...writeText(q), ...writeOffset(next) },
+          })
         }
         empty={
-          <EmptyState title="No guardrails in this workspace">
-            Create one to keep personal data from providers, to block what must not be sent, or to allow some
-            models only. You can try it on a text before it has any effect.
-          </EmptyState>
+          q === '' ? (
+            <EmptyState title="No guardrails in this workspace">
+              Create one to keep personal data from providers, to block what must not be sent, or to allow
+              some models only. You can try it on a text before it has any effect.
+            </EmptyState>
+          ) : (
+            <NothingFound text={q} />
+          )
         }
       >
         {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={560} />}

@@ -1,9 +1,8 @@
 import { createRoute } from '@tanstack/react-router'
 import { rootRoute } from '../../app/root-route.tsx'
-import { readOffset, readText } from '../../app/search-params.ts'
+import { type ListSearch, readListSearch, readText } from '../../app/search-params.ts'
 
-interface GuardrailsSearch {
-  offset?: number
+interface GuardrailsSearch extends ListSearch {
   workspace?: string
 }
 
@@ -12,7 +11,7 @@ export const guardrailsRoute = createRoute({
   path: '/guardrails',
   validateSearch: (search: Record<string, unknown>): GuardrailsSearch => {
     const workspace = readText(search.workspace)
-    return { ...readOffset(search), ...(workspace && { workspace }) }
+    return { ...readListSearch(search), ...(workspace && { workspace }) }
   },
 }).lazy(() => import('./guardrails-screen.tsx').then(({ screen }) => screen))
 

@@ -4,11 +4,13 @@ import { createLazyRoute } from '@tanstack/react-router'
 import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
+import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { CreateKey } from './create-key.tsx'
 import { KeyTable } from './key-table.tsx'
 
@@ -20,7 +22,7 @@ const pageSize = 100
 function KeysScreen() {
   const session = useSession()
   const { id: workspaceId } = useWorkspace()
-  const { offset = 0, disabled = false } = screen.useSearch()
+  const { offset = 0, q = '', disabled = false } = screen.useSearch()
   const navigate = screen.useNavigate()
   const [isCreating, setCreating] = useState(false)
   const options = api.queryOptions('get', '/keys', {
@@ -28,6 +30,7 @@ function KeysScreen() {
       query: {
         ...(offset > 0 && { offset }),
         ...(disabled && { include_disabled: true }),
+        ...writeText(q),
         ...(workspaceId !== null && { workspace_id: workspaceId }),
       },
     },
@@ -45,14 +48,27 @@ function KeysScreen() {
       calls={[callOf(options)]}
       actions={create}
     >
-      <Switch
-        label="Show disabled keys"
-        checked={disabled}
-        onChange={(event) => void navigate({ search: event.currentTarget.checked ? { disabled: true } : {} })}
-      />
+      <Group gap="md">
+        <SearchField
+          label="Search names and labels"
+          value={q}
+          onChange={(text) =>
+            void navigate({ search: { ...writeText(text), ...(disabled && { disabled }) } })
+          }
+        />
+        <Switch
+          label="Show disabled keys"
+          checked={disabled}
+          onChange={({ currentTarget: { checked } }) =>
+            void navigate({ search: { ...writeText(q), ...(checked && { disabled: true }) } })
+          }
+        />
+      </Group>
       <QueryView query={query}>
         {({ data }) =>
-          data.length === 0 ? (
+          data.length === 0 && q !== '' && offset === 0 ? (
+            <NothingFound text={q} />
+          ) : data.length === 0 ? (
             <EmptyState title={offset > 0 ? 'No further keys' : 'No keys yet'}>
               {offset > 0
                 ? 'This page is past the last key.'
@@ -68,7 +84,9 @@ function KeysScreen() {
           offset={offset}
           count={query.data.data.length}
           onChange={(next) =>
-            void navigate({ search: { ...(next > 0 && { offset: next }), ...(disabled && { disabled }) } })
+            void navigate({
+              search: { ...writeText(q), ...writeOffset(next), ...(disabled && { disabled }) },
+            })
           }
         />
       )}

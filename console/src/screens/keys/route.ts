@@ -1,17 +1,17 @@
 import { createRoute } from '@tanstack/react-router'
 import { rootRoute } from '../../app/root-route.tsx'
+import { type ListSearch, readListSearch } from '../../app/search-params.ts'
 
-interface KeysSearch {
-  offset?: number
+interface KeysSearch extends ListSearch {
   disabled?: boolean
 }
 
 export const keysRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/keys',
-  validateSearch: ({ offset, disabled }: Record<string, unknown>): KeysSearch => ({
-    ...(Number.isInteger(offset) && Number(offset) > 0 && { offset: Number(offset) }),
-    ...(disabled === true && { disabled }),
+  validateSearch: (search: Record<string, unknown>): KeysSearch => ({
+    ...readListSearch(search),
+    ...(search.disabled === true && { disabled: true }),
   }),
 }).lazy(() => import('./keys-screen.tsx').then(({ screen }) => screen))
 

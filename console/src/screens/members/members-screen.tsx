@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
-import { writeOffset } from '../../app/search-params.ts'
+import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { DataTable } from '../../components/data-table.tsx'
@@ -11,6 +11,7 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
+import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { nameOfPerson } from '../../format/person.ts'
 import { Invitations, invitationsOptions } from './invitations.tsx'
@@ -23,10 +24,10 @@ const pageSize = 50
 
 function MembersScreen() {
   const session = useSession()
-  const { offset = 0 } = screen.useSearch()
+  const { offset = 0, q = '' } = screen.useSearch()
   const navigate = screen.useNavigate()
   const options = api.queryOptions('get', '/organization/members', {
-    params: { query: { offset, limit: pageSize } },
+    params: { query: { offset, limit: pageSize, ...writeText(q) } },
   })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   const readsAll = mayDoEverywhere(session, 'members:read')
@@ -41,15 +42,24 @@ function MembersScreen() {
         )
       }
     >
+      <SearchField
+        label="Search names and addresses"
+        value={q}
+        onChange={(text) => void navigate({ search: writeText(text) })}
+      />
       <PagedList
         query={query}
         offset={offset}
         size={pageSize}
-        onPage={(next) => void navigate({ search: writeOffset(next) })}
+        onPage={(next) => void navigate({ search: { ...writeText(q), ...writeOffset(next) } })}
         empty={
-          <EmptyState title="No members on this page">
-            <TextLink to="/members">Go to the first page</TextLink>
-          </EmptyState>
+          q === '' ? (
+            <EmptyState title="No members on this page">
+              <TextLink to="/members">Go to the first page</TextLink>
+            </EmptyState>
+          ) : (
+            <NothingFound text={q} />
+          )
         }
       >
         {(rows) => <MemberTable members={rows} hasDetails={readsAll} />}

@@ -1,11 +1,11 @@
 import { createRoute } from '@tanstack/react-router'
 import { rootRoute } from '../../app/root-route.tsx'
-import { readOffset } from '../../app/search-params.ts'
+import { readListSearch } from '../../app/search-params.ts'
 
 export const membersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/members',
-  validateSearch: readOffset,
+  validateSearch: readListSearch,
 }).lazy(() => import('./members-screen.tsx').then(({ screen }) => screen))
 
 export const memberRoute = createRoute({

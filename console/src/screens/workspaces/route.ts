@@ -1,11 +1,11 @@
 import { createRoute } from '@tanstack/react-router'
 import { rootRoute } from '../../app/root-route.tsx'
-import { readOffset } from '../../app/search-params.ts'
+import { readListSearch, readOffset } from '../../app/search-params.ts'
 
 export const workspacesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/workspaces',
-  validateSearch: readOffset,
+  validateSearch: readListSearch,
 }).lazy(() => import('./workspaces-screen.tsx').then(({ screen }) => screen))
 
 export const workspaceRoute = createRoute({

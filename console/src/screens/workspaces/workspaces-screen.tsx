@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
-import { writeOffset } from '../../app/search-params.ts'
+import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { Id } from '../../components/copy.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
@@ -11,6 +11,7 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
+import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { CreateWorkspace } from './create-workspace.tsx'
@@ -21,9 +22,11 @@ const pageSize = 50
 
 function WorkspacesScreen() {
   const session = useSession()
-  const { offset = 0 } = screen.useSearch()
+  const { offset = 0, q = '' } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const options = api.queryOptions('get', '/workspaces', { params: { query: { offset, limit: pageSize } } })
+  const options = api.queryOptions('get', '/workspaces', {
+    params: { query: { offset, limit: pageSize, ...writeText(q) } },
+  })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   return (
     <Page
@@ -38,15 +41,24 @@ function WorkspacesScreen() {
         )
       }
     >
+      <SearchField
+        label="Search names"
+        value={q}
+        onChange={(text) => void navigate({ search: writeText(text) })}
+      />
       <PagedList
         query={query}
         offset={offset}
         size={pageSize}
-        onPage={(next) => void navigate({ search: writeOffset(next) })}
+        onPage={(next) => void navigate({ search: { ...writeText(q), ...writeOffset(next) } })}
         empty={
-          <EmptyState title="No workspaces here">
-            You see the workspaces that you are a member of. Ask an admin to add you to one.
-          </EmptyState>
+          q === '' ? (
+            <EmptyState title="No workspaces here">
+              You see the workspaces that you are a member of. Ask an admin to add you to one.
+            </EmptyState>
+          ) : (
+            <NothingFound text={q} />
+          )
         }
       >
         {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={680} />}
