@@ -76,6 +76,8 @@ const senders: ReadonlySet<string> = new Set([
   'src/pipeline/upstream/dispatch-stream.ts',
   'src/pipeline/upstream/dispatch-whole.ts',
   'src/pipeline/upstream/reply-events.ts',
+  // A fixed text, which is nobody's prompt.
+  'src/pipeline/upstream/test-credential.ts',
   'src/pipeline/video/upstream.ts',
 ])
 const senderImport = /^import \{[^}]*\bsend\b[^}]*\} from '[^']*\/send\.ts'/m

@@ -44,7 +44,7 @@ export async function listByokKeys(db: Db, key: ApiKey): Promise<ByokKey[]> {
   })
 }
 
-function toByokKey(row: Selectable<ByokKeyTable>, sealed: string): ByokKey {
+export function toByokKey(row: Selectable<ByokKeyTable>, sealed: string): ByokKey {
   return {
     id: row.id,
     provider: row.provider,

@@ -70,6 +70,10 @@ export const modelRecord = z
       max_completion_tokens: z.int().nullable(),
       is_moderated: z.boolean(),
     }),
+    providers: z
+      .array(z.string())
+      .optional()
+      .describe('The slugs of the providers that offer it; only with `include_providers`.'),
     per_request_limits: z
       .strictObject({ prompt_tokens: z.number(), completion_tokens: z.number() })
       .nullable(),

@@ -19,6 +19,9 @@ export const publicDataLimit: RateLimit = {
   perDay: 500,
 }
 
+/** Each test costs the owner of the credential a few tokens. */
+export const credentialTestLimit: RateLimit = { name: 'tests of credentials', perMinute: 20, perDay: 1000 }
+
 const dayMs = 86_400_000
 
 /** Throws beyond the limit. */

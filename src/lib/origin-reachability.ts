@@ -1,5 +1,11 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+
 /** Opens a connection and closes it again. */
 export type ConnectFunction = (host: string, port: number) => Promise<void>
+
+/** Rejects if the name has no address. */
+type ResolveFunction = (host: string) => Promise<unknown>
 
 /** A server that responded within this time is not probed again. */
 const reachableMs = 30_000
@@ -12,10 +18,12 @@ const maxOrigins = 10_000
  */
 export class OriginReachability {
   readonly #connect: ConnectFunction
+  readonly #resolve: ResolveFunction
   readonly #reachedAt = new Map<string, number>()
 
-  constructor(connect: ConnectFunction = connectTcp) {
+  constructor(connect: ConnectFunction = connectTcp, resolve: ResolveFunction = lookup) {
     this.#connect = connect
+    this.#resolve = resolve
   }
 
   isRecentlyReached(baseUrl: string): boolean {
@@ -31,11 +39,24 @@ export class OriginReachability {
 
   /** Rejects when the connection fails. The caller bounds the time. */
   async probe(baseUrl: string): Promise<void> {
-    const { hostname, port, protocol } = new URL(baseUrl)
-    const host = hostname.replace(/^\[|\]$/g, '')
-    await this.#connect(host, Number(port) || (protocol === 'https:' ? 443 : 80))
+    const { port, protocol } = new URL(baseUrl)
+    await this.#connect(hostOf(baseUrl), Number(port) || (protocol === 'https:' ? 443 : 80))
     this.markReached(baseUrl)
   }
+
+  /** Whether the host has an address: a failed connection does not say. The caller bounds the time. */
+  async resolves(baseUrl: string): Promise<boolean> {
+    const host = hostOf(baseUrl)
+    if (isIP(host)) return true
+    return this.#resolve(host).then(
+      () => true,
+      () => false,
+    )
+  }
+}
+
+function hostOf(baseUrl: string): string {
+  return new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
 }
 
 async function connectTcp(hostname: string, port: number): Promise<void> {

@@ -105,7 +105,8 @@ export function isByokKeyUsable(rules: FilterRules, model: Model, endpoint: Endp
   return findRetentionExclusion(rules, model, endpoint, retains) === undefined
 }
 
-function isKeyForModel({ allowedModels }: ByokKey, model: Model): boolean {
+/** Whether a BYOK key may be used for a model. */
+export function isKeyForModel({ allowedModels }: ByokKey, model: Model): boolean {
   return allowedModels === null || allowedModels.some((rule) => ruleApplies(rule, model))
 }
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../catalogue/model.ts'
 import { EndpointHealth } from './health.ts'
-import { byokPrefix } from './health-id.ts'
+import { byokPrefix, parseHealthId } from './health-id.ts'
 
 /** Beyond this number, the least recently used are evicted. */
 const maxEndpoints = 20_000
@@ -47,6 +47,16 @@ export class HealthRegistry {
   *listFailing(): Generator<{ id: string; since: number; lastAt: number }> {
     for (const map of [this.#shared, this.#byok]) {
       for (const [id, { failure }] of map) if (failure) yield { id, ...failure }
+    }
+  }
+
+  /** With the BYOK keys of these ids. */
+  *listByok(
+    keyIds: ReadonlySet<string>,
+  ): Generator<{ keyId: string; endpointId: string; health: EndpointHealth }> {
+    for (const [id, health] of this.#byok) {
+      const { byokKeyId, endpointId } = parseHealthId(id)
+      if (byokKeyId !== null && keyIds.has(byokKeyId)) yield { keyId: byokKeyId, endpointId, health }
     }
   }
 

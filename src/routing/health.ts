@@ -1,6 +1,7 @@
 import type { FailureKind, UpstreamFailure } from '../call/failure.ts'
 import { SlidingCounter } from '../lib/sliding-counter.ts'
 import type { Quantiles } from '../lib/sliding-histogram.ts'
+import { HourlyMedians, hourMs } from './hourly-medians.ts'
 import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-windows.ts'
 import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from './tool-call-history.ts'
 
@@ -86,11 +87,14 @@ export interface LastFailure {
   at: number
 }
 
-/** The attempts of an hour. */
-export interface HourlyAttempts {
+/** An hour by the clock. */
+export interface HourlyHealth {
   endsAt: number
   succeeded: number
   failed: number
+  /** Of the replies; null if there were none. */
+  medianLatency: number | null
+  medianThroughput: number | null
 }
 
 /** The speed of a reply. */
@@ -116,6 +120,8 @@ export class EndpointHealth {
   readonly #day = new SlidingCounter(daySlotMs, 289, 2)
   readonly #latency = new QuantileWindows()
   readonly #throughput = new QuantileWindows()
+  readonly #hourlyLatency = new HourlyMedians()
+  readonly #hourlyThroughput = new HourlyMedians()
   /** Most endpoints never get tools. */
   #toolCalls: ToolCallHistory | null = null
   #consecutiveFailures = 0
@@ -181,7 +187,11 @@ export class EndpointHealth {
   recordSuccess(now: number, { firstTokenMs, tokensPerSecond }: ReplyPerformance): void {
     this.#count(now, ok)
     this.#latency.add(now, firstTokenMs)
-    if (tokensPerSecond !== null) this.#throughput.add(now, tokensPerSecond)
+    this.#hourlyLatency.add(now, firstTokenMs)
+    if (tokensPerSecond !== null) {
+      this.#throughput.add(now, tokensPerSecond)
+      this.#hourlyThroughput.add(now, tokensPerSecond)
+    }
     this.#consecutiveFailures = 0
     this.#failingSince = 0
     // The ejection time is reset only after the endpoint has been stable for longer than any ejection.
@@ -273,19 +283,30 @@ export class EndpointHealth {
     }
   }
 
-  /** The last 24 hours, each ending on a slot of the counter, oldest first. */
-  getHourlyAttempts(now: number): HourlyAttempts[] {
-    const end = (Math.floor(now / daySlotMs) + 1) * daySlotMs
+  /** The current hour and the 23 before it, oldest first. */
+  getHours(now: number): HourlyHealth[] {
+    const currentHour = Math.floor(now / hourMs)
+    const slotsInHour = (Math.floor(now / daySlotMs) % slotsPerHour) + 1
     return Array.from({ length: 24 }, (_, index) => {
       const hoursAgo = 23 - index
-      const count = (field: number) => {
-        let sum = 0
-        for (let slot = 0; slot < slotsPerHour; slot++)
-          sum += this.#day.countSlot(now, hoursAgo * slotsPerHour + slot, field)
-        return sum
+      const hour = currentHour - hoursAgo
+      const first = hoursAgo === 0 ? 0 : slotsInHour + (hoursAgo - 1) * slotsPerHour
+      const last = slotsInHour + hoursAgo * slotsPerHour
+      return {
+        endsAt: (hour + 1) * hourMs,
+        succeeded: this.#countSlots(now, first, last, ok),
+        failed: this.#countSlots(now, first, last, failed),
+        medianLatency: this.#hourlyLatency.get(hour),
+        medianThroughput: this.#hourlyThroughput.get(hour),
       }
-      return { endsAt: end - hoursAgo * 60 * minuteMs, succeeded: count(ok), failed: count(failed) }
     })
+  }
+
+  /** Of the slots from `first` to before `last`, counted from the current one. */
+  #countSlots(now: number, first: number, last: number, field: number): number {
+    let sum = 0
+    for (let slot = first; slot < last; slot++) sum += this.#day.countSlot(now, slot, field)
+    return sum
   }
 
   #count(now: number, field: typeof ok | typeof failed): void {

@@ -187,9 +187,12 @@ async function createAuditDestinationPath(call: TenantCall): Promise<string> {
   return `/audit/destinations/${body.data.id}`
 }
 
-async function createByokPath(call: TenantCall): Promise<string> {
-  return `/byok/${(await call('POST', '/byok', { body: byokBody })).body.data.id}`
+async function createByokPath(call: TenantCall, body = byokBody): Promise<string> {
+  return `/byok/${(await call('POST', '/byok', { body })).body.data.id}`
 }
+
+/** The catalogue has no model of it, so a test sends nothing. */
+const untestableByokBody = { ...byokBody, provider: 'ai21' }
 
 const presetBody = {
   model: 'sandbox/echo',
@@ -709,6 +712,16 @@ export const samples: Record<string, SampleFactory> = {
 
   listByokKeys: fixedSample('/byok?provider=sandbox'),
   createByokKey: fixedSample('/byok', byokBody),
+  listByokHealth: fixedSample('/byok/health?provider=sandbox'),
+  orderByokKeys: async (_, call) => {
+    const provider = 'cerebras'
+    const list = async () => (await call('GET', `/byok?provider=${provider}`)).body.data as { id: string }[]
+    while ((await list()).length < 2) await call('POST', '/byok', { body: { ...byokBody, provider } })
+    const ids = (await list()).map(({ id }) => id).reverse()
+    return { path: '/byok/order', body: { provider, ids } }
+  },
+  testByokDraft: fixedSample('/byok/test', untestableByokBody),
+  testByokKey: async (_, call) => ownedSample(`${await createByokPath(call, untestableByokBody)}/test`),
   getByokKey: async (_, call) => ownedSample(await createByokPath(call)),
   updateByokKey: async (_, call) => ownedSample(await createByokPath(call), { disabled: true }),
   deleteByokKey: async (_, call) => ownedSample(await createByokPath(call)),
@@ -824,6 +837,7 @@ export const samples: Record<string, SampleFactory> = {
   listModelEndpoints: fixedSample('/models/sandbox/echo/endpoints'),
   listZdrEndpoints: fixedSample('/endpoints/zdr'),
   listProviders: fixedSample('/providers'),
+  listProviderHealth: fixedSample('/providers/health'),
   listCatalogueProviders: fixedSample('/catalogue/providers'),
   getCatalogueProvider: fixedSample('/catalogue/providers/sandbox'),
   putCatalogueProvider: async () => ({
@@ -832,6 +846,7 @@ export const samples: Record<string, SampleFactory> = {
   }),
   deleteCatalogueProvider: async (_, __, server) =>
     createOverride(server, `providers/${uniqueName('sample')}`, catalogueProvider),
+  testCatalogueProvider: fixedSample('/catalogue/providers/sandbox/test'),
   listCatalogueModels: fixedSample('/catalogue/models'),
   getCatalogueModel: fixedSample('/catalogue/models/sandbox/echo'),
   putCatalogueModel: async () => ({

@@ -7,6 +7,7 @@ import {
   parseCredential,
 } from '../../catalogue/credential.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
+import type { Vault } from '../../lib/crypto.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { isMasked, maskSecret } from '../../lib/mask.ts'
 
@@ -45,4 +46,8 @@ function validateAddresses(credential: Credential, allowPrivate: readonly string
     const problem = findUrlProblem(URL.parse(url), allowPrivate)
     if (problem !== null) throw new CredentialError([index, 'endpoint_url'], problem)
   }
+}
+
+export function sealKey(vault: Vault, id: string, key: string): string {
+  return vault.seal(key, `byok/${id}`)
 }

@@ -4,36 +4,38 @@ import { filterKnownHashes } from '../../account/keys.ts'
 import { findMembers } from '../../account/members.ts'
 import { lockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { credentialFormOf } from '../../catalogue/credential.ts'
-import { isKeyless } from '../../catalogue/model.ts'
 import { parseModelRule } from '../../catalogue/model-rule.ts'
-import { originOf } from '../../catalogue/provider-settings.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
 import {
   listedWorkspace,
   resolveListedWorkspaces,
   resolveReachableWorkspace,
 } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
-import { engineOrigin } from '../../web/access.ts'
-import { findSearchEngine } from '../../web/engines/all.ts'
-import { resolveLabel } from './credential.ts'
-import { neutralNames, uncataloguedForms, uncataloguedProviders } from './providers.ts'
+import { sealKey } from './credential.ts'
+import { listByokHealth } from './health.ts'
+import { orderByokKeys } from './order.ts'
 import {
-  type ByokRow,
   type ByokSettings,
   byokRecord,
   createBody,
+  describeKey,
   toByokRecord,
   toSettingColumns,
   updateBody,
 } from './record.ts'
-import { byokKeys, findNextSortOrder } from './store.ts'
+import {
+  findProviderOrigin,
+  rejectKeylessProvider,
+  resolveKeyLabel,
+  resolveProviderSlug,
+} from './resolve-provider.ts'
+import { byokKeys, findNextSortOrder, requireReachable } from './store.ts'
+import { testByokDraft, testByokKey } from './test-key.ts'
 
 const tag = 'BYOK'
 const idParam = z.object({ id: z.uuid().toLowerCase() })
@@ -98,7 +100,7 @@ const createByokKey = defineOperation({
         workspace_id: workspaceId,
         provider,
         label,
-        sealed_key: sealKey(gateway, id, body.key),
+        sealed_key: sealKey(gateway.vault, id, body.key),
         origin: findProviderOrigin(gateway, provider),
         sort_order: sortOrder,
       })
@@ -146,7 +148,7 @@ const updateByokKey = defineOperation({
         ...toSettingColumns(await validateSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
           label: resolveKeyLabel(gateway, row.provider, body.key),
-          sealed_key: sealKey(gateway, row.id, body.key),
+          sealed_key: sealKey(gateway.vault, row.id, body.key),
           origin: findProviderOrigin(gateway, row.provider),
         }),
       }
@@ -181,7 +183,17 @@ const deleteByokKey = defineOperation({
 /** One request may try each of them. */
 const maxKeysPerProvider = 50
 
-export const byokOperations = [listByokKeys, createByokKey, getByokKey, updateByokKey, deleteByokKey]
+export const byokOperations = [
+  listByokKeys,
+  createByokKey,
+  listByokHealth,
+  orderByokKeys,
+  testByokDraft,
+  getByokKey,
+  updateByokKey,
+  deleteByokKey,
+  testByokKey,
+]
 
 const defaultSettings = {
   name: null,
@@ -194,46 +206,6 @@ const defaultSettings = {
   allowed_api_key_hashes: null,
   allowed_user_ids: null,
 } as const
-
-/** Maps any name of a provider to its catalogue slug. */
-function resolveProviderSlug(gateway: Gateway, name: string): string {
-  const slug = neutralNames.get(name) ?? name
-  const known = gateway.catalogue.providerByName.get(slug)
-  // The catalogue also resolves display names, which are not valid here.
-  if (known && (known.slug === slug || known.vendor === slug)) return known.slug
-  if (uncataloguedProviders.has(name) || isKeyedEngine(name)) return name
-  throw invalidFieldError('provider', 'is not a known provider')
-}
-
-/** Such requests would cost only the fee, while the installation pays for the upstream. */
-function rejectKeylessProvider({ catalogue }: Gateway, slug: string): void {
-  const known = catalogue.providerByName.get(slug)
-  if (known && isKeyless(known)) throw invalidFieldError('provider', 'does not use a key on this server')
-}
-
-function resolveKeyLabel({ catalogue, settings }: Gateway, provider: string, key: string): string {
-  const known = catalogue.providerByName.get(provider)
-  const form = (known && credentialFormOf(known)) ?? uncataloguedForms.get(provider)
-  return resolveLabel(key, form, settings.egress.allow_private)
-}
-
-/** The key is sent to this origin only, even if the provider's address changes. */
-function findProviderOrigin({ catalogue, settings }: Gateway, provider: string): string | null {
-  const known = catalogue.providerByName.get(provider)
-  const engine = findSearchEngine(provider)
-  if (known) return originOf(known)
-  return engine ? engineOrigin(settings.web, engine) : null
-}
-
-/** A web search engine that is no provider of models. */
-function isKeyedEngine(id: string): boolean {
-  const api = findSearchEngine(id)?.api
-  return api?.kind === 'http' && api.needsKey
-}
-
-function sealKey(gateway: Gateway, id: string, key: string): string {
-  return gateway.vault.seal(key, `byok/${id}`)
-}
 
 /** Normalizes models to canonical slugs and checks that keys and members belong to the organization. */
 async function validateSettings(
@@ -270,15 +242,4 @@ function rejectUnknown(field: string, values: string[], known: ReadonlySet<strin
 function validateCombination(settings: { is_fallback: number; is_byok_only: number }): void {
   if (settings.is_fallback === 1 && settings.is_byok_only === 1)
     throw invalidFieldError('is_byok_only', 'cannot be combined with is_fallback')
-}
-
-/** The target of an event. */
-function describeKey({ id, name, provider, workspace_id: workspaceId }: ByokRow) {
-  return { target: { type: 'byok_key', id, name: name ?? provider }, workspaceId }
-}
-
-function requireReachable(reach: Reach, row: ByokRow | undefined): ByokRow {
-  if (!row) throw gatewayError('not_found', 'The BYOK key does not exist.')
-  assertWithinReach(reach, { workspaceId: row.workspace_id })
-  return row
 }

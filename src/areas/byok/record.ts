@@ -98,3 +98,8 @@ export function toByokRecord(row: ByokRow): z.input<typeof byokRecord> {
     created_at: row.created_at,
   }
 }
+
+/** The target of an event. */
+export function describeKey({ id, name, provider, workspace_id: workspaceId }: ByokRow) {
+  return { target: { type: 'byok_key', id, name: name ?? provider }, workspaceId }
+}

@@ -1,6 +1,9 @@
 import { createSoftDeleteStore } from '../../account/soft-delete.ts'
 import type { Db } from '../../db/db.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { fullMask } from '../../lib/mask.ts'
+import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
+import type { ByokRow } from './record.ts'
 
 export const byokKeys = createSoftDeleteStore('byok_keys', {
   order: ['provider', 'sort_order', 'id'],
@@ -21,4 +24,23 @@ export async function findNextSortOrder(
     .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow()
   return { count: Number(count), sortOrder: last === null ? 0 : last + 1 }
+}
+
+export function requireReachable(reach: Reach, row: ByokRow | undefined): ByokRow {
+  if (!row) throw gatewayError('not_found', 'The BYOK key does not exist.')
+  assertWithinReach(reach, { workspaceId: row.workspace_id })
+  return row
+}
+
+/** The keys of a provider in a workspace, in the order they are tried. */
+export function listKeysInOrder(db: Db, workspaceId: string, provider: string): Promise<ByokRow[]> {
+  return db
+    .selectFrom('byok_keys')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('provider', '=', provider)
+    .where('deleted_at', 'is', null)
+    .orderBy('sort_order')
+    .orderBy('id')
+    .execute()
 }

@@ -151,7 +151,14 @@ describeOnEachDatabase(
       expect((await get('models/acme/filed')).body.data).toMatchObject({
         sources: ['headgate.yaml'],
         in_force: { name: 'Filed', endpoints: [{ provider: 'filed' }] },
+        base: null,
       })
+      await done(put('models/acme/filed', { name: 'Renamed' }))
+      expect((await get('models/acme/filed')).body.data).toMatchObject({
+        in_force: { name: 'Renamed' },
+        base: { name: 'Filed' },
+      })
+      await done(remove('models/acme/filed'))
     })
 
     test('R12 GET shows what was sent and what is in force, source by source', async () => {
@@ -176,6 +183,7 @@ describeOnEachDatabase(
           headers: {},
           abilities: ['stream_usage'],
         },
+        base: expect.objectContaining({ name: 'Filed', api_key: 'key********789', bills_abandoned: false }),
       })
       const mine = (await get('providers?source=runtime')).body
       expect(mine).toEqual({ data: [data], total_count: 1 })

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { buildCatalogueSources } from '../../app/reload.ts'
 import { buildProviders } from '../../catalogue/catalogue.ts'
-import { declaredProvider } from '../../catalogue/declared.ts'
 import { declaredModel } from '../../catalogue/declared-model.ts'
 import { endpointOverride, modelOverride, providerOverride } from '../../catalogue/override-schema.ts'
 import { openSecrets, restoreMasked, sealFields } from '../../catalogue/override-secrets.ts'
@@ -18,8 +17,10 @@ import {
   listProviderRecords,
   readOrNull,
   type Source,
+  slugPath,
   sources,
 } from './record.ts'
+import { testProvider } from './test-provider.ts'
 
 const tag = 'Catalogue'
 const deletedResponse = z.strictObject({ deleted: z.literal(true) })
@@ -27,7 +28,6 @@ const listQuery = pageQuery.extend({
   source: z.enum(sources).optional().describe('Lists only entries from this source.'),
 })
 
-const slugPath = z.object({ slug: declaredProvider.shape.slug })
 const modelPath = z.object({
   author: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be the author of a model id'),
   slug: z
@@ -219,6 +219,7 @@ export const catalogueOperations = [
   getProvider,
   putProvider,
   deleteProvider,
+  testProvider,
   listModels,
   getModel,
   putModel,

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { buildCatalogueSources } from '../../app/reload.ts'
-import { mergeDeclaredModels } from '../../catalogue/catalogue.ts'
+import { buildProviders, mergeDeclaredModels } from '../../catalogue/catalogue.ts'
 import { identifierOf } from '../../catalogue/credential.ts'
+import { declaredProvider } from '../../catalogue/declared.ts'
 import { declaredModel } from '../../catalogue/declared-model.ts'
 import type { CatalogueProvider } from '../../catalogue/model.ts'
 import { endpointOverride, modelOverride, providerOverride } from '../../catalogue/override-schema.ts'
@@ -15,6 +16,8 @@ import { maskUserinfo } from '../../lib/mask.ts'
 
 export const sources = ['built_in', 'snapshot', 'headgate.yaml', 'runtime'] as const
 export type Source = (typeof sources)[number]
+
+export const slugPath = z.object({ slug: declaredProvider.shape.slug })
 
 const sourcesField = z
   .array(z.enum(sources))
@@ -43,6 +46,11 @@ export const catalogueProvider = z
     enabled: z.boolean().describe('Whether the provider has everything required to call it.'),
     edit: overrideSchema(providerOverride).nullable().describe('The override set at run time.'),
     in_force: providerInForce.nullable(),
+    base: providerInForce
+      .nullable()
+      .describe(
+        'What it is without the override; null if nothing is overridden, or it was created at run time.',
+      ),
   })
   .meta({ id: 'CatalogueProvider' })
 
@@ -53,18 +61,28 @@ export const catalogueModel = z
     edit: overrideSchema(modelOverride).nullable().describe('The override set at run time.'),
     endpoint_edits: z.array(overrideSchema(endpointOverride).extend({ tag: z.string() })),
     in_force: declaredModel.nullable(),
+    base: declaredModel
+      .nullable()
+      .describe(
+        'What it is without overrides; null if nothing is overridden, or it was created at run time.',
+      ),
   })
   .meta({ id: 'CatalogueModel' })
 
 export function listProviderRecords(gateway: Gateway): z.input<typeof catalogueProvider>[] {
   const { catalogue, settings } = gateway
   const rows = groupOverridesByName(gateway, 'provider')
-  const builtIn = new Set(buildCatalogueSources(gateway).providers.map(({ slug }) => slug))
+  const sources = buildCatalogueSources(gateway)
+  const builtIn = new Set(sources.providers.map(({ slug }) => slug))
+  const base = new Map(
+    (rows.size > 0 ? buildProviders(sources) : []).map((provider) => [provider.slug, provider]),
+  )
   const declared = new Set(settings.providers.map(({ slug }) => slug))
   const known = new Map(catalogue.providers.map((provider) => [provider.slug, provider]))
   return [...new Set([...known.keys(), ...rows.keys()])].map((slug) => {
     const row = rows.get(slug)?.[0]
     const provider = known.get(slug)
+    const overridden = row && base.get(slug)
     return {
       slug,
       sources: listSources({
@@ -77,6 +95,7 @@ export function listProviderRecords(gateway: Gateway): z.input<typeof catalogueP
         ? { ...stateOf(gateway, row), fields: readOrNull(() => readProviderFields(gateway, row)) }
         : null,
       in_force: provider ? toProviderInForce(provider) : null,
+      base: overridden ? toProviderInForce(overridden) : null,
     }
   })
 }
@@ -97,12 +116,13 @@ export function listModelRecords(gateway: Gateway): z.input<typeof catalogueMode
     const row = models.get(id)?.[0]
     const endpointRows = endpoints.get(id) ?? []
     const model = bySlug.get(id)?.id === id ? currentModels.get(id)?.model : undefined
-    const source = baseModels.get(id)?.source
+    const base = baseModels.get(id)
+    const isOverridden = row !== undefined || endpointRows.length > 0
     return {
       id,
       sources: listSources({
-        ...(source && { [source]: true }),
-        runtime: row !== undefined || endpointRows.length > 0,
+        ...(base && { [base.source]: true }),
+        runtime: isOverridden,
       }),
       edit: row
         ? { ...stateOf(gateway, row), fields: readOrNull(() => parseFields(modelOverride, row)) }
@@ -115,6 +135,7 @@ export function listModelRecords(gateway: Gateway): z.input<typeof catalogueMode
       in_force: model
         ? { ...model, endpoints: model.endpoints.filter(({ provider }) => slugs.has(provider)) }
         : null,
+      base: (isOverridden && base?.model) || null,
     }
   })
 }

@@ -39,8 +39,20 @@ describeOnEachDatabase(
       expect(steady).toMatchObject({ state: 'failing', unavailable_until: null })
       expect(steady.hours).toHaveLength(24)
       expect(steady.hours.slice(-2)).toEqual([
-        { until: '2027-07-01T10:05:00.000Z', attempts: 1, failures: 0 },
-        { until: '2027-07-01T11:05:00.000Z', attempts: 1, failures: 1 },
+        {
+          until: '2027-07-01T11:00:00.000Z',
+          attempts: 1,
+          failures: 0,
+          latency_p50: expect.any(Number),
+          throughput_p50: expect.any(Number),
+        },
+        {
+          until: '2027-07-01T12:00:00.000Z',
+          attempts: 1,
+          failures: 1,
+          latency_p50: null,
+          throughput_p50: null,
+        },
       ])
       clock.release()
     })

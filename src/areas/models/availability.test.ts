@@ -34,6 +34,13 @@ describeOnEachDatabase(
       expect(all.length).toBeGreaterThan(served.length + 100)
     })
 
+    test('GET /models names the providers of each model on request', async () => {
+      const read = async (query: string) =>
+        (await server().call('GET', `/models?q=acme/open-1${query}`)).body.data[0]
+      expect(await read('&include_providers=true')).toMatchObject({ providers: ['local'] })
+      expect(await read('')).not.toHaveProperty('providers')
+    })
+
     test('GET /models/count counts what GET /models lists', async () => {
       const count = async (query: string) =>
         (await server().call('GET', `/models/count${query}`)).body.data.count

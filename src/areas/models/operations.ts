@@ -45,6 +45,9 @@ const listModels = defineOperation({
     ...listQuery,
     ...availabilityQuery,
     sort: orderQuery.describe('The sort order. Models with an unknown value come last.'),
+    include_providers: queryBoolean()
+      .optional()
+      .describe('true: each model names the providers that offer it.'),
     use_rss: queryBoolean().optional(),
     use_rss_chat_links: queryBoolean().optional(),
     client_version: z.string().optional(),
@@ -62,10 +65,21 @@ const listModels = defineOperation({
     const models = sortModels(filterModels(listed, query, metrics), query.sort, metrics)
     if (query.use_rss) return renderRssFeed(models, resolvePublicUrl(gateway, httpRequest))
     const list = toModelList(models, query, httpRequest, metrics.findBenchmarks)
+    if (query.include_providers) list.data = nameProviders(list.data, models)
     if (query.client_version === undefined) return list
     return { ...list, models: models.map(toCodexModel) }
   },
 })
+
+type ModelRecord = z.input<typeof modelRecord>
+
+function nameProviders(records: readonly ModelRecord[], models: readonly Model[]): ModelRecord[] {
+  const byId = new Map(models.map((model) => [model.id, model]))
+  return records.map((record) => {
+    const slugs = byId.get(record.id)?.endpoints.map(({ provider }) => provider.slug) ?? []
+    return { ...record, providers: [...new Set(slugs)] }
+  })
+}
 
 const countModels = defineOperation({
   id: 'countModels',

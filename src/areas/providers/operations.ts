@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { healthSummaryFields, summarizeHealth } from '../../routing/health-summary.ts'
 
 const providerRecord = z
   .strictObject({
@@ -37,4 +39,42 @@ const listProviders = defineOperation({
   }),
 })
 
-export const providerOperations = [listProviders]
+const providerHealth = z
+  .strictObject({ provider: z.string(), provider_name: z.string(), ...healthSummaryFields })
+  .meta({ id: 'ProviderHealth' })
+
+const listProviderHealth = defineOperation({
+  id: 'listProviderHealth',
+  method: 'GET',
+  path: '/providers/health',
+  tag: 'Providers',
+  summary: 'Lists the health of every provider: its state, errors by hour, and which endpoints are left out.',
+  description:
+    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count.',
+  permission: 'models:read',
+  response: z.strictObject({ data: z.array(providerHealth) }),
+  handle: async ({ gateway }) => {
+    const measured = Map.groupBy(listMeasured(gateway), ({ provider }) => provider)
+    const now = gateway.clock.now()
+    return {
+      data: gateway.catalogue.providers.map(({ slug, name, enabled }) => ({
+        provider: slug,
+        provider_name: name,
+        ...summarizeHealth(measured.get(slug) ?? [], now),
+        ...(!enabled && { state: 'no_credential' as const }),
+      })),
+    }
+  },
+})
+
+/** The endpoints with traffic. */
+function listMeasured({ catalogue, routing }: Gateway) {
+  return catalogue.models
+    .flatMap((model) => model.endpoints)
+    .flatMap(({ id, model_id, tag, provider }) => {
+      const health = routing.health.find(id)
+      return health ? [{ provider: provider.slug, model_id, tag, health }] : []
+    })
+}
+
+export const providerOperations = [listProviders, listProviderHealth]

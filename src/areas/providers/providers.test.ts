@@ -21,6 +21,30 @@ describeOnEachDatabase(
       }
     })
 
+    test('GET /providers/health says which endpoints are left out, and why', async () => {
+      const { gateway, clock } = server()
+      clock.freeze('2027-07-01T10:02:00.000Z')
+      const health = gateway.routing.health.getOrCreate('sandbox/echo sandbox')
+      health.recordFailure(clock.now(), { kind: 'provider_overloaded', status: 529, retryAfterMs: 30_000 })
+      const { data } = (await server().call('GET', '/providers/health')).body
+      const find = (slug: string) => data.find(({ provider }: { provider: string }) => provider === slug)
+      expect(find('sandbox')).toMatchObject({
+        state: 'unavailable',
+        problems: [{ model_id: 'sandbox/echo', unavailable_until: '2027-07-01T10:02:30.000Z' }],
+        last_error: { error_type: 'provider_overloaded', status: 529 },
+        uptime_last_1d: 0,
+      })
+      expect(find('sandbox').hours.at(-1)).toEqual({
+        until: '2027-07-01T11:00:00.000Z',
+        attempts: 1,
+        failures: 1,
+      })
+      expect(find('groq')).toMatchObject({ state: 'no_credential', hours: [] })
+      expect(find('local')).toMatchObject({ state: 'unused' })
+      gateway.routing.health.forget('sandbox/echo sandbox')
+      clock.release()
+    })
+
     test('GET /providers shows a provider’s metadata and the overrides of headgate.yaml', async () => {
       const providers = await list()
       expect(providers.find((provider) => provider.slug === 'local')).toEqual({

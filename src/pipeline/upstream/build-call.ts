@@ -1,13 +1,27 @@
 import { spliceJson } from '../../lib/json-splice.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { UpstreamCall } from './send.ts'
 import type { Translation } from './translate.ts'
 
 /** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */
 export function buildUpstreamCall(request: InferenceRequest, translation: Translation): UpstreamCall {
-  const { dialect, upstreamRequest, access } = translation
-  const { upstream, passthrough, name } = dialect
-  const forwarded = translation.isPassThrough ? pickHeaders(passthrough.headers, request) : {}
+  const { dialect } = translation
+  const forwarded = translation.isPassThrough ? pickHeaders(dialect.passthrough.headers, request) : {}
+  const { body, ...call } = adaptCall(translation, request.content.call.stream, forwarded)
+  const encodedBody = translation.isPassThrough
+    ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)
+    : JSON.stringify(body)
+  return { ...call, body: encodedBody }
+}
+
+/** Applies the wire adapter of the provider, if it has one for the format. */
+export function adaptCall(
+  { dialect, upstreamRequest, access }: Pick<Translation, 'dialect' | 'upstreamRequest' | 'access'>,
+  stream: boolean,
+  forwarded: Record<string, string> = {},
+): Omit<UpstreamCall, 'body'> & { body: JsonObject } {
+  const { upstream, name } = dialect
   const encoded = {
     path: upstreamRequest.path,
     headers: { ...upstreamRequest.headers, ...forwarded },
@@ -15,12 +29,8 @@ export function buildUpstreamCall(request: InferenceRequest, translation: Transl
   }
   const { upstream_model: model, provider } = access.endpoint
   const wire = provider.wire?.[name]
-  const adapted = wire?.adaptRequest({ ...encoded, model, stream: request.content.call.stream }) ?? encoded
-  const { path, headers, body } = adapted
-  const encodedBody = translation.isPassThrough
-    ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)
-    : JSON.stringify(body)
-  return { path, headers, upstream, access, body: encodedBody, isAdapted: wire !== undefined }
+  const { path, headers, body } = wire?.adaptRequest({ ...encoded, model, stream }) ?? encoded
+  return { path, headers, upstream, access, body, isAdapted: wire !== undefined }
 }
 
 function pickHeaders(names: readonly string[], { httpRequest }: InferenceRequest): Record<string, string> {

@@ -180,7 +180,7 @@ async function requestUserNamed(
     )
   } catch (error) {
     if (exchange.signal.aborted || !(error instanceof EgressError)) throw exchange.toError(error)
-    throw error.kind === 'timeout' ? timeoutError() : unexpectedReplyError(error.message)
+    throw error.kind === 'timeout' ? timeoutError() : unexpectedReplyError(error.message, error)
   }
 }
 

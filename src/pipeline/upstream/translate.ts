@@ -70,10 +70,10 @@ function dropUnsupported(
 
 function passOrEncode(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
   const { dialect } = request.format
-  const { verbatim, body } = request.content
+  const { call, verbatim, body } = request.content
   if (!verbatim || !dialect || !endpoint.dialects.includes(dialect.name))
-    return encodeWithFewestLosses(request, model, endpoint)
-  const target = buildTarget(request, model, endpoint, dialect)
+    return encodeWithFewestLosses(call, model, endpoint)
+  const target = buildTarget(call, model, endpoint, dialect)
   return {
     dialect,
     upstreamRequest: dialect.passthrough.passRequest(body, target),
@@ -82,15 +82,22 @@ function passOrEncode(request: InferenceRequest, model: Model, endpoint: Endpoin
   }
 }
 
+/** Encodes a call that is not a client's. */
+export function encodeCall(
+  call: ModelCall,
+  model: Model,
+  endpoint: Endpoint,
+): { dialect: Dialect; upstreamRequest: UpstreamRequest } {
+  const encoded = encodeWithFewestLosses(call, model, endpoint)
+  return { dialect: encoded.dialect, upstreamRequest: dropUnsupported(encoded, endpoint) }
+}
+
 /** Of the dialects an endpoint supports, the one that drops the fewest fields; the first of equals. */
-function encodeWithFewestLosses(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
+function encodeWithFewestLosses(call: ModelCall, model: Model, endpoint: Endpoint): EncodedRequest {
   const translations = endpoint.dialects.filter(isGenerateDialect).map((name) => {
     const dialect = dialects[name]
-    const target = buildTarget(request, model, endpoint, dialect)
-    const upstreamRequest = dialect.upstream.encodeRequest(
-      applyReasoning(request.content.call, target),
-      target,
-    )
+    const target = buildTarget(call, model, endpoint, dialect)
+    const upstreamRequest = dialect.upstream.encodeRequest(applyReasoning(call, target), target)
     return { dialect, upstreamRequest, isPassThrough: false as const }
   })
   return translations.reduce((best, next) =>
@@ -105,17 +112,12 @@ function applyReasoning(call: ModelCall, target: Target): ModelCall {
   return reasoning ? { ...rest, reasoning } : rest
 }
 
-function buildTarget(
-  { content }: InferenceRequest,
-  model: Model,
-  endpoint: Endpoint,
-  dialect: Dialect,
-): Target {
+function buildTarget({ stream }: ModelCall, model: Model, endpoint: Endpoint, dialect: Dialect): Target {
   const { provider } = endpoint
   const { reasoning } = model
   return {
     model: endpoint.upstream_model,
-    stream: content.call.stream,
+    stream,
     maxOutputTokens: endpoint.max_completion_tokens,
     reasoning: reasoning
       ? { efforts: reasoning.supported_efforts ?? null, budget: reasoning.supports_max_tokens === true }

@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { failureFields, lastError, toFailureFields } from './failure-record.ts'
+import type { EndpointHealth } from './health.ts'
+
+/** Of endpoints that are left out or failing. More are counted, not listed. */
+const maxListed = 20
+
+const problemStates = ['failing', 'ejected', 'cooling_down'] as const
+
+const problemEndpoint = z
+  .strictObject({
+    model_id: z.string(),
+    tag: z.string(),
+    state: z.enum(problemStates),
+    ...failureFields,
+  })
+  .meta({ id: 'EndpointProblem' })
+
+export const hourField = z.strictObject({
+  until: z.string().describe('The end of the hour; the last one is not over.'),
+  attempts: z.int(),
+  failures: z.int(),
+})
+
+/** The health of several endpoints together. */
+export const healthSummaryFields = {
+  state: z
+    .enum(['unused', 'healthy', 'degraded', 'unavailable', 'no_credential'])
+    .describe(
+      '`degraded`: some endpoints with traffic are failing or left out. `unavailable`: all of them are left out. `unused`: no traffic since the start.',
+    ),
+  used_endpoints: z.int().describe('Endpoints with traffic since the start of the process.'),
+  problem_count: z.int().describe('Endpoints that are failing or left out.'),
+  problems: z.array(problemEndpoint).describe(`The first ${maxListed} of them.`),
+  last_error: lastError.nullable().describe('The newest of all endpoints.'),
+  requests_last_30m: z.int().describe('Completed replies.'),
+  uptime_last_1d: z.number().nullable().describe('In percent; null without attempts.'),
+  hours: z.array(hourField).describe('The last 24 hours, oldest first; empty without traffic.'),
+}
+
+const healthSummary = z.strictObject(healthSummaryFields)
+export type HealthSummary = z.output<typeof healthSummary>
+type Problem = z.output<typeof problemEndpoint>
+
+export interface MeasuredEndpoint {
+  model_id: string
+  tag: string
+  health: EndpointHealth
+}
+
+export function summarizeHealth(measured: readonly MeasuredEndpoint[], now: number): HealthSummary {
+  const problems = measured.flatMap((endpoint) => toProblem(endpoint, now))
+  const leftOut = problems.filter(({ state }) => state !== 'failing')
+  const hours = sumHours(measured, now)
+  const attempts = hours.reduce((sum, hour) => sum + hour.attempts, 0)
+  const failures = hours.reduce((sum, hour) => sum + hour.failures, 0)
+  return {
+    state: findState(measured.length, problems.length, leftOut.length),
+    used_endpoints: measured.length,
+    problem_count: problems.length,
+    problems: problems.slice(0, maxListed),
+    last_error: findNewestError(measured, now),
+    requests_last_30m: measured.reduce((sum, { health }) => sum + health.getStats(now).completed30m, 0),
+    uptime_last_1d: attempts === 0 ? null : Math.round(((attempts - failures) / attempts) * 10_000) / 100,
+    hours,
+  }
+}
+
+function findState(used: number, problems: number, leftOut: number): HealthSummary['state'] {
+  if (used === 0) return 'unused'
+  if (problems === 0) return 'healthy'
+  return leftOut === used ? 'unavailable' : 'degraded'
+}
+
+function toProblem({ model_id, tag, health }: MeasuredEndpoint, now: number): Problem[] {
+  const state = findProblem(health, now)
+  return state === null ? [] : [{ model_id, tag, state, ...toFailureFields(health, now) }]
+}
+
+function findProblem(health: EndpointHealth, now: number): Problem['state'] | null {
+  if (health.isCoolingDown(now)) return 'cooling_down'
+  if (health.isEjected(now)) return 'ejected'
+  return health.isUnstable(now) ? 'failing' : null
+}
+
+function findNewestError(measured: readonly MeasuredEndpoint[], now: number): HealthSummary['last_error'] {
+  return measured
+    .map(({ health }) => toFailureFields(health, now).last_error)
+    .reduce((newest, error) => (error && (!newest || error.at > newest.at) ? error : newest), null)
+}
+
+function sumHours(measured: readonly MeasuredEndpoint[], now: number): HealthSummary['hours'] {
+  const [first = [], ...others] = measured.map(({ health }) =>
+    health.getHours(now).map(({ endsAt, succeeded, failed }) => ({
+      until: new Date(endsAt).toISOString(),
+      attempts: succeeded + failed,
+      failures: failed,
+    })),
+  )
+  return first.map((hour, index) => ({
+    until: hour.until,
+    attempts: others.reduce((sum, hours) => sum + (hours[index]?.attempts ?? 0), hour.attempts),
+    failures: others.reduce((sum, hours) => sum + (hours[index]?.failures ?? 0), hour.failures),
+  }))
+}
