@@ -87,6 +87,12 @@ export const navigation: NavigationGroup[] = [
         permission: 'destinations:read',
         keywords: 'destination trace opentelemetry otlp webhook export langfuse datadog',
       },
+      {
+        label: 'Notifications',
+        to: '/notifications',
+        permission: 'notifications:read',
+        keywords: 'rule alert e-mail webhook threshold',
+      },
       { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
       {
         label: 'System',

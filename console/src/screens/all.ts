@@ -8,6 +8,7 @@ import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
+import { notificationsRoute } from './notifications/route.ts'
 import { playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
 import { requestRoute } from './request/route.ts'
@@ -39,6 +40,7 @@ export const screenRoutes = [
   guardrailRoute,
   destinationsRoute,
   destinationRoute,
+  notificationsRoute,
   auditRoute,
   systemRoute,
   accountRoute,

@@ -1,4 +1,5 @@
-import { Button, Code, Group, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Code, Select, Stack, Text, TextInput } from '@mantine/core'
+import { SecretInput } from '../../components/secret-input.tsx'
 import { type DestinationDraft, storedText } from './draft.ts'
 import { type ConfigField, type Destination, type DestinationType, docsOf, kindOf } from './kinds.ts'
 
@@ -43,7 +44,15 @@ interface ConfigInputProps {
 function ConfigInput({ field, value, stored, isDisabled, onChange }: ConfigInputProps) {
   if (field.isSecret)
     return (
-      <SecretInput field={field} value={value} stored={stored} isDisabled={isDisabled} onChange={onChange} />
+      <SecretInput
+        label={field.label}
+        hint={field.hint}
+        isRequired={field.isRequired === true}
+        stored={stored}
+        value={value}
+        isDisabled={isDisabled}
+        onChange={onChange}
+      />
     )
   const common = {
     label: field.label,
@@ -70,37 +79,5 @@ function ConfigInput({ field, value, stored, isDisabled, onChange }: ConfigInput
       value={value ?? ''}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
-  )
-}
-
-/** Written only: what is stored is shown masked. */
-function SecretInput({ field, value, stored, isDisabled, onChange }: ConfigInputProps) {
-  const isStored = stored !== ''
-  const isRemoved = isStored && value === null
-  const state = isStored ? `Stored as ${stored}. Leave it empty to keep it.` : ''
-  return (
-    <Group align="flex-end" gap="xs">
-      <PasswordInput
-        style={{ flex: 1, minWidth: 220 }}
-        label={field.label}
-        description={[field.hint, isRemoved ? 'Is removed when you save.' : state].filter(Boolean).join(' ')}
-        required={field.isRequired === true && !isStored}
-        disabled={isDisabled}
-        autoComplete="new-password"
-        maxLength={8192}
-        value={value ?? ''}
-        onChange={(event) => onChange(event.currentTarget.value)}
-        visibilityToggleButtonProps={{ 'aria-label': `Show ${field.label}` }}
-      />
-      {isStored && !field.isRequired && !isDisabled && (
-        <Button
-          variant="default"
-          aria-label={isRemoved ? `Keep ${field.label}` : `Remove ${field.label}`}
-          onClick={() => onChange(isRemoved ? '' : null)}
-        >
-          {isRemoved ? 'Keep' : 'Remove'}
-        </Button>
-      )}
-    </Group>
   )
 }

@@ -1,0 +1,25 @@
+import { createLazyRoute } from '@tanstack/react-router'
+import { callOf } from '../../api/call.ts'
+import { Page } from '../../components/page.tsx'
+import { History, historyOptions } from './history.tsx'
+import { Rules, rulesOptions } from './rules.tsx'
+
+export const screen = createLazyRoute('/notifications')({ component: NotificationsScreen })
+
+function NotificationsScreen() {
+  const { offset = 0 } = screen.useSearch()
+  const navigate = screen.useNavigate()
+  return (
+    <Page
+      title="Notifications"
+      description="What needs attention: credits that run out, used budgets, keys that expire, and what fails. Rules say from which threshold, and who is told by e-mail or webhook."
+      calls={[callOf(rulesOptions), callOf(historyOptions(offset))]}
+    >
+      <Rules />
+      <History
+        offset={offset}
+        onChange={(next) => void navigate({ search: next > 0 ? { offset: next } : {} })}
+      />
+    </Page>
+  )
+}

@@ -1,0 +1,144 @@
+import { Badge, Button, Group, Table, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, client } from '../../api/client.ts'
+import { mayDo, mayDoEverywhere, mayDoIn, type Session, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
+import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { RuleForm } from './rule-form.tsx'
+import { describeRule, type Rule, ruleKinds } from './rule-kinds.ts'
+import { RuleTest } from './rule-test.tsx'
+
+/** An organization has no more, unless its operator allows it. */
+export const rulesOptions = api.queryOptions('get', '/notifications/rules', {
+  params: { query: { limit: 100 } },
+})
+
+export function Rules() {
+  const session = useSession()
+  const query = useQuery(rulesOptions)
+  const [isCreating, setCreating] = useState(false)
+  return (
+    <Panel
+      title="Rules"
+      description="Every notification is in the list below and under the bell. A rule can also send it by e-mail and to a webhook."
+      actions={
+        mayDo(session, 'notifications:write') && (
+          <Button size="xs" onClick={() => setCreating(true)}>
+            Add a rule
+          </Button>
+        )
+      }
+    >
+      <QueryView query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState title="No rules">
+              Without a rule nothing is notified. Add one, for example for low credits.
+            </EmptyState>
+          ) : (
+            <RuleTable rules={data} />
+          )
+        }
+      </QueryView>
+      {isCreating && <RuleForm onClose={() => setCreating(false)} />}
+    </Panel>
+  )
+}
+
+function RuleTable({ rules }: { rules: Rule[] }) {
+  const session = useSession()
+  const { workspaces } = useWorkspace()
+  const placeOf = (id: string | null) =>
+    id === null ? 'Whole organization' : (workspaces.find((workspace) => workspace.id === id)?.name ?? id)
+  return (
+    <Table.ScrollContainer minWidth={560}>
+      <Table verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Rule</Table.Th>
+            <Table.Th>Where</Table.Th>
+            <Table.Th>Told</Table.Th>
+            <Table.Th>Actions</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rules.map((rule) => (
+            <Table.Tr key={rule.id}>
+              <Table.Td maw={360}>
+                <Group gap="xs">
+                  <Text size="sm" fw={600}>
+                    {ruleKinds[rule.kind].label}
+                  </Text>
+                  {!rule.enabled && (
+                    <Badge color="gray" variant="light" tt="none">
+                      off
+                    </Badge>
+                  )}
+                </Group>
+                <Text size="sm">{describeRule(rule)}</Text>
+              </Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{placeOf(rule.workspace_id)}</Table.Td>
+              <Table.Td maw={260} style={{ overflowWrap: 'anywhere' }}>
+                {describeChannels(rule)}
+              </Table.Td>
+              <Table.Td>{mayChange(session, rule) && <RuleActions rule={rule} />}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function mayChange(session: Session, { workspace_id }: Rule): boolean {
+  return workspace_id === null
+    ? mayDoEverywhere(session, 'notifications:write')
+    : mayDoIn(session, workspace_id, 'notifications:write')
+}
+
+function describeChannels({ channels: { email, webhook }, digest }: Rule): string {
+  const all = [...email, ...(webhook ? [webhook.url] : [])]
+  if (all.length === 0) return 'Nobody: in the list only'
+  return `${all.join(', ')}${digest === 'daily' ? ', once a day' : ''}`
+}
+
+function RuleActions({ rule }: { rule: Rule }) {
+  const queryClient = useQueryClient()
+  const [open, setOpen] = useState<'edit' | 'test' | 'delete' | null>(null)
+  const close = () => setOpen(null)
+  const { label } = ruleKinds[rule.kind]
+  const remove = async () => {
+    await client.DELETE('/notifications/rules/{id}', { params: { path: { id: rule.id } } })
+    await queryClient.invalidateQueries({ queryKey: rulesOptions.queryKey })
+  }
+  return (
+    <Group gap="xs">
+      <Button size="xs" variant="default" aria-label={`Edit ${label}`} onClick={() => setOpen('edit')}>
+        Edit
+      </Button>
+      <Button size="xs" variant="default" aria-label={`Test ${label}`} onClick={() => setOpen('test')}>
+        Test
+      </Button>
+      <Button
+        size="xs"
+        variant="outline"
+        color="red"
+        aria-label={`Delete ${label}`}
+        onClick={() => setOpen('delete')}
+      >
+        Delete
+      </Button>
+      {open === 'edit' && <RuleForm rule={rule} onClose={close} />}
+      {open === 'test' && <RuleTest rule={rule} onClose={close} />}
+      {open === 'delete' && (
+        <ConfirmByName title="Delete a rule" name={label} action="Delete" onConfirm={remove} onClose={close}>
+          {describeRule(rule)} Nobody is told any more, and what was not sent yet is not sent.
+        </ConfirmByName>
+      )}
+    </Group>
+  )
+}
