@@ -64,6 +64,12 @@ export const navigation: NavigationGroup[] = [
       },
       { label: 'Members', to: '/members', permission: 'members:read', keywords: 'people invite users' },
       { label: 'Roles', to: '/roles', permission: 'roles:read', keywords: 'permissions access' },
+      {
+        label: 'Identity',
+        to: '/identity',
+        permission: 'sso:read',
+        keywords: 'sso single sign-on oidc okta entra scim provisioning domain workload issuer',
+      },
     ],
   },
   {
@@ -94,6 +100,12 @@ export const navigation: NavigationGroup[] = [
         keywords: 'rule alert e-mail webhook threshold',
       },
       { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
+      {
+        label: 'Organization',
+        to: '/settings',
+        permission: 'privacy:read',
+        keywords: 'settings privacy lock zero data retention training plugins',
+      },
       {
         label: 'System',
         to: '/system',

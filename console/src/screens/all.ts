@@ -5,6 +5,7 @@ import { creditsRoute } from './credits/route.ts'
 import { destinationRoute, destinationsRoute } from './destinations/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
+import { identityRoute } from './identity/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
 import { modelRoute, modelsRoute } from './models/route.ts'
@@ -14,6 +15,7 @@ import { presetRoute, presetsRoute } from './presets/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
+import { settingsRoute } from './settings/route.ts'
 import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
 
@@ -34,6 +36,7 @@ export const screenRoutes = [
   membersRoute,
   memberRoute,
   rolesRoute,
+  identityRoute,
   presetsRoute,
   presetRoute,
   guardrailsRoute,
@@ -42,6 +45,7 @@ export const screenRoutes = [
   destinationRoute,
   notificationsRoute,
   auditRoute,
+  settingsRoute,
   systemRoute,
   accountRoute,
 ]

@@ -1,0 +1,34 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { api, type Schemas } from '../../../api/client.ts'
+
+export type ScimToken = Schemas['ScimToken']
+export type ScimMapping = Schemas['ScimGroupMapping']
+
+export const pageSize = 20
+/** How many entries of the audit log are shown. */
+const recent = 10
+
+export const tokensOptions = api.queryOptions('get', '/scim/tokens', { params: { query: { limit: 100 } } })
+
+/** The groups that can be chosen and named: the API has no larger pages. */
+export const allGroupsOptions = api.queryOptions('get', '/scim/groups', { params: { query: { limit: 100 } } })
+
+export function groupsOptions(offset: number) {
+  return api.queryOptions('get', '/scim/groups', { params: { query: { offset, limit: pageSize } } })
+}
+
+export function mappingsOptions(offset: number) {
+  return api.queryOptions('get', '/scim/group-mappings', { params: { query: { offset, limit: pageSize } } })
+}
+
+/** What the identity provider has changed. */
+export const recentOptions = api.queryOptions('get', '/audit', {
+  params: { query: { actor_type: 'scim', limit: recent } },
+})
+
+/** Everything about SCIM is read again. */
+export function useRefresh(): () => Promise<void> {
+  const queryClient = useQueryClient()
+  return () =>
+    queryClient.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/scim') })
+}

@@ -1,0 +1,188 @@
+import { Badge, Button, Group, Select, Table, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { client } from '../../../api/client.ts'
+import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
+import { ActionButton } from '../../../components/action-button.tsx'
+import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
+import { Id } from '../../../components/copy.tsx'
+import { FormDialog } from '../../../components/form-dialog.tsx'
+import { Panel } from '../../../components/panel.tsx'
+import { QueryView } from '../../../components/query-view.tsx'
+import { Time } from '../../../components/time.tsx'
+import { connectionsOptions, type Domain, domainsOptions, useRefresh } from './queries.ts'
+
+export function Domains() {
+  const mayChange = mayDoEverywhere(useSession(), 'sso:write')
+  const query = useQuery(domainsOptions)
+  const [isAdding, setAdding] = useState(false)
+  return (
+    <Panel
+      title="E-mail domains"
+      description="People sign in with an address of a domain that you have verified. An unverified domain has no effect."
+      actions={
+        mayChange && (
+          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
+            Add a domain
+          </Button>
+        )
+      }
+    >
+      <QueryView query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Text size="sm">None. Nobody can sign in with a connection until a domain is verified.</Text>
+          ) : (
+            <DomainTable domains={data} mayChange={mayChange} />
+          )
+        }
+      </QueryView>
+      {isAdding && <AddDomain onClose={() => setAdding(false)} />}
+    </Panel>
+  )
+}
+
+function DomainTable({ domains, mayChange }: { domains: Domain[]; mayChange: boolean }) {
+  return (
+    <Table.ScrollContainer minWidth={520}>
+      <Table verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Domain</Table.Th>
+            <Table.Th>State</Table.Th>
+            {mayChange && <Table.Th>Actions</Table.Th>}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {domains.map((domain) => (
+            <Table.Tr key={domain.id}>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{domain.domain}</Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                <DomainState domain={domain} />
+              </Table.Td>
+              {mayChange && (
+                <Table.Td>
+                  <DomainActions domain={domain} />
+                </Table.Td>
+              )}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function DomainState({ domain: { verified, verified_by, verified_at, txt_record } }: { domain: Domain }) {
+  if (verified) {
+    return (
+      <Group gap="xs">
+        <Badge color="teal" variant="light" tt="none">
+          verified
+        </Badge>
+        <Text size="sm" component="div">
+          by {verified_by === 'dns' ? 'its TXT record' : 'the operator'},{' '}
+          <Time iso={verified_at} style="age" />
+        </Text>
+      </Group>
+    )
+  }
+  return (
+    <>
+      <Badge color="orange" variant="light" tt="none">
+        not verified
+      </Badge>
+      <Text size="sm">Publish this TXT record, then verify:</Text>
+      <div>
+        <Id value={txt_record.name} label="Copy the name of the record" />
+      </div>
+      <div>
+        <Id value={txt_record.value} label="Copy the value of the record" />
+      </div>
+    </>
+  )
+}
+
+function DomainActions({ domain: { id, domain, verified } }: { domain: Domain }) {
+  const refresh = useRefresh()
+  const [isRemoving, setRemoving] = useState(false)
+  const params = { path: { id } }
+  const verify = async () => {
+    await client.POST('/organization/sso/domains/{id}/verify', { params })
+    await refresh()
+  }
+  const remove = async () => {
+    await client.DELETE('/organization/sso/domains/{id}', { params })
+    await refresh()
+  }
+  return (
+    <Group gap="xs">
+      {!verified && (
+        <ActionButton label={`Verify ${domain}`} onAction={verify}>
+          Verify
+        </ActionButton>
+      )}
+      <Button
+        size="xs"
+        variant="outline"
+        color="red"
+        aria-label={`Remove ${domain}`}
+        onClick={() => setRemoving(true)}
+      >
+        Remove
+      </Button>
+      {isRemoving && (
+        <ConfirmByName
+          title="Remove a domain"
+          name={domain}
+          action="Remove"
+          onConfirm={remove}
+          onClose={() => setRemoving(false)}
+        >
+          Nobody new can sign in with an address of it. People who have signed in before still can.
+        </ConfirmByName>
+      )}
+    </Group>
+  )
+}
+
+function AddDomain({ onClose }: { onClose: () => void }) {
+  const refresh = useRefresh()
+  const connections = useQuery(connectionsOptions).data?.data ?? []
+  const [domain, setDomain] = useState('')
+  const [connectionId, setConnectionId] = useState<string | null>(null)
+  const add = async () => {
+    const body = { domain: domain.trim(), connection_id: connectionId }
+    await client.POST('/organization/sso/domains', { body })
+    await refresh()
+  }
+  return (
+    <FormDialog
+      title="Add a domain"
+      action="Add"
+      isReady={domain.trim() !== ''}
+      onSubmit={add}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Domain"
+        description="Such as example.com. Subdomains are separate domains."
+        required
+        data-autofocus
+        maxLength={253}
+        value={domain}
+        onChange={(event) => setDomain(event.currentTarget.value)}
+      />
+      {connections.length > 1 && (
+        <Select
+          label="Connection"
+          placeholder="The oldest one"
+          clearable
+          data={connections.map(({ id, name }) => ({ value: id, label: name }))}
+          value={connectionId}
+          onChange={setConnectionId}
+        />
+      )}
+    </FormDialog>
+  )
+}

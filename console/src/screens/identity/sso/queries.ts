@@ -1,0 +1,28 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { api, type Schemas } from '../../../api/client.ts'
+
+export type Connection = Schemas['SsoConnection']
+export type Domain = Schemas['SsoDomain']
+
+const all = { params: { query: { limit: 100 } } }
+
+export const policyOptions = api.queryOptions('get', '/organization/sso')
+export const connectionsOptions = api.queryOptions('get', '/organization/sso/connections', all)
+export const domainsOptions = api.queryOptions('get', '/organization/sso/domains', all)
+
+export const identitiesPageSize = 20
+
+export function identitiesOptions(offset: number) {
+  return api.queryOptions('get', '/organization/sso/identities', {
+    params: { query: { offset, limit: identitiesPageSize } },
+  })
+}
+
+/** Everything about single sign-on is read again. */
+export function useRefresh(): () => Promise<void> {
+  const queryClient = useQueryClient()
+  return () =>
+    queryClient.invalidateQueries({
+      predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/organization/sso'),
+    })
+}

@@ -1,0 +1,80 @@
+import { Checkbox, Group, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { client } from '../../../api/client.ts'
+import { FormDialog } from '../../../components/form-dialog.tsx'
+import { type Issuer, useRefresh } from './queries.ts'
+
+type Algorithm = Issuer['algorithms'][number]
+
+const algorithms: Algorithm[] = ['ES256', 'RS256']
+
+interface IssuerFormProps {
+  /** Without one, a new issuer is added. */
+  issuer?: Issuer
+  onClose: () => void
+}
+
+export function IssuerForm({ issuer, onClose }: IssuerFormProps) {
+  const refresh = useRefresh()
+  const [name, setName] = useState(issuer?.name ?? '')
+  const [address, setAddress] = useState(issuer?.issuer ?? '')
+  const [keys, setKeys] = useState(issuer?.jwks_uri ?? '')
+  const [accepted, setAccepted] = useState<Algorithm[]>(issuer?.algorithms ?? algorithms)
+  const save = async () => {
+    const fields = { name: name.trim(), jwks_uri: keys.trim() || null, algorithms: accepted }
+    if (issuer) {
+      const params = { path: { id: issuer.id } }
+      await client.PATCH('/workload-identity/issuers/{id}', { params, body: fields })
+    } else {
+      await client.POST('/workload-identity/issuers', { body: { ...fields, issuer: address.trim() } })
+    }
+    await refresh()
+  }
+  return (
+    <FormDialog
+      title={issuer ? `Edit ${issuer.name}` : 'Add an issuer'}
+      action={issuer ? 'Save' : 'Add'}
+      isReady={name.trim() !== '' && address.trim() !== '' && accepted.length > 0}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        maxLength={100}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Issuer"
+        description={
+          issuer ? 'Cannot be changed.' : 'Exactly the iss of its tokens, such as https://gitlab.example.com'
+        }
+        required
+        disabled={issuer !== undefined}
+        maxLength={512}
+        value={address}
+        onChange={(event) => setAddress(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Address of its keys"
+        description="Empty: named by its /.well-known/openid-configuration"
+        maxLength={512}
+        value={keys}
+        onChange={(event) => setKeys(event.currentTarget.value)}
+      />
+      <Checkbox.Group
+        label="Accepted signatures"
+        value={accepted}
+        onChange={(values) => setAccepted(algorithms.filter((algorithm) => values.includes(algorithm)))}
+      >
+        <Group pt={4}>
+          {algorithms.map((algorithm) => (
+            <Checkbox key={algorithm} value={algorithm} label={algorithm} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,131 @@
+import { Button, Code, Group, Table, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { client } from '../../../api/client.ts'
+import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
+import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
+import { Id } from '../../../components/copy.tsx'
+import { EmptyState } from '../../../components/empty-state.tsx'
+import { Panel } from '../../../components/panel.tsx'
+import { QueryView } from '../../../components/query-view.tsx'
+import { IssuerForm } from './issuer-form.tsx'
+import { type Issuer, issuersOptions, useRefresh } from './queries.ts'
+
+/** Whose tokens are accepted. */
+export function Issuers() {
+  const mayChange = mayDoEverywhere(useSession(), 'workload_identity:write')
+  const query = useQuery(issuersOptions)
+  const [isAdding, setAdding] = useState(false)
+  return (
+    <Panel
+      title="Issuers"
+      description={
+        <>
+          Who vouches for your workloads, such as a CI system or a cluster. Their tokens are exchanged for
+          short access, so that no key has to be stored there. Examples for GitHub, GitLab and Kubernetes:{' '}
+          <Code>docs/workload-identity.md</Code> in the documentation.
+        </>
+      }
+      actions={
+        mayChange && (
+          <Button size="xs" onClick={() => setAdding(true)}>
+            Add an issuer
+          </Button>
+        )
+      }
+    >
+      <QueryView query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState title="No issuers yet">
+              Add the issuer of your CI system or cluster first. Then a policy says which of its tokens act
+              with which key.
+            </EmptyState>
+          ) : (
+            <IssuerTable issuers={data} mayChange={mayChange} />
+          )
+        }
+      </QueryView>
+      {isAdding && <IssuerForm onClose={() => setAdding(false)} />}
+    </Panel>
+  )
+}
+
+function IssuerTable({ issuers, mayChange }: { issuers: Issuer[]; mayChange: boolean }) {
+  return (
+    <Table.ScrollContainer minWidth={520}>
+      <Table verticalSpacing="xs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Issuer</Table.Th>
+            <Table.Th>Keys from</Table.Th>
+            <Table.Th>Signatures</Table.Th>
+            {mayChange && <Table.Th>Actions</Table.Th>}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {issuers.map((issuer) => (
+            <Table.Tr key={issuer.id}>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                <Text size="sm" fw={600}>
+                  {issuer.name}
+                </Text>
+                <Code>{issuer.issuer}</Code>
+                <div>
+                  <Id value={issuer.id} />
+                </div>
+              </Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{issuer.jwks_uri ?? 'its metadata'}</Table.Td>
+              <Table.Td>{issuer.algorithms.join(', ')}</Table.Td>
+              {mayChange && (
+                <Table.Td>
+                  <IssuerActions issuer={issuer} />
+                </Table.Td>
+              )}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+function IssuerActions({ issuer }: { issuer: Issuer }) {
+  const refresh = useRefresh()
+  const [open, setOpen] = useState<'edit' | 'delete' | null>(null)
+  const close = () => setOpen(null)
+  const { id, name } = issuer
+  const remove = async () => {
+    await client.DELETE('/workload-identity/issuers/{id}', { params: { path: { id } } })
+    await refresh()
+  }
+  return (
+    <Group gap="xs">
+      <Button size="xs" variant="default" aria-label={`Edit ${name}`} onClick={() => setOpen('edit')}>
+        Edit
+      </Button>
+      <Button
+        size="xs"
+        variant="outline"
+        color="red"
+        aria-label={`Delete ${name}`}
+        onClick={() => setOpen('delete')}
+      >
+        Delete
+      </Button>
+      {open === 'edit' && <IssuerForm issuer={issuer} onClose={close} />}
+      {open === 'delete' && (
+        <ConfirmByName
+          title="Delete an issuer"
+          name={name}
+          action="Delete"
+          onConfirm={remove}
+          onClose={close}
+        >
+          Its tokens are not exchanged any more. An issuer that has policies cannot be deleted: delete them
+          first.
+        </ConfirmByName>
+      )}
+    </Group>
+  )
+}

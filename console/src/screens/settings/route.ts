@@ -1,0 +1,7 @@
+import { createRoute } from '@tanstack/react-router'
+import { rootRoute } from '../../app/root-route.tsx'
+
+export const settingsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/settings',
+}).lazy(() => import('./settings-screen.tsx').then(({ screen }) => screen))
