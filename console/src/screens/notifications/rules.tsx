@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Table, Text } from '@mantine/core'
+import { Badge, Button, Group, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
@@ -6,6 +6,7 @@ import { mayDo, mayDoEverywhere, mayDoIn, type Session, useSession } from '../..
 import { useWorkspace } from '../../app/workspace.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { Item, ItemList } from '../../components/item-list.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { RuleForm } from './rule-form.tsx'
@@ -40,7 +41,7 @@ export function Rules() {
               Without a rule nothing is notified. Add one, for example for low credits.
             </EmptyState>
           ) : (
-            <RuleTable rules={data} />
+            <RuleList rules={data} />
           )
         }
       </QueryView>
@@ -49,48 +50,32 @@ export function Rules() {
   )
 }
 
-function RuleTable({ rules }: { rules: Rule[] }) {
+function RuleList({ rules }: { rules: Rule[] }) {
   const session = useSession()
   const { workspaces } = useWorkspace()
   const placeOf = (id: string | null) =>
     id === null ? 'Whole organization' : (workspaces.find((workspace) => workspace.id === id)?.name ?? id)
   return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Rule</Table.Th>
-            <Table.Th>Where</Table.Th>
-            <Table.Th>Told</Table.Th>
-            <Table.Th>Actions</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rules.map((rule) => (
-            <Table.Tr key={rule.id}>
-              <Table.Td maw={360}>
-                <Group gap="xs">
-                  <Text size="sm" fw={600}>
-                    {ruleKinds[rule.kind].label}
-                  </Text>
-                  {!rule.enabled && (
-                    <Badge color="gray" variant="light" tt="none">
-                      off
-                    </Badge>
-                  )}
-                </Group>
-                <Text size="sm">{describeRule(rule)}</Text>
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{placeOf(rule.workspace_id)}</Table.Td>
-              <Table.Td maw={260} style={{ overflowWrap: 'anywhere' }}>
-                {describeChannels(rule)}
-              </Table.Td>
-              <Table.Td>{mayChange(session, rule) && <RuleActions rule={rule} />}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ItemList>
+      {rules.map((rule) => (
+        <Item key={rule.id} actions={mayChange(session, rule) && <RuleActions rule={rule} />}>
+          <Group gap="xs">
+            <Text size="sm" fw={600}>
+              {ruleKinds[rule.kind].label}
+            </Text>
+            {!rule.enabled && (
+              <Badge color="gray" variant="light" tt="none">
+                off
+              </Badge>
+            )}
+          </Group>
+          <Text size="sm">{describeRule(rule)}</Text>
+          <Text size="sm" c="dimmed">
+            {placeOf(rule.workspace_id)} · {describeChannels(rule)}
+          </Text>
+        </Item>
+      ))}
+    </ItemList>
   )
 }
 
@@ -102,8 +87,8 @@ function mayChange(session: Session, { workspace_id }: Rule): boolean {
 
 function describeChannels({ channels: { email, webhook }, digest }: Rule): string {
   const all = [...email, ...(webhook ? [webhook.url] : [])]
-  if (all.length === 0) return 'Nobody: in the list only'
-  return `${all.join(', ')}${digest === 'daily' ? ', once a day' : ''}`
+  if (all.length === 0) return 'in the list only'
+  return `told to ${all.join(', ')}${digest === 'daily' ? ', once a day' : ''}`
 }
 
 function RuleActions({ rule }: { rule: Rule }) {

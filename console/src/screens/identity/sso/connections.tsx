@@ -1,4 +1,4 @@
-import { Button, Code, Group, Table, Text } from '@mantine/core'
+import { Button, Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
@@ -6,6 +6,7 @@ import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
+import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { formatCount } from '../../../format/number.ts'
@@ -37,7 +38,7 @@ export function Connections() {
               the identity provider of your company.
             </EmptyState>
           ) : (
-            <ConnectionTable connections={data} mayChange={mayChange} />
+            <ConnectionList connections={data} mayChange={mayChange} />
           )
         }
       </QueryView>
@@ -46,48 +47,35 @@ export function Connections() {
   )
 }
 
-interface ConnectionTableProps {
+interface ConnectionListProps {
   connections: Connection[]
   mayChange: boolean
 }
 
-function ConnectionTable({ connections, mayChange }: ConnectionTableProps) {
+function ConnectionList({ connections, mayChange }: ConnectionListProps) {
   return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Connection</Table.Th>
-            <Table.Th>New people</Table.Th>
-            <Table.Th>Mappings</Table.Th>
-            {mayChange && <Table.Th>Actions</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {connections.map((connection) => (
-            <Table.Tr key={connection.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Text size="sm" fw={600}>
-                  {connection.name}
-                </Text>
-                <Code>{connection.issuer}</Code>
-                <div>
-                  <Id value={connection.id} />
-                </div>
-              </Table.Td>
-              <Table.Td>{connection.jit ? 'become members' : 'are refused'}</Table.Td>
-              <Table.Td>{formatCount(connection.mappings.length)}</Table.Td>
-              {mayChange && (
-                <Table.Td>
-                  <ConnectionActions connection={connection} />
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ItemList>
+      {connections.map((connection) => (
+        <Item key={connection.id} actions={mayChange && <ConnectionActions connection={connection} />}>
+          <Text size="sm" fw={600}>
+            {connection.name}
+          </Text>
+          <Code>{connection.issuer}</Code>
+          <div>
+            <Id value={connection.id} />
+          </div>
+          <Text size="sm" c="dimmed">
+            New people {connection.jit ? 'become members' : 'are refused'} ·{' '}
+            {describeMappings(connection.mappings.length)}
+          </Text>
+        </Item>
+      ))}
+    </ItemList>
   )
+}
+
+function describeMappings(count: number): string {
+  return count === 1 ? '1 mapping' : `${formatCount(count)} mappings`
 }
 
 function ConnectionActions({ connection }: { connection: Connection }) {

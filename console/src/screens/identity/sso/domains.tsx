@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Select, Table, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
@@ -7,6 +7,7 @@ import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
 import { FormDialog } from '../../../components/form-dialog.tsx'
+import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { Time } from '../../../components/time.tsx'
@@ -33,7 +34,7 @@ export function Domains() {
           data.length === 0 ? (
             <Text size="sm">None. Nobody can sign in with a connection until a domain is verified.</Text>
           ) : (
-            <DomainTable domains={data} mayChange={mayChange} />
+            <DomainList domains={data} mayChange={mayChange} />
           )
         }
       </QueryView>
@@ -42,34 +43,18 @@ export function Domains() {
   )
 }
 
-function DomainTable({ domains, mayChange }: { domains: Domain[]; mayChange: boolean }) {
+function DomainList({ domains, mayChange }: { domains: Domain[]; mayChange: boolean }) {
   return (
-    <Table.ScrollContainer minWidth={520}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Domain</Table.Th>
-            <Table.Th>State</Table.Th>
-            {mayChange && <Table.Th>Actions</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {domains.map((domain) => (
-            <Table.Tr key={domain.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{domain.domain}</Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <DomainState domain={domain} />
-              </Table.Td>
-              {mayChange && (
-                <Table.Td>
-                  <DomainActions domain={domain} />
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ItemList>
+      {domains.map((domain) => (
+        <Item key={domain.id} actions={mayChange && <DomainActions domain={domain} />}>
+          <Text size="sm" fw={600}>
+            {domain.domain}
+          </Text>
+          <DomainState domain={domain} />
+        </Item>
+      ))}
+    </ItemList>
   )
 }
 

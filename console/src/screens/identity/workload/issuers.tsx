@@ -1,4 +1,4 @@
-import { Button, Code, Group, Table, Text } from '@mantine/core'
+import { Button, Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
@@ -6,6 +6,7 @@ import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
+import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { IssuerForm } from './issuer-form.tsx'
@@ -42,7 +43,7 @@ export function Issuers() {
               with which key.
             </EmptyState>
           ) : (
-            <IssuerTable issuers={data} mayChange={mayChange} />
+            <IssuerList issuers={data} mayChange={mayChange} />
           )
         }
       </QueryView>
@@ -51,42 +52,24 @@ export function Issuers() {
   )
 }
 
-function IssuerTable({ issuers, mayChange }: { issuers: Issuer[]; mayChange: boolean }) {
+function IssuerList({ issuers, mayChange }: { issuers: Issuer[]; mayChange: boolean }) {
   return (
-    <Table.ScrollContainer minWidth={520}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Issuer</Table.Th>
-            <Table.Th>Keys from</Table.Th>
-            <Table.Th>Signatures</Table.Th>
-            {mayChange && <Table.Th>Actions</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {issuers.map((issuer) => (
-            <Table.Tr key={issuer.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Text size="sm" fw={600}>
-                  {issuer.name}
-                </Text>
-                <Code>{issuer.issuer}</Code>
-                <div>
-                  <Id value={issuer.id} />
-                </div>
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{issuer.jwks_uri ?? 'its metadata'}</Table.Td>
-              <Table.Td>{issuer.algorithms.join(', ')}</Table.Td>
-              {mayChange && (
-                <Table.Td>
-                  <IssuerActions issuer={issuer} />
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ItemList>
+      {issuers.map((issuer) => (
+        <Item key={issuer.id} actions={mayChange && <IssuerActions issuer={issuer} />}>
+          <Text size="sm" fw={600}>
+            {issuer.name}
+          </Text>
+          <Code>{issuer.issuer}</Code>
+          <div>
+            <Id value={issuer.id} />
+          </div>
+          <Text size="sm" c="dimmed">
+            Keys from {issuer.jwks_uri ?? 'its metadata'} · {issuer.algorithms.join(', ')}
+          </Text>
+        </Item>
+      ))}
+    </ItemList>
   )
 }
 

@@ -1,10 +1,12 @@
-import { Badge, Button, Code, Group, Table, Text } from '@mantine/core'
+import { Badge, Button, Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
+import { Fields } from '../../../components/fields.tsx'
+import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { TextLink } from '../../../components/text-link.tsx'
@@ -35,7 +37,7 @@ export function Policies() {
           data.length === 0 ? (
             <Text size="sm">None. No token is exchanged without a policy.</Text>
           ) : (
-            <PolicyTable policies={data} mayChange={mayChange} />
+            <PolicyList policies={data} mayChange={mayChange} />
           )
         }
       </QueryView>
@@ -44,71 +46,48 @@ export function Policies() {
   )
 }
 
-function PolicyTable({ policies, mayChange }: { policies: Policy[]; mayChange: boolean }) {
+function PolicyList({ policies, mayChange }: { policies: Policy[]; mayChange: boolean }) {
   const issuers = useQuery(issuersOptions).data?.data ?? []
   const issuerOf = (id: string) => issuers.find((issuer) => issuer.id === id)?.name ?? id
   return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Policy</Table.Th>
-            <Table.Th>Accepts</Table.Th>
-            <Table.Th>Acts with</Table.Th>
-            {mayChange && <Table.Th>Actions</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {policies.map((policy) => (
-            <Table.Tr key={policy.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Group gap="xs">
-                  <Text size="sm" fw={600}>
-                    {policy.name}
-                  </Text>
-                  {!policy.enabled && (
-                    <Badge color="gray" variant="light" tt="none">
-                      off
-                    </Badge>
-                  )}
-                </Group>
-                <Text size="sm">{issuerOf(policy.issuer_id)}</Text>
-                <Id value={policy.id} />
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <Accepted policy={policy} />
-              </Table.Td>
-              <Table.Td>
-                <TextLink to="/keys/$hash" params={{ hash: policy.key_hash }}>
-                  {policy.key_hash.slice(0, 12)}…
-                </TextLink>
-              </Table.Td>
-              {mayChange && (
-                <Table.Td>
-                  <PolicyActions policy={policy} />
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ItemList>
+      {policies.map((policy) => (
+        <Item key={policy.id} actions={mayChange && <PolicyActions policy={policy} />}>
+          <Group gap="xs">
+            <Text size="sm" fw={600}>
+              {policy.name}
+            </Text>
+            {!policy.enabled && (
+              <Badge color="gray" variant="light" tt="none">
+                off
+              </Badge>
+            )}
+          </Group>
+          <Id value={policy.id} />
+          <Accepted policy={policy} issuer={issuerOf(policy.issuer_id)} />
+        </Item>
+      ))}
+    </ItemList>
   )
 }
 
-function Accepted({ policy: { audience, subject, condition } }: { policy: Policy }) {
+function Accepted({ policy, issuer }: { policy: Policy; issuer: string }) {
+  const { audience, subject, condition, key_hash } = policy
+  const codes = { Audience: audience, Subject: subject, Condition: condition }
+  const key = (
+    <TextLink to="/keys/$hash" params={{ hash: key_hash }}>
+      {key_hash.slice(0, 12)}…
+    </TextLink>
+  )
+  const rule = Object.entries(codes).filter(([, text]) => text !== null)
   return (
-    <>
-      <div>
-        audience <Code>{audience}</Code>
-      </div>
-      {subject !== null && (
-        <div>
-          subject <Code>{subject}</Code>
-        </div>
-      )}
-      {condition !== null && <Code block>{condition}</Code>}
-    </>
+    <Fields
+      fields={[
+        ['Issuer', issuer],
+        ...rule.map(([name, text]): [string, ReactNode] => [name, <Code key={name}>{text}</Code>]),
+        ['Acts with the key', key],
+      ]}
+    />
   )
 }
 
