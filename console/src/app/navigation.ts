@@ -82,6 +82,12 @@ export const navigation: NavigationGroup[] = [
         keywords: 'prompt version template system model',
       },
       {
+        label: 'Routing',
+        to: '/routing',
+        permission: 'inference:write',
+        keywords: 'dry run endpoint provider order fallback quote price which',
+      },
+      {
         label: 'Guardrails',
         to: '/guardrails',
         permission: 'guardrails:read',

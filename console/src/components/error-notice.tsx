@@ -31,7 +31,9 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
 }
 
 function titleOf(error: unknown): string {
-  if (!(error instanceof ApiError)) return 'The server cannot be reached'
+  // What `fetch` throws if there is no response.
+  if (error instanceof TypeError) return 'The server cannot be reached'
+  if (!(error instanceof ApiError)) return 'This cannot be done'
   if (error.metadata.permission !== undefined) return 'Your role does not allow this'
   if (error.status === 404) return 'Not found'
   if (error.status >= 500) return 'The server could not do this'

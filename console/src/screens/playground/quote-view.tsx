@@ -1,6 +1,7 @@
 import { Button, Group, Popover, ScrollArea, Stack, Table, Text } from '@mantine/core'
 import type { Schemas } from '../../api/client.ts'
 import { Money } from '../../components/money.tsx'
+import { refusalTextOf } from '../../components/refusal-text.ts'
 import { formatCount } from '../../format/number.ts'
 import type { QuoteState } from './use-quotes.ts'
 
@@ -38,11 +39,6 @@ export function QuoteView({ state }: { state: QuoteState | undefined }) {
       </Popover>
     </Group>
   )
-}
-
-function refusalTextOf(refusal: unknown): string {
-  const { message, error } = (refusal ?? {}) as { message?: string; error?: { message?: string } }
-  return message ?? error?.message ?? 'see the limits and guardrails'
 }
 
 const shownCandidates = 20

@@ -1,4 +1,4 @@
-import { JsonInput, NumberInput, Select, SimpleGrid, Text, Textarea } from '@mantine/core'
+import { Input, JsonInput, NumberInput, Select, SimpleGrid, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
@@ -108,9 +108,9 @@ function DraftFields({ draft, problem, onChange }: DraftFieldsProps) {
         onChange={(value) => value && onChange({ format: value })}
       />
       <div>
-        <Text size="sm" fw={500} pb={4} aria-hidden="true">
+        <Input.Label labelElement="div" aria-hidden="true">
           Model
-        </Text>
+        </Input.Label>
         <ModelPicker label="Model" value={draft.model} onChange={(model) => onChange({ model })} />
       </div>
       <Textarea

@@ -3,28 +3,6 @@ import type { SharedPrompt } from '../../components/playground-link.ts'
 
 type Input = Schemas['GenerationContent']['input']
 
-export interface Repeat {
-  path: '/chat/completions' | '/messages' | '/responses' | '/completions'
-  body: Record<string, unknown>
-}
-
-/** A limit is required in this format, and the one of the request is not stored. */
-const messagesLimit = 1024
-
-/** The stored prompt as a new request in the same format; null for formats that cannot be repeated. */
-export function repeatOf(format: string | null, model: string | null, input: Input): Repeat | null {
-  if (model === null) return null
-  if ('prompt' in input) {
-    return format === 'completions' ? { path: '/completions', body: { model, prompt: input.prompt } } : null
-  }
-  const { messages } = input
-  if (format === 'chat') return { path: '/chat/completions', body: { model, messages } }
-  if (format === 'messages')
-    return { path: '/messages', body: { model, max_tokens: messagesLimit, messages } }
-  if (format === 'responses') return { path: '/responses', body: { model, input: messages } }
-  return null
-}
-
 /** The text of a message in any format. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content

@@ -7,7 +7,8 @@ import { type Schemas, sessionHeaders } from '../../api/client.ts'
 import { ApiError } from '../../api/error.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { encodePrompt } from '../../components/playground-link.ts'
-import { promptOf, type Repeat, repeatOf } from './repeat.ts'
+import { type Repeat, repeatOf } from '../../components/repeat-request.ts'
+import { promptOf } from './repeat.ts'
 
 interface RequestActionsProps {
   request: Schemas['LoggedRequest']

@@ -1,0 +1,7 @@
+import { createRoute } from '@tanstack/react-router'
+import { rootRoute } from '../../app/root-route.tsx'
+
+export const routingRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/routing',
+}).lazy(() => import('./routing-screen.tsx').then(({ screen }) => screen))
