@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
 import { recordSpend } from '../../../test/support/spend.ts'
+import { findKeyBySecret } from '../../account/keys.ts'
 
 /** A Wednesday noon: half of the day has passed. */
 const noon = '2027-03-03T12:00:00.000Z'
@@ -76,6 +77,8 @@ describeOnEachDatabase('GET /budgets', (server) => {
     const funded = (await list(member.id)).body.data
     expect(funded[0].blocks_first).toMatchObject({ kind: 'key', node_id: `key:${tight.hash}`, remaining: 3 })
     expect(funded[1].blocks_first).toMatchObject({ kind: 'guardrail', node_id: member.id, remaining: 4.5 })
+    const alone = (await list(funded[1].id)).body
+    expect(alone).toEqual({ parent: funded[1], data: [], cursor: null })
     server().clock.release()
   })
 
@@ -101,7 +104,9 @@ describeOnEachDatabase('GET /budgets', (server) => {
   })
 
   test('R37 the workspaces of another organization are 404', async () => {
-    const { workspace, owner } = server().foreign
+    const { workspace, owner, inferenceKey } = server().foreign
+    const foreignKey = await findKeyBySecret(server().gateway.db, inferenceKey)
+    expect((await list(`key:${foreignKey?.hash}`)).status).toBe(404)
     expect((await list(`workspace:${workspace.id}`)).status).toBe(404)
     expect((await list(`member:${workspace.id}:${owner.id}`)).status).toBe(404)
     expect((await list(`member:${server().own.workspace.id}:${owner.id}`)).status).toBe(404)
@@ -124,6 +129,8 @@ describeOnEachDatabase('GET /budgets', (server) => {
       key,
     })
     expect(other.status).toBe(403)
+    const { hash } = await createKey({})
+    expect((await server().call('GET', `/budgets?parent=key:${hash}`, { key })).status).toBe(403)
   })
 
   test.each(['parent=key:1', 'parent=workspace:x', 'cursor=x', 'cursor=%00~x', 'limit=101'])(

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findKey } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { findOrganization } from '../../account/organizations.ts'
 import { requireWorkspace, type Workspace } from '../../account/workspaces.ts'
@@ -21,15 +22,20 @@ import { type BudgetNode, budgetNode } from './record.ts'
 import { listKeysAfter, listMembersAfter, listWorkspacesAfter } from './store.ts'
 
 const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-const parentPattern = new RegExp(`^(?:organization|workspace:${uuid}|member:${uuid}:[\\w-]{1,100})$`)
+const parentPattern = new RegExp(
+  `^(?:organization|workspace:${uuid}|member:${uuid}:[\\w-]{1,100}|key:[0-9a-f]{64})$`,
+)
 
 const budgetsQuery = z.object({
   parent: z
     .string()
-    .regex(parentPattern, 'must be organization, workspace:<id> or member:<workspace id>:<user id>')
+    .regex(
+      parentPattern,
+      'must be organization, workspace:<id>, member:<workspace id>:<user id> or key:<hash>',
+    )
     .default('organization')
     .describe(
-      'The node whose children are listed: `organization` (its workspaces), `workspace:<id>` (its members) or `member:<workspace id>:<user id>` (their keys there; `none` for the keys that no member created).',
+      'The node whose children are listed: `organization` (its workspaces), `workspace:<id>` (its members), `member:<workspace id>:<user id>` (their keys there; `none` for the keys that no member created) or `key:<hash>` (none: for the key itself).',
     ),
   limit: queryInteger({ min: 1, max: 100, fallback: 50 }),
   cursor: z.string().min(1).max(200).optional().describe('The cursor from the previous page.'),
@@ -68,9 +74,10 @@ const listBudgetNodes = defineOperation({
   }),
   handle: async ({ gateway, caller, reach, query }) => {
     const request = { gateway, caller, reach, query }
-    const [kind, workspaceId = '', userId] = query.parent.split(':')
+    const [kind, id = '', userId] = query.parent.split(':')
     if (kind === 'organization') return listWorkspaceLevel(request)
-    const workspace = await requireWorkspace(gateway.db, caller.organizationId, workspaceId)
+    if (kind === 'key') return loadKeyLevel(request, id)
+    const workspace = await requireWorkspace(gateway.db, caller.organizationId, id)
     assertWithinReach(reach, { workspaceId: workspace.id })
     return kind === 'workspace'
       ? listMemberLevel(request, workspace)
@@ -123,6 +130,19 @@ async function listKeyLevel(
     data: await loadKeyNodes(gateway, keys, owner),
     cursor: last ? String(last.id) : null,
   }
+}
+
+/** A key has no children: the page has the key alone. */
+async function loadKeyLevel({ gateway, caller, reach }: PageRequest, hash: string): Promise<ChildPage> {
+  const key = await findKey(gateway.db, caller.organizationId, hash)
+  if (key?.kind !== 'inference' || key.source === 'session') {
+    throw gatewayError('not_found', 'parent: the key does not exist.')
+  }
+  assertWithinReach(reach, { workspaceId: key.workspace_id })
+  const workspace = await requireWorkspace(gateway.db, caller.organizationId, key.workspace_id)
+  const owner = { workspace, userId: key.creator_user_id, seesCredits: reach.everywhere }
+  const [parent = null] = await loadKeyNodes(gateway, [key], owner)
+  return { parent, data: [], cursor: null }
 }
 
 async function loadOwnerNode(
