@@ -1,4 +1,4 @@
-export type CsvCell = string | number | null
+export type CsvCell = string | number | boolean | null
 
 /** Rows as RFC 4180 describes them. */
 export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
@@ -8,7 +8,7 @@ export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
 /** A spreadsheet would run a text that begins like a formula; the apostrophe makes it a text. */
 function formatCell(cell: CsvCell): string {
   if (cell === null) return ''
-  if (typeof cell === 'number') return String(cell)
+  if (typeof cell !== 'string') return String(cell)
   const text = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

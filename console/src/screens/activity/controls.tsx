@@ -11,6 +11,7 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useState } from 'react'
+import { formatLocalInput } from '../../format/local-input.ts'
 import { dimensionNames, dimensionOf, filterDimensions, filterNames } from './dimensions.ts'
 import { type ActivitySearch, isLongRange, type PeriodName, periods, type Range } from './search.ts'
 import type { View } from './view.ts'
@@ -88,8 +89,8 @@ const maxDays = 365
 
 function CustomPeriod({ isChosen, range, onChoose }: CustomPeriodProps) {
   const [isOpen, setOpen] = useState(false)
-  const [from, setFrom] = useState(toLocalInput(range.start))
-  const [to, setTo] = useState(toLocalInput(range.end))
+  const [from, setFrom] = useState(formatLocalInput(new Date(range.start).toISOString()))
+  const [to, setTo] = useState(formatLocalInput(new Date(range.end).toISOString()))
   const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
   const isValid = days > 0 && days <= maxDays
   const choose = () => {
@@ -135,12 +136,6 @@ function CustomPeriod({ isChosen, range, onChoose }: CustomPeriodProps) {
       </Popover.Dropdown>
     </Popover>
   )
-}
-
-/** What an input of a date and a time takes: without a zone, which is that of the viewer. */
-function toLocalInput(ms: number): string {
-  const local = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
-  return local.toISOString().slice(0, 16)
 }
 
 /** The filters, which can be removed one by one. */

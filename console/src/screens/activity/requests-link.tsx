@@ -1,8 +1,7 @@
-import { Anchor } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import { visibleNavigation } from '../../app/navigation.ts'
 import { useSession } from '../../app/session.tsx'
-import { type ActivityGroup, type Dimension, filterNames } from './dimensions.ts'
+import { TextLink } from '../../components/text-link.tsx'
+import { type ActivityGroup, type Dimension, type FilterName, filterNames } from './dimensions.ts'
 import { toApiTime } from './search.ts'
 import type { View } from './view.ts'
 
@@ -22,23 +21,30 @@ export function RequestsLink({ view, group, dimension }: RequestsLinkProps) {
   if (!isOffered || !search) return null
   const name = group ? `Requests of ${group.label}` : 'Show the requests'
   return (
-    <Anchor component={Link} to="/requests" search={search as never} size="sm" aria-label={name}>
+    <TextLink to="/requests" search={search} aria-label={name}>
       {group ? 'Requests' : name}
-    </Anchor>
+    </TextLink>
   )
+}
+
+interface RequestFilters extends Partial<Record<FilterName, string>> {
+  from: string
+  to: string
+  status?: string
 }
 
 function searchOf(
   { search, range, metric }: View,
   group?: ActivityGroup,
   dimension?: Dimension,
-): Record<string, string> | undefined {
-  const filters = filterNames.flatMap((name) => {
-    const value = search[name]
-    return value === undefined ? [] : [[name, value]]
-  })
+): RequestFilters | undefined {
   if (group && (!dimension?.filter || group.id === null)) return undefined
-  if (group && dimension?.filter) filters.push([dimension.filter, group.id ?? ''])
-  if (metric.isOnlyFailures) filters.push(['status', 'failed,cancelled'])
-  return Object.fromEntries([...filters, ['from', toApiTime(range.start)], ['to', toApiTime(range.end)]])
+  const filters: RequestFilters = { from: toApiTime(range.start), to: toApiTime(range.end) }
+  for (const name of filterNames) {
+    const value = search[name]
+    if (value !== undefined) filters[name] = value
+  }
+  if (group?.id && dimension?.filter) filters[dimension.filter] = group.id
+  if (metric.isOnlyFailures) filters.status = 'failed,cancelled'
+  return filters
 }

@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useEffect, useRef, useState } from 'react'
+import { downloadText } from '../../components/download.ts'
+import { type CsvCell, formatCsv } from '../../format/csv.ts'
 import { formatCount } from '../../format/number.ts'
 import type { LoggedRequest } from './columns.tsx'
-import { toCsv } from './csv.ts'
 import { fetchPage, type ListQuery } from './use-requests.ts'
 
 const maxRows = 10_000
@@ -21,7 +22,7 @@ export function ExportButton({ query }: { query: ListQuery }) {
     setCount(0)
     try {
       const { rows, isComplete } = await collect(query, signal, setCount)
-      save(formatRows(rows))
+      downloadText(`requests-${new Date().toISOString().slice(0, 10)}.csv`, formatRows(rows))
       if (!isComplete) {
         const message = `The file has the newest ${formatCount(rows.length)} requests. Choose a shorter period for the others.`
         notifications.show({ color: 'yellow', title: 'Not all requests', message })
@@ -61,7 +62,7 @@ async function collect(query: ListQuery, signal: AbortSignal, onProgress: (count
 }
 
 function formatRows(rows: LoggedRequest[]): string {
-  const cells: Record<string, (row: LoggedRequest) => string | number | boolean | null> = {
+  const cells: Record<string, (row: LoggedRequest) => CsvCell> = {
     created_at: (row) => row.created_at,
     id: (row) => row.id,
     request_id: (row) => row.request_id,
@@ -90,17 +91,5 @@ function formatRows(rows: LoggedRequest[]): string {
     requests: (row) => row.requests,
   }
   const readers = Object.values(cells)
-  return toCsv(
-    Object.keys(cells),
-    rows.map((row) => readers.map((read) => read(row))),
-  )
-}
-
-function save(text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `requests-${new Date().toISOString().slice(0, 10)}.csv`
-  link.click()
-  URL.revokeObjectURL(address)
+  return formatCsv([Object.keys(cells), ...rows.map((row) => readers.map((read) => read(row)))])
 }

@@ -1,12 +1,19 @@
 import { Group, Text } from '@mantine/core'
+import { Time } from '../../components/time.tsx'
 import { formatCount } from '../../format/number.ts'
 import { formatTime } from '../../format/time.ts'
 import type { Bucket } from './histogram.ts'
 
 const height = 64
 
+interface HistogramViewProps {
+  buckets: Bucket[]
+  /** Earlier requests are not counted; null if all are. */
+  searchedTo: string | null
+}
+
 /** Requests and errors over time. */
-export function HistogramView({ buckets, note }: { buckets: Bucket[]; note: string }) {
+export function HistogramView({ buckets, searchedTo }: HistogramViewProps) {
   const top = Math.max(...buckets.map(({ requests }) => requests), 1)
   const width = 600 / Math.max(buckets.length, 1)
   const total = buckets.reduce((sum, { requests }) => sum + requests, 0)
@@ -46,9 +53,11 @@ export function HistogramView({ buckets, note }: { buckets: Bucket[]; note: stri
           {buckets[0] && `Since ${formatTime(buckets[0].start)}: `}
           {summary}
         </Text>
-        <Text size="xs" c="dimmed">
-          {note}
-        </Text>
+        {searchedTo !== null && (
+          <Text size="xs" c="dimmed" component="div">
+            Counted back to <Time iso={searchedTo} />: the newest 50,000 requests
+          </Text>
+        )}
       </Group>
     </figure>
   )

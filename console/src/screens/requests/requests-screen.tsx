@@ -15,11 +15,11 @@ import { ColumnMenu } from './column-menu.tsx'
 import { defaultVisibility } from './columns.tsx'
 import { ExportButton } from './export-button.tsx'
 import { Filters } from './filters.tsx'
-import { bucketsOf, histogramQuery, ignoredFilters } from './histogram.ts'
+import { bucketsOf, histogramQuery } from './histogram.ts'
 import { HistogramView } from './histogram-view.tsx'
 import { RequestTable } from './request-table.tsx'
 import { SavedViews } from './saved-views.tsx'
-import { defaultPeriod, filterNames, hasOwnRange, queryOf, type RequestSearch } from './search.ts'
+import { filterNames, queryOf, type RequestSearch } from './search.ts'
 import { useLiveTail } from './use-live-tail.ts'
 import { type ListQuery, pageSize, useRequests } from './use-requests.ts'
 
@@ -28,7 +28,6 @@ export const screen = createLazyRoute('/requests')({ component: RequestsScreen }
 function RequestsScreen() {
   const search = screen.useSearch()
   const navigate = screen.useNavigate()
-  const session = useSession()
   const [now, setNow] = useState(Date.now)
   const query = useMemo(() => queryOf(search, now), [search, now])
   const setSearch = (next: RequestSearch) => {
@@ -54,7 +53,7 @@ function RequestsScreen() {
     >
       <Stack gap="sm">
         <Filters search={search} onChange={setSearch} />
-        {mayDo(session, 'activity:read') && !hasOwnRange(search) && <Histogram search={search} now={now} />}
+        <Histogram search={search} now={now} />
         <ContentNote />
         <RequestList
           query={query}
@@ -68,25 +67,16 @@ function RequestsScreen() {
 }
 
 function histogramOptions(search: RequestSearch, now: number) {
-  const body = histogramQuery(search, search.period ?? defaultPeriod, now)
-  return api.queryOptions('post', '/analytics/query', { body })
+  return api.queryOptions('get', '/generations/histogram', {
+    params: { query: histogramQuery(search, now) },
+  })
 }
 
 function Histogram({ search, now }: { search: RequestSearch; now: number }) {
   const query = useQuery(histogramOptions(search, now))
-  const ignored = ignoredFilters(search)
-  const note = [
-    'Without refused requests',
-    ...(ignored.length > 0 ? [`not filtered by ${ignored.join(', ')}`] : []),
-  ]
   return (
     <QueryView query={query}>
-      {({ data }) => (
-        <HistogramView
-          buckets={bucketsOf(data.data, search.period ?? defaultPeriod, now)}
-          note={note.join('; ')}
-        />
-      )}
+      {(reply) => <HistogramView buckets={bucketsOf(reply)} searchedTo={reply.searched_to} />}
     </QueryView>
   )
 }
