@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { BrowserContextOptions } from 'playwright-core'
 import { additionalRoles } from '../../src/permissions/roles.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import {
@@ -14,7 +15,10 @@ import { createRecords } from './records.ts'
 import { countRoutes, fillScreen, listScreens, unknownId } from './screens.ts'
 import { Visitor } from './visitor.ts'
 
-const phone = { viewport: { width: 390, height: 844 } }
+type View = Pick<BrowserContextOptions, 'viewport' | 'colorScheme'>
+
+const phone: View = { viewport: { width: 390, height: 844 } }
+const wide: View = { viewport: { width: 1280, height: 860 } }
 /** Lists before the screens of their records, to which they lead. */
 const screens = listScreens().sort((a, b) => Number(a.includes('$')) - Number(b.includes('$')))
 
@@ -39,9 +43,9 @@ describeInChromium('Every screen of the console', (chromium) => {
       afterAll(() => server.stop())
 
       /** All screens, one after the other; those with an id once the others have shown links. */
-      const tour = async (role: string, options: SessionOptions) => {
+      const tour = async (role: string, options: SessionOptions, view: View = phone, usesAxe = false) => {
         const session = await createSessionCaller(server, options)
-        const visitor = await Visitor.arrive(server, chromium(), session, phone)
+        const visitor = await Visitor.arrive(server, chromium(), session, view)
         const { body } = await session.call('GET', '/generations?limit=1')
         const links = (body.data ?? []).map(({ id }: { id: string }) => `/requests/${id}`)
         const problems: string[] = []
@@ -49,6 +53,7 @@ describeInChromium('Every screen of the console', (chromium) => {
           const path = fillScreen(screen, links)
           const visit = await visitor.visit(path)
           links.push(...visit.links)
+          if (usesAxe) visit.problems.push(...(await visitor.findViolations()))
           for (const problem of visit.problems)
             if (!path.includes(unknownId) || !refusal.test(problem))
               problems.push(`${role} ${path}: ${problem}`)
@@ -71,12 +76,24 @@ describeInChromium('Every screen of the console', (chromium) => {
 
       test('has no problem without data', async () => {
         expect(await tourAll()).toEqual([])
-      }, 120_000)
+      }, 300_000)
 
       test('has no problem with hostile records, and shows them as text', async () => {
         await createRecords(server, makeHostileText)
         expect(await tourAll()).toEqual([])
-      }, 120_000)
+      }, 300_000)
+
+      // What axe sees is the same for other roles, and on other databases.
+      test.if(kind === 'sqlite')(
+        'has no finding of axe: light, dark, wide, narrow',
+        async () => {
+          const admin = { role: 'org:admin' as const }
+          const dark = { ...phone, colorScheme: 'dark' as const }
+          const tours = [tour('wide', admin, wide, true), tour('dark', admin, dark, true)]
+          expect((await Promise.all(tours)).flat()).toEqual([])
+        },
+        120_000,
+      )
     })
   }
 })

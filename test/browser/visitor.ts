@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { siteOf, type TestChromium } from '../support/chromium.ts'
 import type { TestServer } from '../support/harness.ts'
@@ -17,6 +18,13 @@ const inspection = `(() => {
     text: document.body.innerText,
   }
 })()`
+
+const axe = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+
+/** Runs in the page after `axe`. Each finding with the first element that it is about. */
+const violations = `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) =>
+  violations.map(({ id, impact, nodes }) => id + ' (' + impact + '): ' + nodes[0].html.slice(0, 200) + ' ' +
+    JSON.stringify(nodes[0].any[0]?.data ?? nodes[0].failureSummary)))`
 
 interface Inspection {
   headings: number
@@ -98,6 +106,12 @@ export class Visitor {
       .filter((link) => link.startsWith(`${this.#site}/`))
       .map((link) => link.slice(this.#site.length))
     return { problems, links, text: found.text }
+  }
+
+  /** What axe finds on the screen that is shown. */
+  async findViolations(): Promise<string[]> {
+    await this.page.evaluate(`${axe}; 0`)
+    return (await this.page.evaluate(violations)) as string[]
   }
 
   /** Until the screen is complete: nothing is loading, and a frame later still nothing. */

@@ -1,4 +1,11 @@
-import { Anchor, type CSSVariablesResolver, createTheme, Menu, Modal } from '@mantine/core'
+import {
+  Anchor,
+  type CSSVariablesResolver,
+  createTheme,
+  Menu,
+  Modal,
+  TableScrollContainer,
+} from '@mantine/core'
 
 export const theme = createTheme({
   primaryColor: 'indigo',
@@ -11,6 +18,10 @@ export const theme = createTheme({
     Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
     // Screen readers would announce an element without a role among the items.
     Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
+    // Without it, a wide table without links cannot be scrolled with the keyboard.
+    TableScrollContainer: TableScrollContainer.extend({
+      defaultProps: { scrollAreaProps: { viewportProps: { tabIndex: 0 } } },
+    }),
     // The title of a dialog is not the banner of the page.
     Modal: Modal.extend({ defaultProps: { attributes: { header: { role: 'presentation' } } } }),
   },
