@@ -15,6 +15,7 @@ import { presetRoute, presetsRoute } from './presets/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
+import { routingRoute } from './routing/route.ts'
 import { settingsRoute } from './settings/route.ts'
 import { systemRoute } from './system/route.ts'
 import { workspaceRoute, workspacesRoute } from './workspaces/route.ts'
@@ -39,6 +40,7 @@ export const screenRoutes = [
   identityRoute,
   presetsRoute,
   presetRoute,
+  routingRoute,
   guardrailsRoute,
   guardrailRoute,
   destinationsRoute,
