@@ -98,7 +98,7 @@ export function positionOf(entry: LogEntry | undefined): LogPosition | null {
 
 export interface Bounds {
   after: LogPosition | null
-  /** Inclusive; null: all that is left. */
+  /** Inclusive, and within the period; null: all that is left. */
   until: LogPosition | null
 }
 
@@ -108,17 +108,21 @@ interface Range extends Bounds {
 
 type Table = 'generations' | 'refused_requests'
 
-/** The rows of a table that the conditions are applied to. */
+/**
+ * The rows of a table that the conditions are applied to. With one bound at each end, the narrower one: of two, SQLite
+ * seeks to either, and compares the other with every row between them.
+ */
 export function selectRange(
   { organizationId, from, to, isUnsuccessful }: LogSelection,
   { after, until }: Bounds,
   table: Table,
 ): RawBuilder<boolean> {
   const parts = [sql<boolean>`organization_id = ${organizationId}`]
-  if (from !== null) parts.push(sql`created_at >= ${from}`)
-  if (to !== null) parts.push(sql`created_at < ${to}`)
-  if (after) parts.push(sql`(created_at, id) < (${after.created_at}, ${after.id})`)
   if (until) parts.push(sql`(created_at, id) >= (${until.created_at}, ${until.id})`)
+  else if (from !== null) parts.push(sql`created_at >= ${from}`)
+  if (after && (to === null || after.created_at < to))
+    parts.push(sql`(created_at, id) < (${after.created_at}, ${after.id})`)
+  else if (to !== null) parts.push(sql`created_at < ${to}`)
   // Without a parameter, which would hide that the index of these applies.
   if (isUnsuccessful && table === 'generations') parts.push(sql`status <> 'completed'`)
   return sql<boolean>`${sql.join(parts, sql` and `)}`
