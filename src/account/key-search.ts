@@ -4,18 +4,15 @@ import type { Db } from '../db/db.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import type { ApiKey } from './keys.ts'
 
-/** The keys that are examined at once. Takes about two milliseconds. */
+/** The keys that are examined at once, in an index that has their names. Takes about two milliseconds. */
 const batchSize = 2000
 /** For one search: names are compared one by one. */
 export const maxExaminedKeys = 200_000
 
-/** Where to search. */
-export type KeyPlace = { organizationId: string } | { workspaceId: string }
-
 export interface KeySearch {
-  place: KeyPlace
-  /** In the name or the label; null: all. */
-  text: string | null
+  organizationId: string
+  /** In the name or the label. */
+  text: string
   /** Those that may be seen. */
   filter: RawBuilder<boolean>
   offset: number
@@ -25,19 +22,16 @@ export interface KeySearch {
 /** Inference keys that match, newest first; not those of sessions. */
 export async function searchKeys(
   db: Db,
-  { place, text, filter, offset, limit }: KeySearch,
+  { organizationId, text, filter, offset, limit }: KeySearch,
 ): Promise<{ keys: ApiKey[]; isComplete: boolean }> {
-  const matching =
-    text === null ? filter : sql<boolean>`${containsText(['name', 'label'], text)} and ${filter}`
+  const matching = sql<boolean>`${containsText(['name', 'label'], text)} and ${filter}`
   const ids: number[] = []
   let before: number | null = null
   for (let examined = 0; examined < maxExaminedKeys && ids.length < offset + limit; examined += batchSize) {
-    const from = await findBatchEnd(db, place, before)
-    ids.push(
-      ...(await readMatching(db, place, { before, from, matching, limit: offset + limit - ids.length })),
-    )
-    if (from === null) return { keys: await loadKeys(db, ids.slice(offset)), isComplete: true }
-    before = from
+    const missing = offset + limit - ids.length
+    ids.push(...(await readMatching(db, organizationId, { before, matching, limit: missing })))
+    before = await findBatchEnd(db, organizationId, before)
+    if (before === null) return { keys: await loadKeys(db, ids.slice(offset)), isComplete: true }
     await yieldToEventLoop()
   }
   return { keys: await loadKeys(db, ids.slice(offset)), isComplete: ids.length === offset + limit }
@@ -83,21 +77,17 @@ function endOfPrefix(prefix: string): string {
   return prefix.slice(0, -1) + digits.charAt(digits.indexOf(prefix.at(-1) ?? '') + 1)
 }
 
-function selectPlace(place: KeyPlace, before: number | null): RawBuilder<SqlBool> {
-  const [column, value] =
-    'workspaceId' in place
-      ? (['workspace_id', place.workspaceId] as const)
-      : (['organization_id', place.organizationId] as const)
-  const range = sql<SqlBool>`${sql.ref(column)} = ${value} and kind = 'inference'`
+function selectRange(organizationId: string, before: number | null): RawBuilder<SqlBool> {
+  const range = sql<SqlBool>`organization_id = ${organizationId} and kind = 'inference'`
   return before === null ? range : sql<SqlBool>`${range} and id < ${before}`
 }
 
 /** The number of the last key of the next batch; null if the rest is shorter than one. */
-async function findBatchEnd(db: Db, place: KeyPlace, before: number | null): Promise<number | null> {
+async function findBatchEnd(db: Db, organizationId: string, before: number | null): Promise<number | null> {
   const last = await db
     .selectFrom('api_keys')
     .select('id')
-    .where(selectPlace(place, before))
+    .where(selectRange(organizationId, before))
     .orderBy('id', 'desc')
     .limit(1)
     .offset(batchSize - 1)
@@ -107,24 +97,30 @@ async function findBatchEnd(db: Db, place: KeyPlace, before: number | null): Pro
 
 interface MatchRange {
   before: number | null
-  from: number | null
   matching: RawBuilder<boolean>
   limit: number
 }
 
 async function readMatching(
   db: Db,
-  place: KeyPlace,
-  { before, from, matching, limit }: MatchRange,
+  organizationId: string,
+  { before, matching, limit }: MatchRange,
 ): Promise<number[]> {
-  let query = db
+  // The limit keeps planners from using an index of another column for the conditions.
+  const batch = db
     .selectFrom('api_keys')
+    .select(['id', 'name', 'label', 'source', 'disabled', 'workspace_id', 'creator_user_id'])
+    .where(selectRange(organizationId, before))
+    .orderBy('id', 'desc')
+    .limit(batchSize)
+  const rows = await db
+    .selectFrom(batch.as('batch'))
     .select('id')
-    .where(selectPlace(place, before))
     .where('source', '!=', 'session')
     .where(matching)
-  if (from !== null) query = query.where('id', '>=', from)
-  const rows = await query.orderBy('id', 'desc').limit(limit).execute()
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
   return rows.map(({ id }) => id)
 }
 

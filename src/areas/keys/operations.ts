@@ -118,6 +118,7 @@ const listApiKeys = defineOperation({
   handle: async ({ gateway, caller, reach, query }) => {
     const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
     const keys = await listKeys(gateway.db, {
+      organizationId: caller.organizationId,
       workspaceId: workspace.id,
       creatorUserId: resolveVisibleOwner(reach, workspace.id),
       includeDisabled: query.include_disabled ?? false,

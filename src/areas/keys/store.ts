@@ -8,6 +8,7 @@ import { type Clock, isoNow } from '../../lib/clock.ts'
 const keysPerPage = 100
 
 interface KeyFilter {
+  organizationId: string
   workspaceId: string
   /** Null for the keys of all members. */
   creatorUserId: string | null
@@ -34,13 +35,14 @@ export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
 }
 
 async function searchPage(db: Db, where: KeyFilter, text: string): Promise<ApiKey[]> {
-  const { workspaceId, creatorUserId, includeDisabled, offset } = where
+  const { organizationId, workspaceId, creatorUserId, includeDisabled, offset } = where
   const conditions = [
+    sql<boolean>`workspace_id = ${workspaceId}`,
     ...(creatorUserId === null ? [] : [sql<boolean>`creator_user_id = ${creatorUserId}`]),
     ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
   ]
-  const filter = sql<boolean>`${sql.join([sql`1 = 1`, ...conditions], sql` and `)}`
-  const { keys } = await searchKeys(db, { place: { workspaceId }, text, filter, offset, limit: keysPerPage })
+  const filter = sql<boolean>`${sql.join(conditions, sql` and `)}`
+  const { keys } = await searchKeys(db, { organizationId, text, filter, offset, limit: keysPerPage })
   return keys
 }
 

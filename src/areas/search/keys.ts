@@ -24,10 +24,7 @@ export async function findKeys(
   const byHash = hashPrefix.test(prefix)
     ? await findKeysByHashPrefix(db, { organizationId, prefix, filter, limit })
     : []
-  const { keys, isComplete } = await searchKeys(db, {
-    place: { organizationId },
-    ...{ text, filter, offset: 0, limit },
-  })
+  const { keys, isComplete } = await searchKeys(db, { organizationId, text, filter, offset: 0, limit })
   const unique = new Map([...byHash, ...keys].map((key) => [key.hash, key]))
   return { rows: [...unique.values()].slice(0, limit).map(toRow), isComplete }
 }
