@@ -1,7 +1,8 @@
-import { MultiSelect } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../api/client.ts'
 import { nameOfPerson } from '../format/person.ts'
-import { membersOptions } from './use-member-names.ts'
+import { type Choice, RemoteMultiSelect } from './remote-multi-select.tsx'
 
 interface MemberSelectProps {
   label: string
@@ -13,30 +14,18 @@ interface MemberSelectProps {
 }
 
 /** Chooses members of the organization. */
-export function MemberSelect({ label, description, value, onChange, except = [] }: MemberSelectProps) {
-  const query = useQuery(membersOptions)
-  const members = query.data?.data ?? []
-  const hidden = (query.data?.total_count ?? 0) - members.length
-  const known = members.filter(({ id }) => !except.includes(id))
-  const unknown = value.filter((id) => !members.some((member) => member.id === id))
-  const hint =
-    hidden > 0 ? `The ${members.length} members who joined first are offered; use the API for others.` : ''
-  return (
-    <MultiSelect
-      label={label}
-      description={[description, hint].filter(Boolean).join(' ')}
-      data={[
-        ...known.map((member) => ({ value: member.id, label: labelOf(member) })),
-        ...unknown.map((id) => ({ value: id, label: id })),
-      ]}
-      value={value}
-      onChange={onChange}
-      searchable
-      clearable
-      limit={50}
-      nothingFoundMessage="No member found"
-    />
-  )
+export function MemberSelect({ except = [], ...props }: MemberSelectProps) {
+  const [text, setText] = useState('')
+  const choices = useMembers(text).filter(({ value }) => !except.includes(value))
+  return <RemoteMultiSelect {...props} nothingFound="No member found" choices={choices} onSearch={setText} />
+}
+
+function useMembers(text: string): Choice[] {
+  const options = api.queryOptions('get', '/organization/members', {
+    params: { query: { limit: 50, ...(text !== '' && { q: text }) } },
+  })
+  const { data } = useQuery({ ...options, placeholderData: keepPreviousData })
+  return (data?.data ?? []).map((member) => ({ value: member.id, label: labelOf(member) }))
 }
 
 function labelOf(member: Parameters<typeof nameOfPerson>[0]): string {

@@ -3,8 +3,8 @@ import { api } from '../api/client.ts'
 import { mayDo, useSession } from '../app/session.tsx'
 import { nameOfPerson } from '../format/person.ts'
 
-/** The members that are offered and named: the API has no larger pages. */
-export const membersOptions = api.queryOptions('get', '/organization/members', {
+/** The members that are named: the API has no larger pages. */
+const membersOptions = api.queryOptions('get', '/organization/members', {
   params: { query: { limit: 100 } },
 })
 

@@ -1,10 +1,10 @@
-import { MultiSelect } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { type Choice, RemoteMultiSelect } from '../../components/remote-multi-select.tsx'
 import { AssignmentList, assignmentPageSize } from './assignment-list.tsx'
 import type { Guardrail } from './draft.ts'
 
@@ -55,9 +55,7 @@ interface AssignKeysProps {
 
 function AssignKeys({ workspaceId, onAssign, onClose }: AssignKeysProps) {
   const [hashes, setHashes] = useState<string[]>([])
-  const keys = useQuery(
-    api.queryOptions('get', '/keys', { params: { query: { workspace_id: workspaceId } } }),
-  )
+  const [text, setText] = useState('')
   return (
     <FormDialog
       title="Assign to keys"
@@ -66,19 +64,23 @@ function AssignKeys({ workspaceId, onAssign, onClose }: AssignKeysProps) {
       onSubmit={() => onAssign(hashes)}
       onClose={onClose}
     >
-      <MultiSelect
+      <RemoteMultiSelect
         label="Keys"
-        description="The newest 100 keys of the workspace."
-        searchable
-        limit={50}
-        data={(keys.data?.data ?? []).map(({ hash, name, label }) => ({
-          value: hash,
-          label: `${name} (${label})`,
-        }))}
+        description="The newest keys of the workspace; type to find others by their name."
         value={hashes}
         onChange={setHashes}
-        nothingFoundMessage="No key found"
+        nothingFound="No key found"
+        choices={useKeys(workspaceId, text)}
+        onSearch={setText}
       />
     </FormDialog>
   )
+}
+
+function useKeys(workspaceId: string, text: string): Choice[] {
+  const options = api.queryOptions('get', '/keys', {
+    params: { query: { workspace_id: workspaceId, ...(text !== '' && { q: text }) } },
+  })
+  const { data } = useQuery({ ...options, placeholderData: keepPreviousData })
+  return (data?.data ?? []).map(({ hash, name, label }) => ({ value: hash, label: `${name} (${label})` }))
 }

@@ -1,0 +1,49 @@
+import { MultiSelect } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useState } from 'react'
+
+const debounceMs = 200
+
+export interface Choice {
+  value: string
+  label: string
+}
+
+interface RemoteMultiSelectProps {
+  label: string
+  description?: string | undefined
+  value: string[]
+  onChange: (values: string[]) => void
+  nothingFound: string
+  /** What the server finds for the text of the last search, which is empty at first. */
+  choices: Choice[]
+  onSearch: (text: string) => void
+}
+
+/** Chooses several of more things than a page of the API has: the server searches as somebody types. */
+export function RemoteMultiSelect(props: RemoteMultiSelectProps) {
+  const { value, onChange, nothingFound, choices, onSearch, ...texts } = props
+  const search = useDebouncedCallback((text: string) => onSearch(text.trim()), debounceMs)
+  const [chosen, setChosen] = useState<Choice[]>([])
+  const isFound = (id: string) => choices.some((choice) => choice.value === id)
+  const unlisted = value
+    .filter((id) => !isFound(id))
+    .map((id) => chosen.find((choice) => choice.value === id) ?? { value: id, label: id })
+  return (
+    <MultiSelect
+      {...texts}
+      data={[...choices, ...unlisted]}
+      value={value}
+      onChange={(ids) => {
+        setChosen([...choices, ...unlisted].filter((choice) => ids.includes(choice.value)))
+        onChange(ids)
+      }}
+      searchable
+      onSearchChange={search}
+      filter={({ options }) => options}
+      hidePickedOptions
+      clearable
+      nothingFoundMessage={nothingFound}
+    />
+  )
+}
