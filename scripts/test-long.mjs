@@ -1,8 +1,9 @@
-// The long tests: command-line agents, each with a small task, the client libraries of other languages, ClickHouse, and
-// files of 1 GiB. The programs are large, so they are installed only here, into separate folders.
+// The long tests: command-line agents, each with a small task, the client libraries of other languages, ClickHouse,
+// files of 1 GiB, and the console with 5 million generations. The programs are large, so they are installed only here, into separate folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { prepareChromium } from './chromium.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { languages } from './long-clients.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -10,7 +11,12 @@ import { startS3 } from './s3.mjs'
 
 const agents = { '@anthropic-ai/claude-code': '2.1.325', '@openai/codex': '0.166.0' }
 const folder = join(root, 'test', 'long', '.agents')
-const parts = { agents: installAgents, ...languages, files: () => ({ HEADGATE_TEST_FILES: '1' }) }
+const parts = {
+  agents: installAgents,
+  ...languages,
+  files: () => ({ HEADGATE_TEST_FILES: '1' }),
+  scale: prepareBrowser,
+}
 
 const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
 const unknown = selected.filter((name) => !Object.hasOwn(parts, name))
@@ -57,6 +63,18 @@ child.on('exit', (code) => {
   s3?.stop()
   process.exit(code ?? 130)
 })
+
+/** The console as it is built, and the browser to open it. */
+function prepareBrowser() {
+  const chromium = prepareChromium()
+  if (!chromium) {
+    process.stderr.write('Chromium is missing: install it, or set TEST_CHROMIUM.\n')
+    if (process.env.CI) process.exit(1)
+    return {}
+  }
+  spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
+  return { HEADGATE_TEST_SCALE: process.env.HEADGATE_TEST_SCALE ?? '1', TEST_CHROMIUM: chromium }
+}
 
 /** Install scripts do not run: the wrappers find the programs in the packages of the platform. */
 function installAgents() {
