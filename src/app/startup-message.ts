@@ -20,7 +20,7 @@ export function formatStartupMessage(site: string, start: BootstrapResult | unde
   const lines = start ? formatFirstStart(start, site, base) : []
   return [
     ...lines,
-    `Headgate is listening. Console: ${site}   Base URL: ${base}   API reference: ${site}/docs`,
+    `Headgate is listening. Console: ${site}   Base URL: ${base}   API reference: ${site}/reference`,
     '',
   ].join('\n')
 }

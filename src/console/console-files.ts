@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { acceptsEncoding } from '../lib/accept-encoding.ts'
 
 /** What `console/build.ts` writes. */
 const manifestSchema = z.object({
@@ -45,11 +46,4 @@ export class ConsoleFiles {
       },
     })
   }
-}
-
-function acceptsEncoding(header: string, encoding: string): boolean {
-  return header.split(',').some((part) => {
-    const [name, quality] = part.split(';')
-    return name?.trim().toLowerCase() === encoding && !/^\s*q=0(?:\.0*)?\s*$/.test(quality ?? '')
-  })
 }

@@ -86,6 +86,7 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
     ...(operation.permission === 'public'
       ? { security: [] }
       : { 'x-headgate-permission': operation.permission }),
+    ...(operation.scope === 'organization' && { 'x-headgate-scope': operation.scope }),
     ...(operation.root && { servers: [{ url: '/' }] }),
     requestParams: {
       ...(operation.params && { path: operation.params as z.ZodObject }),

@@ -1,19 +1,24 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Gateway } from '../app/gateway.ts'
 import { isPostgresUrl, writeProbe } from '../db/db.ts'
+import { acceptsEncoding } from '../lib/accept-encoding.ts'
 import { isoNow } from '../lib/clock.ts'
 import { withDeadline } from '../lib/deadline.ts'
 import { version } from '../lib/version.ts'
 import { pathPrefixOf } from '../pipeline/request/origin.ts'
-import type { OpenApiDocument } from './openapi.ts'
 import type { RawRoute } from './operation.ts'
-import { renderReferencePage } from './reference-page.ts'
+
+/** On another thread. */
+const compress = promisify(gzip)
 
 /** A slower database is reported as down. */
 const probeTimeoutMs = 2000
 
 /** As `npm run openapi` wrote it: to build it from the operations would delay every start. */
 const openApiFile = Bun.file(new URL('../../openapi.json', import.meta.url))
-let openApiDocument: Promise<OpenApiDocument> | undefined
+/** Compressed when it is first requested so: it is ten times smaller. */
+let compressedOpenApi: Promise<Buffer> | undefined
 
 /** Routes about the server, outside the API. */
 export function buildSystemRoutes(): RawRoute[] {
@@ -29,22 +34,31 @@ export function buildSystemRoutes(): RawRoute[] {
       const { body, contentType } = await gateway.metrics.render()
       return new Response(body, { headers: { 'content-type': contentType } })
     }),
-    getRoute(
-      '/openapi.json',
-      async () =>
-        new Response(openApiFile, {
-          headers: { 'content-type': 'application/json', 'access-control-allow-origin': '*' },
-        }),
-    ),
+    getRoute('/openapi.json', async (_, request) => sendOpenApi(request)),
+    // The reference is a screen of the console.
     getRoute('/docs', async (gateway) => {
-      openApiDocument ??= openApiFile.json()
-      return renderReferencePage(await openApiDocument, `${pathPrefixOf(gateway)}/`)
+      const headers = { location: `${pathPrefixOf(gateway)}/reference` }
+      return new Response(null, { status: 302, headers })
     }),
   ]
 }
 
 function getRoute(path: string, handle: RawRoute['handle']): RawRoute {
   return { method: 'GET', path, handle }
+}
+
+async function sendOpenApi(request: Request): Promise<Response> {
+  const headers = {
+    'content-type': 'application/json',
+    'access-control-allow-origin': '*',
+    vary: 'accept-encoding',
+  }
+  if (!acceptsEncoding(request.headers.get('accept-encoding') ?? '', 'gzip'))
+    return new Response(openApiFile, { headers })
+  compressedOpenApi ??= openApiFile.bytes().then((bytes) => compress(bytes))
+  return new Response(new Uint8Array(await compressedOpenApi), {
+    headers: { ...headers, 'content-encoding': 'gzip' },
+  })
 }
 
 async function buildStatus(gateway: Gateway) {

@@ -23,7 +23,7 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:3rem auto;padding
 main{max-width:34rem;overflow-wrap:anywhere}code,pre{font:14px ui-monospace,monospace}pre{overflow:auto;padding:.75rem;border:1px solid #8884;border-radius:6px}
 button,input,select{font:inherit;padding:.45rem .9rem;border-radius:6px;border:1px solid #8888;box-sizing:border-box;max-width:100%}button.primary{background:#1457d9;color:#fff;border-color:#1457d9}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8883}
-details{margin:.35rem 0;border:1px solid #8884;border-radius:6px;padding:.4rem .75rem}summary{cursor:pointer}.method{display:inline-block;min-width:4.5rem;font-weight:600}.quiet{opacity:.7}`
+details{margin:.35rem 0;border:1px solid #8884;border-radius:6px;padding:.4rem .75rem}summary{cursor:pointer}.quiet{opacity:.7}`
 
 /** The CSP allows no frames, no external resources, and no scripts but those of this server on a page that has one. */
 export function renderHtmlPage(parts: PageParts): Response {

@@ -200,7 +200,7 @@ describeInChromium('Sign-in pages', (chromium) => {
     ['//other.example', '/'],
     ['/\\other.example', '/'],
     ['https://other.example/', '/'],
-    ['/docs', '/docs'],
+    ['/reference?q=keys', '/reference?q=keys'],
   ])('a password with return_to=%s leads to %s', async (path, expected) => {
     const member = await createPersonWithPassword()
     const page = await chromium().openPage(phone)

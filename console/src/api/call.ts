@@ -6,6 +6,9 @@ export interface Call {
   path: string
   query?: Record<string, unknown>
   body?: unknown
+  /** Fields of a form instead of a body; a file is `@` and its name. */
+  form?: Record<string, string>
+  headers?: Record<string, string>
 }
 
 interface Init {
@@ -38,6 +41,9 @@ export function urlOf({ path, query = {} }: Call, base = apiUrl()): string {
 export function curlOf(call: Call, base = apiUrl()): string {
   const lines = [`curl ${call.method === 'GET' ? '' : `-X ${call.method} `}${quote(urlOf(call, base))}`]
   lines.push('  -H "Authorization: Bearer $HEADGATE_KEY"')
+  for (const [name, value] of Object.entries(call.headers ?? {}))
+    lines.push(`  -H ${quote(`${name}: ${value}`)}`)
+  for (const [name, value] of Object.entries(call.form ?? {})) lines.push(`  -F ${quote(`${name}=${value}`)}`)
   if (call.body !== undefined) {
     lines.push("  -H 'Content-Type: application/json'")
     lines.push(`  -d ${quote(JSON.stringify(call.body, null, 2))}`)

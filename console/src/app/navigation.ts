@@ -27,6 +27,7 @@ export const navigation: NavigationGroup[] = [
         keywords: 'chat try compare prompt quote',
       },
       { label: 'Models', to: '/catalogue', permission: 'models:read', keywords: 'price context endpoints' },
+      { label: 'API reference', to: '/reference', keywords: 'docs operations openapi schema curl try' },
     ],
   },
   {

@@ -18,6 +18,11 @@ export function useSession(): Session {
   return session
 }
 
+/** Null for a visitor of a public screen who is not signed in. */
+export function useOptionalSession(): Session | null {
+  return useContext(Context)
+}
+
 /** Whether the person may do this in the organization, in one of its workspaces, or for records of their own. */
 export function mayDo(session: Session, permission: Permission): boolean {
   return (
@@ -40,18 +45,25 @@ export function mayDoIn(session: Session, workspaceId: string, permission: Permi
   return mayDoEverywhere(session, permission) || (workspace?.permissions.includes(permission) ?? false)
 }
 
+interface SessionProviderProps {
+  /** What those see who are not signed in; without it, the sign-in page opens. */
+  signedOut: ReactNode | null
+  children: ReactNode
+}
+
 /** Nothing is shown before it is known who is signed in. */
-export function SessionProvider({ children }: { children: ReactNode }) {
+export function SessionProvider({ signedOut, children }: SessionProviderProps) {
   const query = useQuery({ ...api.queryOptions('get', '/session'), staleTime: 60_000 })
   const session = query.data?.data
   const isSignedOut = query.error instanceof ApiError && query.error.status === 401
   useEffect(() => {
-    if (isSignedOut) goToSignIn()
-  }, [isSignedOut])
+    if (isSignedOut && !signedOut) goToSignIn()
+  }, [isSignedOut, signedOut])
   if (session) {
     setCsrfToken(session.csrf_token)
     return <Context value={session}>{children}</Context>
   }
+  if (isSignedOut && signedOut) return signedOut
   if (query.error && !isSignedOut)
     return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   return (

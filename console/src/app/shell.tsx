@@ -2,6 +2,7 @@ import {
   ActionIcon,
   AppShell,
   Burger,
+  Button,
   Group,
   Menu,
   NavLink,
@@ -12,7 +13,7 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { Link, useLocation } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router'
 import { client } from '../api/client.ts'
 import { PersonIcon, SunIcon } from '../components/icons.tsx'
 import { findNavigationItem, visibleNavigation } from './navigation.ts'
@@ -20,16 +21,47 @@ import { NotificationBell } from './notification-bell.tsx'
 import { PermittedOutlet } from './permitted-outlet.tsx'
 import { Search } from './search.tsx'
 import { SessionProvider, useSession } from './session.tsx'
+import { goToSignIn } from './sign-in.ts'
 import { WorkspaceProvider, WorkspaceSelect } from './workspace.tsx'
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    /** Whether the screen is shown to visitors who are not signed in. */
+    isPublic?: boolean
+  }
+}
 
 /** The frame around every screen: navigation, search and account. */
 export function Shell() {
+  const isPublic = useMatches().some(({ staticData }) => staticData.isPublic)
   return (
-    <SessionProvider>
+    <SessionProvider signedOut={isPublic ? <PublicFrame /> : null}>
       <WorkspaceProvider>
         <Frame />
       </WorkspaceProvider>
     </SessionProvider>
+  )
+}
+
+/** For visitors who are not signed in. */
+function PublicFrame() {
+  return (
+    <AppShell header={{ height: 52 }} padding="md">
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Text fw={700}>Headgate</Text>
+          <Group gap="xs" wrap="nowrap">
+            <ColorSchemeButton />
+            <Button size="xs" onClick={goToSignIn}>
+              Sign in
+            </Button>
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Main>
+        <Outlet />
+      </AppShell.Main>
+    </AppShell>
   )
 }
 

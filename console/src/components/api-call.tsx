@@ -2,6 +2,7 @@ import { Button, Popover, Stack, Text } from '@mantine/core'
 import { type Call, curlOf } from '../api/call.ts'
 import { CodeBlock } from './copy.tsx'
 import { TerminalIcon } from './icons.tsx'
+import { TextLink } from './text-link.tsx'
 
 /** Shows the calls of the API that a screen makes, as commands. */
 export function ApiCalls({ calls }: { calls: Call[] }) {
@@ -17,13 +18,25 @@ export function ApiCalls({ calls }: { calls: Call[] }) {
           <Text size="sm" c="dimmed">
             The same with an API key:
           </Text>
-          {calls
-            .map((call) => curlOf(call))
-            .map((command) => (
-              <CodeBlock key={command} code={command} label="Copy as curl" />
-            ))}
+          {calls.map((call) => (
+            <CallView key={curlOf(call)} call={call} />
+          ))}
         </Stack>
       </Popover.Dropdown>
     </Popover>
+  )
+}
+
+function CallView({ call }: { call: Call }) {
+  const name = `${call.method} ${call.path}`
+  return (
+    <div>
+      <CodeBlock code={curlOf(call)} label="Copy as curl" />
+      <Text size="xs">
+        <TextLink to="/reference" search={{ call: name }} aria-label={`Reference of ${name}`}>
+          Reference
+        </TextLink>
+      </Text>
+    </div>
   )
 }

@@ -12,6 +12,7 @@ import { modelRoute, modelsRoute } from './models/route.ts'
 import { notificationsRoute } from './notifications/route.ts'
 import { playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
+import { operationRoute, referenceRoute } from './reference/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
 import { rolesRoute } from './roles/route.ts'
@@ -49,5 +50,7 @@ export const screenRoutes = [
   auditRoute,
   settingsRoute,
   systemRoute,
+  referenceRoute,
+  operationRoute,
   accountRoute,
 ]
