@@ -78,3 +78,21 @@ export const MoreIcon = () => (
     <path d="M5 12v.01M12 12v.01M19 12v.01" strokeWidth={3} />
   </Icon>
 )
+
+export const UpIcon = () => (
+  <Icon>
+    <path d="M6 15l6-6 6 6" />
+  </Icon>
+)
+
+export const DownIcon = () => (
+  <Icon>
+    <path d="M6 9l6 6 6-6" />
+  </Icon>
+)
+
+export const GripIcon = () => (
+  <Icon>
+    <path d="M9 6v.01M9 12v.01M9 18v.01M15 6v.01M15 12v.01M15 18v.01" strokeWidth={3} />
+  </Icon>
+)

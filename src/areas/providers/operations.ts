@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
+import { isKeyless } from '../../catalogue/model.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { healthSummaryFields, summarizeHealth } from '../../routing/health-summary.ts'
 
@@ -40,7 +41,12 @@ const listProviders = defineOperation({
 })
 
 const providerHealth = z
-  .strictObject({ provider: z.string(), provider_name: z.string(), ...healthSummaryFields })
+  .strictObject({
+    provider: z.string(),
+    provider_name: z.string(),
+    is_keyless: z.boolean().describe('It is called without a key, and accepts no BYOK keys.'),
+    ...healthSummaryFields,
+  })
   .meta({ id: 'ProviderHealth' })
 
 const listProviderHealth = defineOperation({
@@ -57,11 +63,12 @@ const listProviderHealth = defineOperation({
     const measured = Map.groupBy(listMeasured(gateway), ({ provider }) => provider)
     const now = gateway.clock.now()
     return {
-      data: gateway.catalogue.providers.map(({ slug, name, enabled }) => ({
-        provider: slug,
-        provider_name: name,
-        ...summarizeHealth(measured.get(slug) ?? [], now),
-        ...(!enabled && { state: 'no_credential' as const }),
+      data: gateway.catalogue.providers.map((provider) => ({
+        provider: provider.slug,
+        provider_name: provider.name,
+        is_keyless: isKeyless(provider),
+        ...summarizeHealth(measured.get(provider.slug) ?? [], now),
+        ...(!provider.enabled && { state: 'no_credential' as const }),
       })),
     }
   },

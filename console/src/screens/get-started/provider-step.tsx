@@ -1,11 +1,16 @@
-import { Alert, Badge, Button, Group, PasswordInput, Select, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge, Button, Group, PasswordInput, Select, Stack, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
+import { api, client } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import {
+  CredentialTestButton,
+  CredentialTestResult,
+  useCredentialTest,
+} from '../../components/credential-test.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { testProvider } from './provider-test.ts'
+import { TextLink } from '../../components/text-link.tsx'
 import type { Progress } from './use-progress.ts'
 
 /** Which providers have a credential, and a form to add one. */
@@ -28,7 +33,7 @@ export function ProviderStep({ progress }: { progress: Progress }) {
         </Group>
       )}
       {progress.byok.map(({ id, provider, label }) => (
-        <SavedCredential key={id} provider={provider} label={label} />
+        <SavedCredential key={id} id={id} provider={provider} label={label} />
       ))}
       {mayDo(session, 'byok:write') && <CredentialForm />}
     </Stack>
@@ -87,27 +92,21 @@ function CredentialForm() {
   )
 }
 
-function SavedCredential({ provider, label }: { provider: string; label: string }) {
-  const test = useMutation({ mutationFn: () => testProvider(provider) })
+function SavedCredential({ id, provider, label }: { id: string; provider: string; label: string }) {
+  const canTest = mayDo(useSession(), 'byok:write')
+  const test = useCredentialTest(() => client.POST('/byok/{id}/test', { params: { path: { id } }, body: {} }))
   return (
     <Stack gap={6}>
       <Group gap="sm">
-        <Text size="sm" fw={600}>
+        <TextLink to="/providers/$slug" params={{ slug: provider }}>
           {provider}
-        </Text>
+        </TextLink>
         <Text size="sm" c="dimmed">
           {label}
         </Text>
-        <Button size="compact-xs" variant="default" onClick={() => test.mutate()} loading={test.isPending}>
-          Test
-        </Button>
+        {canTest && <CredentialTestButton test={test} label={`Test the key of ${provider}`} />}
       </Group>
-      {test.data && (
-        <Alert color={test.data.ok ? 'teal' : 'red'} role="status">
-          {test.data.text}
-        </Alert>
-      )}
-      {test.error !== null && <ErrorNotice error={test.error} />}
+      <CredentialTestResult test={test} />
     </Stack>
   )
 }

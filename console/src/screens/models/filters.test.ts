@@ -9,6 +9,7 @@ test('the address of the list is the query of the API', () => {
     providers: 'a',
     include_unavailable: true,
     output_modalities: 'all',
+    include_providers: true,
     limit: 50,
     offset: 100,
   })
@@ -16,5 +17,10 @@ test('the address of the list is the query of the API', () => {
 
 test('what an address must not say is ignored', () => {
   expect(readFilters({ q: {}, sort: 'toString', output: 'x', provider: 1, all: 'no', page: -1 })).toEqual({})
-  expect(queryOf({})).toEqual({ output_modalities: 'text', limit: 50, offset: 0 })
+  expect(queryOf({})).toEqual({
+    output_modalities: 'text',
+    include_providers: true,
+    limit: 50,
+    offset: 0,
+  })
 })

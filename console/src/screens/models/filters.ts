@@ -60,6 +60,7 @@ export function queryOf({ q, sort, output = 'text', provider, all, page = 1 }: M
     ...(provider && { providers: provider }),
     ...(all && { include_unavailable: true }),
     output_modalities: output,
+    include_providers: true,
     limit: pageSize,
     offset: (page - 1) * pageSize,
   }

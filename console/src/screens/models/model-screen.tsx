@@ -1,20 +1,21 @@
-import { Badge, Button, Group, Paper, SimpleGrid, Spoiler, Stack, Table, Text, Title } from '@mantine/core'
+import { Button, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { type Call, callOf, curlOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
-import { mayDo, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { CodeBlock, Id } from '../../components/copy.tsx'
-import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
+import { Price } from '../../components/price.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { RichText } from '../../components/rich-text.tsx'
-import { formatCompact, formatDuration } from '../../format/number.ts'
+import { formatCompact } from '../../format/number.ts'
 import { formatPerMillion } from '../../format/price.ts'
+import { CataloguePanel, catalogueModelOptions } from './catalogue-panel.tsx'
+import { EndpointList, endpointHealthOptions } from './endpoint-list.tsx'
 
 export const screen = createLazyRoute('/catalogue/$author/$slug')({ component: ModelScreen })
-
-type Endpoint = Schemas['PublicEndpoint']
 
 function ModelScreen() {
   const { author, slug } = screen.useParams()
@@ -22,16 +23,23 @@ function ModelScreen() {
   const path = { author, slug }
   const modelOptions = api.queryOptions('get', '/model/{author}/{slug}', { params: { path } })
   const endpointsOptions = api.queryOptions('get', '/models/{author}/{slug}/endpoints', { params: { path } })
+  const id = `${author}/${slug}`
+  const healthOptions = endpointHealthOptions(id)
+  const seesCatalogue = mayDoEverywhere(session, 'catalogue:read')
   const model = useQuery(modelOptions)
   const endpoints = useQuery(endpointsOptions)
-  const id = `${author}/${slug}`
   const outputs: string[] = model.data?.data.architecture.output_modalities ?? []
   const isText = outputs.includes('text')
   const snippet = outputs.map((output) => callsByOutput[output]?.(id)).find((call) => call !== undefined)
   return (
     <Page
       title={model.data?.data.name ?? id}
-      calls={[callOf(modelOptions), callOf(endpointsOptions)]}
+      calls={[
+        modelOptions,
+        endpointsOptions,
+        healthOptions,
+        ...(seesCatalogue ? [catalogueModelOptions(path)] : []),
+      ].map(callOf)}
       actions={
         <>
           <Button component={Link} to="/catalogue" variant="default" size="xs">
@@ -52,7 +60,10 @@ function ModelScreen() {
       <Title order={2} size="h4">
         Endpoints
       </Title>
-      <QueryView query={endpoints}>{({ data }) => <EndpointList endpoints={data.endpoints} />}</QueryView>
+      <QueryView query={endpoints}>
+        {({ data }) => <EndpointList model={id} endpoints={data.endpoints} />}
+      </QueryView>
+      {seesCatalogue && <CataloguePanel author={author} slug={slug} />}
       {snippet && <Snippet call={snippet} />}
     </Page>
   )
@@ -84,11 +95,11 @@ function Snippet({ call }: { call: Call }) {
 
 function Summary({ model }: { model: Schemas['Model'] }) {
   const { pricing, architecture } = model
-  const facts: [string, string][] = [
-    ['In, per million tokens', formatPerMillion(pricing.prompt)],
-    ['Out, per million tokens', formatPerMillion(pricing.completion)],
-    ['Cache read, per million', formatPerMillion(pricing.input_cache_read)],
-    ['Cache write, per million', formatPerMillion(pricing.input_cache_write)],
+  const facts: [string, ReactNode][] = [
+    ['In, per million tokens', <Price key="in" value={pricing.prompt} />],
+    ['Out, per million tokens', <Price key="out" value={pricing.completion} />],
+    ['Cache read, per million', <Price key="read" value={pricing.input_cache_read} />],
+    ['Cache write, per million', <Price key="write" value={pricing.input_cache_write} />],
     ['Context', model.context_length === null ? '–' : `${formatCompact(model.context_length)} tokens`],
     ['Longest answer', formatTokens(model.top_provider.max_completion_tokens)],
     ['Takes', architecture.input_modalities.join(', ')],
@@ -131,67 +142,4 @@ function describeOverrides({ overrides = [] }: Schemas['PublicPricing']): string
       return `${when} ${formatPerMillion(prompt)} in and ${formatPerMillion(completion)} out`
     })
     .join('; ')
-}
-
-function EndpointList({ endpoints }: { endpoints: Endpoint[] }) {
-  if (endpoints.length === 0) {
-    return (
-      <EmptyState title="No endpoints">
-        This model chooses another one for each request, or no provider offers it.
-      </EmptyState>
-    )
-  }
-  return (
-    <Table.ScrollContainer minWidth={960}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Provider</Table.Th>
-            <Table.Th ta="right">In</Table.Th>
-            <Table.Th ta="right">Out</Table.Th>
-            <Table.Th ta="right">Cache read</Table.Th>
-            <Table.Th ta="right">Context</Table.Th>
-            <Table.Th>Quantization</Table.Th>
-            <Table.Th ta="right">Uptime, 1 day</Table.Th>
-            <Table.Th ta="right">First token, median</Table.Th>
-            <Table.Th ta="right">Tokens/s</Table.Th>
-            <Table.Th>Parameters</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {endpoints.map((endpoint) => (
-            <EndpointRow key={endpoint.tag} endpoint={endpoint} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
-
-function EndpointRow({ endpoint }: { endpoint: Endpoint }) {
-  const { pricing, uptime_last_1d: uptime, latency_last_30m: latency, throughput_last_30m: speed } = endpoint
-  return (
-    <Table.Tr>
-      <Table.Td>
-        <Group gap={4}>
-          {endpoint.provider_name}
-          {endpoint.status < 0 && <Badge color="orange">degraded</Badge>}
-        </Group>
-        <Id value={endpoint.tag} label="Copy the tag" />
-      </Table.Td>
-      <Table.Td ta="right">{formatPerMillion(pricing.prompt)}</Table.Td>
-      <Table.Td ta="right">{formatPerMillion(pricing.completion)}</Table.Td>
-      <Table.Td ta="right">{formatPerMillion(pricing.input_cache_read)}</Table.Td>
-      <Table.Td ta="right">{formatCompact(endpoint.context_length)}</Table.Td>
-      <Table.Td>{endpoint.quantization ?? '–'}</Table.Td>
-      <Table.Td ta="right">{uptime === null ? '–' : `${Math.round(uptime * 10) / 10} %`}</Table.Td>
-      <Table.Td ta="right">{latency ? formatDuration(latency.p50) : '–'}</Table.Td>
-      <Table.Td ta="right">{speed ? Math.round(speed.p50) : '–'}</Table.Td>
-      <Table.Td maw={260}>
-        <Spoiler maxHeight={40} showLabel="Show all" hideLabel="Show less" fz="xs">
-          {endpoint.supported_parameters.join(', ')}
-        </Spoiler>
-      </Table.Td>
-    </Table.Tr>
-  )
 }

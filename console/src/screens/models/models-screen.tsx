@@ -1,15 +1,30 @@
-import { Anchor, Checkbox, Group, Pagination, Select, Stack, Table, Text, TextInput } from '@mantine/core'
+import {
+  Anchor,
+  Button,
+  Checkbox,
+  Group,
+  Pagination,
+  Select,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+  Tooltip,
+} from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute, Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
+import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { modelsOf } from '../../components/model-picker.tsx'
 import { Page } from '../../components/page.tsx'
+import { Price } from '../../components/price.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { formatCompact, formatCount } from '../../format/number.ts'
-import { formatPerMillion } from '../../format/price.ts'
+import { AddModel } from './add-model.tsx'
 import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
 
 export const screen = createLazyRoute('/catalogue')({ component: ModelsScreen })
@@ -25,12 +40,34 @@ function ModelsScreen() {
       title="Models"
       description="What you can use here, and for how much. Prices are in dollars per million tokens."
       calls={[callOf(options), callOf(providersOptions)]}
+      actions={<CatalogueActions />}
     >
       <Filters filters={filters} />
       <QueryView query={query}>
         {(reply) => <ModelList models={modelsOf(reply)} total={totalOf(reply)} filters={filters} />}
       </QueryView>
     </Page>
+  )
+}
+
+/** For those who may edit the catalogue. */
+function CatalogueActions() {
+  const session = useSession()
+  const [isAdding, setAdding] = useState(false)
+  return (
+    <>
+      {mayDoEverywhere(session, 'catalogue:read') && (
+        <Button component={Link} to="/catalogue/edits" variant="default" size="xs">
+          Edits
+        </Button>
+      )}
+      {mayDoEverywhere(session, 'catalogue:write') && (
+        <Button size="xs" onClick={() => setAdding(true)}>
+          Add a model
+        </Button>
+      )}
+      {isAdding && <AddModel onClose={() => setAdding(false)} />}
+    </>
   )
 }
 
@@ -143,7 +180,7 @@ function ModelTable({ models }: { models: Schemas['Model'][] }) {
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Model</Table.Th>
-            <Table.Th>Author</Table.Th>
+            <Table.Th>Providers</Table.Th>
             <Table.Th ta="right">In</Table.Th>
             <Table.Th ta="right">Out</Table.Th>
             <Table.Th ta="right">Cache read</Table.Th>
@@ -162,7 +199,7 @@ function ModelTable({ models }: { models: Schemas['Model'][] }) {
 }
 
 function ModelRow({
-  model: { id, name, owned_by, pricing, context_length, architecture },
+  model: { id, name, providers = [], pricing, context_length, architecture },
 }: {
   model: Schemas['Model']
 }) {
@@ -177,10 +214,18 @@ function ModelRow({
           {id}
         </Text>
       </Table.Td>
-      <Table.Td>{owned_by}</Table.Td>
-      <Table.Td ta="right">{formatPerMillion(pricing.prompt)}</Table.Td>
-      <Table.Td ta="right">{formatPerMillion(pricing.completion)}</Table.Td>
-      <Table.Td ta="right">{formatPerMillion(pricing.input_cache_read)}</Table.Td>
+      <Table.Td maw={180}>
+        <ProviderNames slugs={providers} />
+      </Table.Td>
+      <Table.Td ta="right">
+        <Price value={pricing.prompt} />
+      </Table.Td>
+      <Table.Td ta="right">
+        <Price value={pricing.completion} />
+      </Table.Td>
+      <Table.Td ta="right">
+        <Price value={pricing.input_cache_read} />
+      </Table.Td>
       <Table.Td ta="right">{context_length === null ? '–' : formatCompact(context_length)}</Table.Td>
       <Table.Td>
         <Text size="xs">
@@ -188,5 +233,21 @@ function ModelRow({
         </Text>
       </Table.Td>
     </Table.Tr>
+  )
+}
+
+const namedProviders = 2
+
+function ProviderNames({ slugs }: { slugs: string[] }) {
+  const others = slugs.slice(namedProviders)
+  return (
+    <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+      {slugs.slice(0, namedProviders).join(', ') || '–'}
+      {others.length > 0 && (
+        <Tooltip label={others.join(', ')} multiline maw={320}>
+          <span> and {others.length} more</span>
+        </Tooltip>
+      )}
+    </Text>
   )
 }

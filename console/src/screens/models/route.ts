@@ -8,6 +8,11 @@ export const modelsRoute = createRoute({
   validateSearch: (search): ModelFilters => readFilters(search),
 }).lazy(() => import('./models-screen.tsx').then(({ screen }) => screen))
 
+export const catalogueEditsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/catalogue/edits',
+}).lazy(() => import('./edits-screen.tsx').then(({ screen }) => screen))
+
 export const modelRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/catalogue/$author/$slug',

@@ -1,0 +1,42 @@
+import { Box } from '@mantine/core'
+import { linesOf } from './sparkline-lines.ts'
+
+interface SparklineProps {
+  /** What it shows, with the newest value, for those who do not see it. */
+  label: string
+  /** Oldest first; null where there is none. */
+  values: (number | null)[]
+}
+
+const width = 96
+const height = 24
+
+/** The course of a value, without axes. Nothing without values. */
+export function Sparkline({ label, values }: SparklineProps) {
+  const lines = linesOf(values, { width, height })
+  if (lines.length === 0) return null
+  return (
+    <Box
+      component="svg"
+      viewBox={`0 0 ${width} ${height}`}
+      w={width}
+      h={height}
+      role="img"
+      aria-label={label}
+      display="block"
+    >
+      <title>{label}</title>
+      {lines.map((points) => (
+        <polyline
+          key={points}
+          points={points}
+          fill="none"
+          stroke="var(--mantine-primary-color-filled)"
+          strokeWidth={2}
+          strokeLinecap="round"
+          strokeLinejoin="round"
+        />
+      ))}
+    </Box>
+  )
+}

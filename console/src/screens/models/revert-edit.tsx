@@ -1,0 +1,48 @@
+import { Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { client, type Schemas } from '../../api/client.ts'
+import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
+import { endpointOfTag } from './endpoint-tag.ts'
+
+interface RevertEditProps {
+  model: Schemas['CatalogueModel']
+  /** Null for the edit of the model itself. */
+  tag: string | null
+  onClose: () => void
+}
+
+/** Removes an edit: the value without it is in force again. What exists only as an edit is deleted. */
+export function RevertEdit({ model, tag, onClose }: RevertEditProps) {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const [author = '', ...rest] = model.id.split('/')
+  const slug = rest.join('/')
+  const isOwn = tag === null ? model.base === null : endpointOfTag(model.base, tag) === null
+  const revert = async () => {
+    if (tag !== null) {
+      const path = { author, slug, tag }
+      await client.DELETE('/catalogue/models/{author}/{slug}/endpoints/{tag}', { params: { path } })
+    } else {
+      await client.DELETE('/catalogue/models/{author}/{slug}', { params: { path: { author, slug } } })
+      if (isOwn) await navigate({ to: '/catalogue' })
+    }
+    await refreshCatalogue(queryClient)
+  }
+  return (
+    <ConfirmByName
+      title={isOwn ? 'Delete it from the catalogue' : 'Revert the edit'}
+      name={tag ?? model.id}
+      action={isOwn ? 'Delete' : 'Revert'}
+      onConfirm={revert}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        {isOwn
+          ? 'It exists only as an edit of the catalogue. Requests that name it are refused from now on.'
+          : 'The values without the edit are in force again at once. The edit itself is not kept.'}
+      </Text>
+    </ConfirmByName>
+  )
+}

@@ -1,0 +1,141 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { createLazyRoute, Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { callOf } from '../../api/call.ts'
+import { api } from '../../api/client.ts'
+import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { HealthBadge, LastError, ProblemList } from '../../components/health-state.tsx'
+import { Money } from '../../components/money.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { UptimeStrip } from '../../components/uptime-strip.tsx'
+import { formatCount } from '../../format/number.ts'
+import { ByokPanel } from './byok-panel.tsx'
+import { EndpointTable } from './endpoint-table.tsx'
+import { InstallationPanel } from './installation-panel.tsx'
+import { ProviderFacts } from './provider-facts.tsx'
+import {
+  byokHealthOptions,
+  byokOptions,
+  endpointsOptions,
+  healthOptions,
+  type ProviderHealth,
+  spendOf,
+  spendOptions,
+} from './queries.ts'
+
+export const screen = createLazyRoute('/providers/$slug')({ component: ProviderScreen })
+
+const providersOptions = api.queryOptions('get', '/providers')
+
+function ProviderScreen() {
+  const { slug } = screen.useParams()
+  const session = useSession()
+  const { id: workspaceId } = useWorkspace()
+  const [spend] = useState(spendOptions)
+  const seesSpend = mayDo(session, 'activity:read')
+  const seesKeys = mayDo(session, 'byok:read')
+  const seesCatalogue = mayDoEverywhere(session, 'catalogue:read')
+  const health = useQuery(healthOptions)
+  const facts = useQuery(providersOptions)
+  const spent = useQuery({ ...spend, enabled: seesSpend })
+  const summary = health.data?.data.find(({ provider }) => provider === slug)
+  const calls = [
+    providersOptions,
+    healthOptions,
+    endpointsOptions(slug, 0),
+    ...(seesKeys ? [byokOptions(workspaceId, slug), byokHealthOptions(workspaceId, slug)] : []),
+    ...(seesCatalogue
+      ? [api.queryOptions('get', '/catalogue/providers/{slug}', { params: { path: { slug } } })]
+      : []),
+    ...(seesSpend ? [spend] : []),
+  ]
+  return (
+    <Page
+      title={summary?.provider_name ?? slug}
+      calls={calls.map(callOf)}
+      actions={
+        <>
+          <Button component={Link} to="/providers" variant="default" size="xs">
+            All providers
+          </Button>
+          <Button
+            renderRoot={(props) => <Link to="/catalogue" search={{ provider: slug }} {...props} />}
+            variant="default"
+            size="xs"
+          >
+            Its models
+          </Button>
+        </>
+      }
+    >
+      <QueryView query={health}>
+        {() =>
+          summary ? (
+            <Stack>
+              <HealthPanel health={summary} spend={spent.data && spendOf(spent.data.data.data, summary)} />
+              {seesKeys && !summary.is_keyless && <ByokPanel provider={slug} name={summary.provider_name} />}
+              {seesCatalogue && <InstallationPanel slug={slug} />}
+              <EndpointTable provider={slug} />
+              <ProviderFacts provider={facts.data?.data.find((provider) => provider.slug === slug)} />
+            </Stack>
+          ) : (
+            <EmptyState title="No such provider">The catalogue has no provider {slug}.</EmptyState>
+          )
+        }
+      </QueryView>
+    </Page>
+  )
+}
+
+function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number | undefined }) {
+  const { state, hours, provider_name: name, uptime_last_1d: uptime } = health
+  return (
+    <Panel
+      title="Health"
+      description="With the credential of the installation, measured since this server started."
+      actions={<HealthBadge state={state} />}
+    >
+      <Group gap="xl">
+        {hours.length > 0 && (
+          <Figure label="Last 24 hours">
+            <UptimeStrip name={name} hours={hours} />
+          </Figure>
+        )}
+        <Figure label="Attempts that worked">{uptime === null ? '–' : `${uptime} %`}</Figure>
+        <Figure label="Replies, 30 minutes">{formatCount(health.requests_last_30m)}</Figure>
+        {spend !== undefined && (
+          <Figure label="Spend, 30 days">
+            <Money value={spend} />
+          </Figure>
+        )}
+      </Group>
+      {health.problem_count > 0 ? (
+        <ProblemList problems={health.problems} count={health.problem_count} />
+      ) : (
+        health.last_error && (
+          <Text size="sm" c="dimmed" component="div">
+            <LastError error={health.last_error} />
+          </Text>
+        )
+      )}
+    </Panel>
+  )
+}
+
+function Figure({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" component="div" fw={600}>
+        {children}
+      </Text>
+    </div>
+  )
+}
