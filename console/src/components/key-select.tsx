@@ -1,14 +1,14 @@
 import { MultiSelect, Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/client.ts'
+import { mayDo, useSession } from '../app/session.tsx'
 
 /** The newest keys of a workspace, and chosen ones that are not among them by their hash. */
 function useKeyOptions(workspaceId: string | null, chosen: string[]) {
-  const query = useQuery(
-    api.queryOptions('get', '/keys', {
-      params: { query: { ...(workspaceId !== null && { workspace_id: workspaceId }) } },
-    }),
-  )
+  const options = api.queryOptions('get', '/keys', {
+    params: { query: { ...(workspaceId !== null && { workspace_id: workspaceId }) } },
+  })
+  const query = useQuery({ ...options, enabled: mayDo(useSession(), 'keys:read') })
   const keys = (query.data?.data ?? []).map(({ hash, name, label }) => ({
     value: hash,
     label: `${name} (${label})`,

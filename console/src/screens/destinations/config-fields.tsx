@@ -1,5 +1,6 @@
-import { Code, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Code, Select, Stack, Text } from '@mantine/core'
 import { SecretInput } from '../../components/secret-input.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { type DestinationDraft, storedText } from './draft.ts'
 import { type ConfigField, type Destination, type DestinationType, docsOf, kindOf } from './kinds.ts'
 
@@ -71,13 +72,5 @@ function ConfigInput({ field, value, stored, isDisabled, onChange }: ConfigInput
         onChange={(option) => onChange(option ?? '')}
       />
     )
-  return (
-    <TextInput
-      {...common}
-      autoComplete="off"
-      maxLength={2048}
-      value={value ?? ''}
-      onChange={(event) => onChange(event.currentTarget.value)}
-    />
-  )
+  return <TextField {...common} autoComplete="off" maxLength={2048} value={value ?? ''} onChange={onChange} />
 }

@@ -1,20 +1,21 @@
-import { Select, Switch, TextInput } from '@mantine/core'
+import { Select, Switch } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { ConfigFields } from './config-fields.tsx'
 import { buildCreateBody, emptyDraft, isComplete } from './draft.ts'
 import { HeaderFields } from './header-fields.tsx'
 import { type DestinationType, kindOf, kindOptions } from './kinds.ts'
-import { useRefresh } from './queries.ts'
+import { useDestinationRefresh } from './queries.ts'
 
 /** Asks for what every destination needs; filters and sampling are on its page. */
 export function CreateDestination({ onClose }: { onClose: () => void }) {
   const { id: workspaceId } = useWorkspace()
   const navigate = useNavigate()
-  const refresh = useRefresh()
+  const refresh = useDestinationRefresh()
   const [type, setType] = useState<DestinationType | null>(null)
   const [draft, setDraft] = useState(emptyDraft)
   const update = (changes: Partial<typeof draft>) => setDraft({ ...draft, ...changes })
@@ -52,12 +53,12 @@ export function CreateDestination({ onClose }: { onClose: () => void }) {
       />
       {type !== null && (
         <>
-          <TextInput
+          <TextField
             label="Name"
             required
             maxLength={200}
             value={draft.name}
-            onChange={(event) => update({ name: event.currentTarget.value })}
+            onChange={(name) => update({ name })}
           />
           <ConfigFields type={type} config={draft.config} onChange={(config) => update({ config })} />
           <HeaderFields headers={draft.headers} onChange={(headers) => update({ headers })} />

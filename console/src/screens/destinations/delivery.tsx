@@ -1,9 +1,9 @@
 import { Alert, Button, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Fact } from '../../components/fact.tsx'
 import { WarningIcon } from '../../components/icons.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -11,7 +11,7 @@ import { Time } from '../../components/time.tsx'
 import { formatCount, formatDuration } from '../../format/number.ts'
 import { findRemedy } from './delivery-state.ts'
 import type { Destination } from './kinds.ts'
-import { statusOptions, useRefresh } from './queries.ts'
+import { statusOptions, useDestinationRefresh } from './queries.ts'
 import { StateBadge } from './state-badge.tsx'
 
 type Status = Schemas['ObservabilityDeliveryStatus']
@@ -45,7 +45,7 @@ export function Delivery({ destination, mayChange }: DeliveryProps) {
 }
 
 function PauseButton({ id, status }: { id: string; status: Status }) {
-  const refresh = useRefresh()
+  const refresh = useDestinationRefresh()
   const params = { path: { id } }
   const resume = async () => {
     await client.POST('/observability/destinations/{id}/resume', { params })
@@ -69,33 +69,20 @@ function Figures({ status }: { status: Status }) {
   const { queued, oldest_queued_seconds: oldest } = status
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }}>
-      <Figure label="State">
+      <Fact label="State">
         <StateBadge state={status.state} />
-      </Figure>
-      <Figure label="Waiting">
+      </Fact>
+      <Fact label="Waiting">
         {formatCount(queued)}
         {oldest !== null && `, the oldest for ${formatDuration(oldest * 1000)}`}
-      </Figure>
-      <Figure label="Delivered">{formatCount(status.delivered)}</Figure>
-      <Figure label="Failed">{formatCount(status.failed)}</Figure>
-      <Figure label="Dropped">{formatCount(status.dropped)}</Figure>
-      <Figure label="Last delivery">
+      </Fact>
+      <Fact label="Delivered">{formatCount(status.delivered)}</Fact>
+      <Fact label="Failed">{formatCount(status.failed)}</Fact>
+      <Fact label="Dropped">{formatCount(status.dropped)}</Fact>
+      <Fact label="Last delivery">
         {status.last_success_at ? <Time iso={status.last_success_at} style="age" /> : 'never'}
-      </Figure>
+      </Fact>
     </SimpleGrid>
-  )
-}
-
-function Figure({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div>
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
-      <Text size="sm" component="div">
-        {children}
-      </Text>
-    </div>
   )
 }
 

@@ -11,7 +11,7 @@ import { DeleteDestination } from './delete-destination.tsx'
 import { Delivery } from './delivery.tsx'
 import { EditDestination } from './edit-destination.tsx'
 import { Failures, failuresOptions } from './failures.tsx'
-import { type Destination, kindOf } from './kinds.ts'
+import { type Destination, kindOf, nameOf } from './kinds.ts'
 import { destinationOptions, statusOptions } from './queries.ts'
 
 export const screen = createLazyRoute('/destinations/$id')({ component: DestinationScreen })
@@ -23,7 +23,7 @@ function DestinationScreen() {
   const destination = query.data?.data
   return (
     <Page
-      title={destination ? (destination.name ?? kindOf(destination.type).label) : 'Destination'}
+      title={destination ? nameOf(destination) : 'Destination'}
       description={
         <Group gap="sm" component="span">
           <TextLink to="/destinations">All destinations</TextLink>

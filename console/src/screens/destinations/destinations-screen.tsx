@@ -1,20 +1,22 @@
-import { Button, Skeleton, Table, Text } from '@mantine/core'
+import { Skeleton, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useState } from 'react'
+import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
-import { api } from '../../api/client.ts'
+import { api, type Schemas } from '../../api/client.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
-import { QueryView } from '../../components/query-view.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount } from '../../format/number.ts'
 import { CreateDestination } from './create-destination.tsx'
-import { type Destination, kindOf } from './kinds.ts'
+import { type Destination, kindOf, nameOf } from './kinds.ts'
 import { statusOptions } from './queries.ts'
 import { StateBadge } from './state-badge.tsx'
 
@@ -28,7 +30,6 @@ function DestinationsScreen() {
   const { id: workspaceId } = useWorkspace()
   const { offset = 0 } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const [isCreating, setCreating] = useState(false)
   const options = api.queryOptions('get', '/observability/destinations', {
     params: {
       query: { offset, limit: pageSize, ...(workspaceId !== null && { workspace_id: workspaceId }) },
@@ -43,81 +44,81 @@ function DestinationsScreen() {
       calls={[callOf(options), ...(first ? [callOf(statusOptions(first.id))] : [])]}
       actions={
         mayDo(session, 'destinations:write') && (
-          <Button size="xs" onClick={() => setCreating(true)}>
-            Add a destination
-          </Button>
+          <DialogButton label="Add a destination">
+            {(close) => <CreateDestination onClose={close} />}
+          </DialogButton>
         )
       }
     >
-      <QueryView query={query}>
-        {({ data, total_count }) => (
-          <>
-            {data.length === 0 ? (
-              <EmptyState title="No destinations in this workspace">
-                Add one to see every request in the tool that your team already uses. Requests are never
-                delayed by it, and prompts can be left out.
-              </EmptyState>
-            ) : (
-              <DestinationTable destinations={data} />
-            )}
-            <Pager
-              offset={offset}
-              size={pageSize}
-              total={total_count}
-              onChange={(next) => void navigate({ search: next > 0 ? { offset: next } : {} })}
-            />
-          </>
-        )}
-      </QueryView>
-      {isCreating && <CreateDestination onClose={() => setCreating(false)} />}
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={(next) => void navigate({ search: writeOffset(next) })}
+        empty={
+          <EmptyState title="No destinations in this workspace">
+            Add one to see every request in the tool that your team already uses. Requests are never delayed
+            by it, and prompts can be left out.
+          </EmptyState>
+        }
+      >
+        {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={340} />}
+      </PagedList>
     </Page>
   )
 }
 
-function DestinationTable({ destinations }: { destinations: Destination[] }) {
-  return (
-    <Table.ScrollContainer minWidth={340}>
-      <Table highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Waiting</Table.Th>
-            <Table.Th visibleFrom="sm">Failed</Table.Th>
-            <Table.Th visibleFrom="sm">Last delivery</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {destinations.map((destination) => (
-            <DestinationRow key={destination.id} destination={destination} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
+type Status = Schemas['ObservabilityDeliveryStatus']
+
+interface StatusCellProps {
+  id: string
+  children: (status: Status) => ReactNode
 }
 
-function DestinationRow({ destination: { id, name, type } }: { destination: Destination }) {
+/** The cells of a row share one query. */
+function StatusCell({ id, children }: StatusCellProps) {
   const { data } = useQuery(statusOptions(id))
-  const status = data?.data
-  return (
-    <Table.Tr>
-      <Table.Td maw={300} style={{ overflowWrap: 'anywhere' }}>
-        <TextLink to="/destinations/$id" params={{ id }}>
-          {name ?? kindOf(type).label}
+  return data ? children(data.data) : <Skeleton height={20} width={50} />
+}
+
+const columns: Column<Destination>[] = [
+  {
+    header: 'Name',
+    breaksWords: true,
+    maxWidth: 300,
+    render: (destination) => (
+      <>
+        <TextLink to="/destinations/$id" params={{ id: destination.id }}>
+          {nameOf(destination)}
         </TextLink>
         <Text size="xs" c="dimmed">
-          {kindOf(type).label}
+          {kindOf(destination.type).label}
         </Text>
-      </Table.Td>
-      <Table.Td>
-        {status ? <StateBadge state={status.state} /> : <Skeleton height={20} width={70} />}
-      </Table.Td>
-      <Table.Td>{status && formatCount(status.queued)}</Table.Td>
-      <Table.Td visibleFrom="sm">{status && formatCount(status.failed)}</Table.Td>
-      <Table.Td visibleFrom="sm">
-        {status && (status.last_success_at ? <Time iso={status.last_success_at} style="age" /> : 'never')}
-      </Table.Td>
-    </Table.Tr>
-  )
-}
+      </>
+    ),
+  },
+  {
+    header: 'State',
+    render: ({ id }) => <StatusCell id={id}>{({ state }) => <StateBadge state={state} />}</StatusCell>,
+  },
+  {
+    header: 'Waiting',
+    isNumber: true,
+    render: ({ id }) => <StatusCell id={id}>{({ queued }) => formatCount(queued)}</StatusCell>,
+  },
+  {
+    header: 'Failed',
+    isNumber: true,
+    visibleFrom: 'sm',
+    render: ({ id }) => <StatusCell id={id}>{({ failed }) => formatCount(failed)}</StatusCell>,
+  },
+  {
+    header: 'Last delivery',
+    visibleFrom: 'sm',
+    render: ({ id }) => (
+      <StatusCell id={id}>
+        {({ last_success_at }) => (last_success_at ? <Time iso={last_success_at} style="age" /> : 'never')}
+      </StatusCell>
+    ),
+  },
+]

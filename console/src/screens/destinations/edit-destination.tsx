@@ -1,9 +1,10 @@
-import { Button, Divider, Group, Stack, Switch, TextInput } from '@mantine/core'
+import { Button, Divider, Group, Stack, Switch } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Panel } from '../../components/panel.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { ConfigFields } from './config-fields.tsx'
 import { buildChanges, type DestinationDraft, draftOf } from './draft.ts'
 import { isFilterReady } from './filter-draft.ts'
@@ -11,7 +12,7 @@ import { FilterFields } from './filter-fields.tsx'
 import { HeaderFields } from './header-fields.tsx'
 import type { Destination } from './kinds.ts'
 import { OptionFields } from './option-fields.tsx'
-import { useRefresh } from './queries.ts'
+import { useDestinationRefresh } from './queries.ts'
 
 interface EditDestinationProps {
   destination: Destination
@@ -20,7 +21,7 @@ interface EditDestinationProps {
 
 /** The settings as a form; only what was changed is sent. */
 export function EditDestination({ destination, mayChange }: EditDestinationProps) {
-  const refresh = useRefresh()
+  const refresh = useDestinationRefresh()
   const [draft, setDraft] = useState(() => draftOf(destination))
   const changes = buildChanges(destination, draft)
   const isReady =
@@ -71,13 +72,13 @@ function SettingFields({ destination, draft, isDisabled, onChange }: SettingFiel
   const { type, config, workspace_id } = destination
   return (
     <>
-      <TextInput
+      <TextField
         label="Name"
         required
         maxLength={200}
         disabled={isDisabled}
         value={draft.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
+        onChange={(name) => onChange({ name })}
       />
       <Switch
         label="Enabled"

@@ -1,17 +1,17 @@
-import { Table, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
 import { ActionButton } from '../../components/action-button.tsx'
-import { Pager } from '../../components/pager.tsx'
+import { DataTable } from '../../components/data-table.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount } from '../../format/number.ts'
 import type { Destination } from './kinds.ts'
-import { useRefresh } from './queries.ts'
+import { useDestinationRefresh } from './queries.ts'
 
 const pageSize = 20
 
@@ -29,18 +29,16 @@ interface FailuresProps {
 /** The events that the destination rejected. */
 export function Failures({ destination: { id }, mayChange }: FailuresProps) {
   const [offset, setOffset] = useState(0)
-  const refresh = useRefresh()
+  const refresh = useDestinationRefresh()
   const query = useQuery({ ...failuresOptions(id, offset), placeholderData: keepPreviousData })
-  const total = query.data?.total_count ?? 0
   const redeliver = async (eventId?: string) => {
     const { data } = await client.POST('/observability/destinations/{id}/redeliver', {
       params: { path: { id } },
       body: eventId === undefined ? {} : { event_ids: [eventId] },
     })
     const count = data?.data.requeued ?? 0
-    notifications.show({
-      message: count === 1 ? '1 event waits to be sent.' : `${formatCount(count)} events wait to be sent.`,
-    })
+    const text = count === 1 ? '1 event waits' : `${formatCount(count)} events wait`
+    notifications.show({ message: `${text} to be sent.` })
     setOffset(0)
     await refresh()
   }
@@ -49,67 +47,50 @@ export function Failures({ destination: { id }, mayChange }: FailuresProps) {
       title="Failures"
       description="Events that the destination rejected. The newest 1,000 are kept; they are sent again only on request."
       actions={
-        mayChange && total > 0 && <ActionButton onAction={() => redeliver()}>Send all again</ActionButton>
+        mayChange &&
+        (query.data?.total_count ?? 0) > 0 && (
+          <ActionButton onAction={() => redeliver()}>Send all again</ActionButton>
+        )
       }
     >
-      <QueryView query={query}>
-        {({ data, total_count }) =>
-          total_count === 0 ? (
-            <Text size="sm">None.</Text>
-          ) : (
-            <>
-              <FailureTable failures={data} {...(mayChange && { onRedeliver: redeliver })} />
-              <Pager offset={offset} size={pageSize} total={total_count} onChange={setOffset} />
-            </>
-          )
-        }
-      </QueryView>
-    </Panel>
-  )
-}
-
-interface FailureTableProps {
-  failures: { event_id: string; error: string | null; attempts: number; created_at: string }[]
-  onRedeliver?: (eventId: string) => Promise<void>
-}
-
-function FailureTable({ failures, onRedeliver }: FailureTableProps) {
-  return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Request</Table.Th>
-            <Table.Th>Error</Table.Th>
-            <Table.Th>Attempts</Table.Th>
-            <Table.Th>Queued</Table.Th>
-            {onRedeliver && <Table.Th>Action</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {failures.map(({ event_id, error, attempts, created_at }) => (
-            <Table.Tr key={event_id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <TextLink to="/requests/$id" params={{ id: event_id }}>
-                  {event_id}
-                </TextLink>
-              </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{error ?? '–'}</Table.Td>
-              <Table.Td>{formatCount(attempts)}</Table.Td>
-              <Table.Td>
-                <Time iso={created_at} style="age" />
-              </Table.Td>
-              {onRedeliver && (
-                <Table.Td>
-                  <ActionButton label={`Send ${event_id} again`} onAction={() => onRedeliver(event_id)}>
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={setOffset}
+        empty={<Text size="sm">None.</Text>}
+      >
+        {(rows) => (
+          <DataTable
+            rows={rows}
+            keyOf={({ event_id }) => event_id}
+            minWidth={560}
+            columns={[
+              {
+                header: 'Request',
+                breaksWords: true,
+                render: ({ event_id }) => (
+                  <TextLink to="/requests/$id" params={{ id: event_id }}>
+                    {event_id}
+                  </TextLink>
+                ),
+              },
+              { header: 'Error', breaksWords: true, render: ({ error }) => error ?? '–' },
+              { header: 'Attempts', isNumber: true, render: ({ attempts }) => formatCount(attempts) },
+              { header: 'Queued', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+              mayChange && {
+                header: 'Action',
+                isHeaderHidden: true,
+                render: ({ event_id }) => (
+                  <ActionButton label={`Send ${event_id} again`} onAction={() => redeliver(event_id)}>
                     Send again
                   </ActionButton>
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+                ),
+              },
+            ]}
+          />
+        )}
+      </PagedList>
+    </Panel>
   )
 }

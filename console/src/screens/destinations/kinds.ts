@@ -203,6 +203,11 @@ export function kindOf(type: DestinationType): DestinationKind {
   return kinds[type]
 }
 
+/** Destinations of the first versions had no name. */
+export function nameOf({ name, type }: Pick<Destination, 'name' | 'type'>): string {
+  return name ?? kinds[type].label
+}
+
 export const kindOptions = Object.entries(kinds).map(([value, { label }]) => ({ value, label }))
 
 /** The page of the documentation about a type. */

@@ -1,5 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 
 const pollMs = 5000
 
@@ -15,11 +15,14 @@ export function statusOptions(id: string) {
   return { ...options, refetchInterval: pollMs }
 }
 
-/** Everything that is shown of destinations is read again. */
-export function useRefresh(): () => Promise<void> {
-  const queryClient = useQueryClient()
+/** What is shown of destinations is read again. */
+export function useDestinationRefresh(): () => Promise<void> {
+  const refresh = useRefresh()
   return () =>
-    queryClient.invalidateQueries({
-      predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/observability/destinations'),
-    })
+    refresh(
+      '/observability/destinations',
+      '/observability/destinations/{id}',
+      '/observability/destinations/{id}/status',
+      '/observability/destinations/{id}/failures',
+    )
 }

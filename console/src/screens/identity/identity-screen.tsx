@@ -1,10 +1,9 @@
-import { Stack, Tabs } from '@mantine/core'
-import { createLazyRoute } from '@tanstack/react-router'
+import { Anchor, Stack, Tabs } from '@mantine/core'
+import { createLazyRoute, Link } from '@tanstack/react-router'
 import { type Call, callOf } from '../../api/call.ts'
 import { useSession } from '../../app/session.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
-import { TextLink } from '../../components/text-link.tsx'
 import { groupsOptions, mappingsOptions, recentOptions, tokensOptions } from './scim/queries.ts'
 import { Scim } from './scim/scim.tsx'
 import { connectionsOptions, domainsOptions, identitiesOptions, policyOptions } from './sso/queries.ts'
@@ -35,7 +34,10 @@ function IdentityScreen() {
       description={
         <>
           How people and workloads of your company get in. Where somebody is signed in is on their page under{' '}
-          <TextLink to="/members">Members</TextLink>.
+          <Anchor component={Link} to="/members" underline="always">
+            Members
+          </Anchor>
+          .
         </>
       }
       calls={tab ? calls[tab] : []}

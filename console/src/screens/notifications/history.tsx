@@ -1,11 +1,12 @@
-import { Badge, Group, Stack, Text } from '@mantine/core'
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge, Group, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { api, client, type Schemas } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
-import { Pager } from '../../components/pager.tsx'
+import { Item, ItemList } from '../../components/item-list.tsx'
+import { PagedList } from '../../components/paged-list.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { ruleKinds } from './rule-kinds.ts'
 
@@ -30,20 +31,21 @@ export function History({ offset, onChange }: HistoryProps) {
       title="History"
       description="Newest first. Notifications are kept for 90 days, and as long as what they report lasts."
     >
-      <QueryView query={query}>
-        {({ data, total_count }) =>
-          data.length === 0 ? (
-            <Text size="sm">Nothing was notified yet. Rules are evaluated about once a minute.</Text>
-          ) : (
-            <Stack component="ul" gap="md" p={0} m={0} style={{ listStyle: 'none' }}>
-              {data.map((notification) => (
-                <NotificationItem key={notification.id} notification={notification} />
-              ))}
-              <Pager offset={offset} size={pageSize} total={total_count} onChange={onChange} />
-            </Stack>
-          )
-        }
-      </QueryView>
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={onChange}
+        empty={<Text size="sm">Nothing was notified yet. Rules are evaluated about once a minute.</Text>}
+      >
+        {(rows) => (
+          <ItemList>
+            {rows.map((notification) => (
+              <NotificationItem key={notification.id} notification={notification} />
+            ))}
+          </ItemList>
+        )}
+      </PagedList>
     </Panel>
   )
 }
@@ -51,40 +53,39 @@ export function History({ offset, onChange }: HistoryProps) {
 function NotificationItem({ notification }: { notification: Notification }) {
   const { id, kind, title, text, created_at, read_at } = notification
   const mayChange = mayDo(useSession(), 'notifications:write')
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const mark = async () => {
     await client.PATCH('/notifications/{id}', { params: { path: { id } }, body: { read: read_at === null } })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/notifications'] })
+    await refresh('/notifications')
   }
   const action = read_at === null ? 'Mark as read' : 'Mark as unread'
   return (
-    <li>
-      <Group justify="space-between" align="flex-start" gap="xs">
-        <div style={{ flex: '1 1 240px', minWidth: 0, overflowWrap: 'anywhere' }}>
-          <Group gap="xs">
-            <Text size="sm" fw={600}>
-              {title}
-            </Text>
-            <Badge variant="light" color="gray" tt="none">
-              {ruleKinds[kind].label}
-            </Badge>
-            {read_at === null && (
-              <Badge variant="light" tt="none">
-                unread
-              </Badge>
-            )}
-          </Group>
-          <Text size="sm">{text}</Text>
-          <Text size="xs" c="dimmed" component="div">
-            <Time iso={created_at} />
-          </Text>
-        </div>
-        {mayChange && (
+    <Item
+      actions={
+        mayChange && (
           <ActionButton label={`${action}: ${title}`} onAction={mark}>
             {action}
           </ActionButton>
+        )
+      }
+    >
+      <Group gap="xs">
+        <Text size="sm" fw={600}>
+          {title}
+        </Text>
+        <Badge variant="light" color="gray" tt="none">
+          {ruleKinds[kind].label}
+        </Badge>
+        {read_at === null && (
+          <Badge variant="light" tt="none">
+            unread
+          </Badge>
         )}
       </Group>
-    </li>
+      <Text size="sm">{text}</Text>
+      <Text size="xs" c="dimmed" component="div">
+        <Time iso={created_at} />
+      </Text>
+    </Item>
   )
 }

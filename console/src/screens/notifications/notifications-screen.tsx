@@ -1,5 +1,6 @@
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
+import { writeOffset } from '../../app/search-params.ts'
 import { Page } from '../../components/page.tsx'
 import { History, historyOptions } from './history.tsx'
 import { Rules, rulesOptions } from './rules.tsx'
@@ -16,10 +17,7 @@ function NotificationsScreen() {
       calls={[callOf(rulesOptions), callOf(historyOptions(offset))]}
     >
       <Rules />
-      <History
-        offset={offset}
-        onChange={(next) => void navigate({ search: next > 0 ? { offset: next } : {} })}
-      />
+      <History offset={offset} onChange={(next) => void navigate({ search: writeOffset(next) })} />
     </Page>
   )
 }

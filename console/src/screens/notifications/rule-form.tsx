@@ -1,9 +1,10 @@
-import { NumberInput, Select, Switch, TagsInput, Text, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { NumberInput, Select, Switch, TagsInput, Text } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { SecretInput } from '../../components/secret-input.tsx'
+import { TextField } from '../../components/text-field.tsx'
 import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 import { buildRule, buildSettings, draftOf, newRuleDraft, type RuleDraft } from './rule-draft.ts'
 import { describeRule, type Rule, type RuleKind, ruleKinds } from './rule-kinds.ts'
@@ -21,7 +22,7 @@ interface RuleFormProps {
 }
 
 export function RuleForm({ rule, onClose }: RuleFormProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [draft, setDraft] = useState(() => (rule ? draftOf(rule) : newRuleDraft('low_balance')))
   const update = (changes: Partial<RuleDraft>) => setDraft({ ...draft, ...changes })
   const save = async () => {
@@ -29,7 +30,7 @@ export function RuleForm({ rule, onClose }: RuleFormProps) {
       const params = { path: { id: rule.id } }
       await client.PATCH('/notifications/rules/{id}', { params, body: buildSettings(draft) })
     } else await client.POST('/notifications/rules', { body: buildRule(draft) })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/notifications/rules'] })
+    await refresh('/notifications/rules')
   }
   return (
     <FormDialog
@@ -118,12 +119,12 @@ function ChannelFields({ draft, storedSecret, onChange }: ChannelFieldsProps) {
         value={draft.emails}
         onChange={(emails) => onChange({ emails })}
       />
-      <TextInput
+      <TextField
         label="Webhook"
         description="An https URL. Empty for none."
         maxLength={2000}
         value={draft.webhookUrl}
-        onChange={(event) => onChange({ webhookUrl: event.currentTarget.value })}
+        onChange={(webhookUrl) => onChange({ webhookUrl })}
       />
       {draft.webhookUrl !== '' && (
         <SecretInput

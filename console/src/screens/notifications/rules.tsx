@@ -1,10 +1,11 @@
-import { Badge, Button, Group, Text } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Badge, Group, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { api, client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, mayDoEverywhere, mayDoIn, type Session, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Item, ItemList } from '../../components/item-list.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -21,16 +22,13 @@ export const rulesOptions = api.queryOptions('get', '/notifications/rules', {
 export function Rules() {
   const session = useSession()
   const query = useQuery(rulesOptions)
-  const [isCreating, setCreating] = useState(false)
   return (
     <Panel
       title="Rules"
       description="Every notification is in the list below and under the bell. A rule can also send it by e-mail and to a webhook."
       actions={
         mayDo(session, 'notifications:write') && (
-          <Button size="xs" onClick={() => setCreating(true)}>
-            Add a rule
-          </Button>
+          <DialogButton label="Add a rule">{(close) => <RuleForm onClose={close} />}</DialogButton>
         )
       }
     >
@@ -45,7 +43,6 @@ export function Rules() {
           )
         }
       </QueryView>
-      {isCreating && <RuleForm onClose={() => setCreating(false)} />}
     </Panel>
   )
 }
@@ -92,38 +89,33 @@ function describeChannels({ channels: { email, webhook }, digest }: Rule): strin
 }
 
 function RuleActions({ rule }: { rule: Rule }) {
-  const queryClient = useQueryClient()
-  const [open, setOpen] = useState<'edit' | 'test' | 'delete' | null>(null)
-  const close = () => setOpen(null)
+  const refresh = useRefresh()
   const { label } = ruleKinds[rule.kind]
   const remove = async () => {
     await client.DELETE('/notifications/rules/{id}', { params: { path: { id: rule.id } } })
-    await queryClient.invalidateQueries({ queryKey: rulesOptions.queryKey })
+    await refresh('/notifications/rules')
   }
   return (
     <Group gap="xs">
-      <Button size="xs" variant="default" aria-label={`Edit ${label}`} onClick={() => setOpen('edit')}>
-        Edit
-      </Button>
-      <Button size="xs" variant="default" aria-label={`Test ${label}`} onClick={() => setOpen('test')}>
-        Test
-      </Button>
-      <Button
-        size="xs"
-        variant="outline"
-        color="red"
-        aria-label={`Delete ${label}`}
-        onClick={() => setOpen('delete')}
-      >
-        Delete
-      </Button>
-      {open === 'edit' && <RuleForm rule={rule} onClose={close} />}
-      {open === 'test' && <RuleTest rule={rule} onClose={close} />}
-      {open === 'delete' && (
-        <ConfirmByName title="Delete a rule" name={label} action="Delete" onConfirm={remove} onClose={close}>
-          {describeRule(rule)} Nobody is told any more, and what was not sent yet is not sent.
-        </ConfirmByName>
-      )}
+      <DialogButton label="Edit" description={`Edit ${label}`} variant="default">
+        {(close) => <RuleForm rule={rule} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Test" description={`Test ${label}`} variant="default">
+        {(close) => <RuleTest rule={rule} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Delete" description={`Delete ${label}`} color="red" variant="outline">
+        {(close) => (
+          <ConfirmByName
+            title="Delete a rule"
+            name={label}
+            action="Delete"
+            onConfirm={remove}
+            onClose={close}
+          >
+            {describeRule(rule)} Nobody is told any more, and what was not sent yet is not sent.
+          </ConfirmByName>
+        )}
+      </DialogButton>
     </Group>
   )
 }

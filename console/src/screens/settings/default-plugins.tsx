@@ -1,8 +1,9 @@
 import { Button, Group, Paper, Select, Stack, Switch, Text, Textarea, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -37,7 +38,7 @@ export function DefaultPlugins() {
 }
 
 function PluginForm({ plugins, mayChange }: { plugins: DefaultPlugin[]; mayChange: boolean }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [drafts, setDrafts] = useState(() => plugins.map(draftOf))
   const built = drafts.map(buildPlugin)
   const valid = built.filter((plugin) => typeof plugin !== 'string')
@@ -45,7 +46,7 @@ function PluginForm({ plugins, mayChange }: { plugins: DefaultPlugin[]; mayChang
   const save = api.useMutation('put', '/organization/plugins', {
     onSuccess: async () => {
       notifications.show({ message: 'Saved.' })
-      await queryClient.invalidateQueries({ queryKey: pluginsOptions.queryKey })
+      await refresh('/organization/plugins')
     },
   })
   const update = (id: PluginId, changes: Partial<PluginDraft>) =>

@@ -1,11 +1,13 @@
 import { Alert, Button, Group, Stack, Switch, TagsInput, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { WarningIcon } from '../../components/icons.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -40,35 +42,31 @@ export function PrivacySettings() {
 }
 
 function useSave() {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   return async (body: Partial<Privacy>) => {
     await client.PATCH('/organization/privacy', { body })
-    await queryClient.invalidateQueries({ queryKey: privacyOptions.queryKey })
+    await refresh('/organization/privacy')
   }
 }
 
 function LockButton({ privacy }: { privacy: Privacy }) {
   const { organization } = useSession()
   const save = useSave()
-  const [isAsking, setAsking] = useState(false)
   if (!privacy.locked) return <ActionButton onAction={() => save({ locked: true })}>Lock</ActionButton>
   return (
-    <>
-      <Button size="xs" variant="outline" color="red" onClick={() => setAsking(true)}>
-        Unlock
-      </Button>
-      {isAsking && (
+    <DialogButton label="Unlock" color="red" variant="outline">
+      {(close) => (
         <ConfirmByName
           title="Unlock the privacy settings"
           name={organization.name}
           action="Unlock"
           onConfirm={() => save({ locked: false })}
-          onClose={() => setAsking(false)}
+          onClose={close}
         >
           Privacy can then be weakened: here, in destinations and in workspaces.
         </ConfirmByName>
       )}
-    </>
+    </DialogButton>
   )
 }
 

@@ -4,10 +4,10 @@ import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { FormDialog } from '../../../components/form-dialog.tsx'
 import { WorkspaceSelect } from '../../../components/workspace-select.tsx'
-import { allGroupsOptions, type ScimMapping, useRefresh } from './queries.ts'
+import { allGroupsOptions, type ScimMapping, useScimRefresh } from './queries.ts'
 
 export function AddMapping({ onClose }: { onClose: () => void }) {
-  const refresh = useRefresh()
+  const refresh = useScimRefresh()
   const groups = useQuery(allGroupsOptions)
   const [groupId, setGroupId] = useState<string | null>(null)
   const [workspaceId, setWorkspaceId] = useState<string | null>(null)

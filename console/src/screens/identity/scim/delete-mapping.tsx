@@ -2,7 +2,7 @@ import { Radio, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
-import { useRefresh } from './queries.ts'
+import { useScimRefresh } from './queries.ts'
 
 interface DeleteMappingProps {
   id: string
@@ -13,7 +13,7 @@ interface DeleteMappingProps {
 
 /** The API has no default for what happens to the members, and neither has this. */
 export function DeleteMapping({ id, group, workspace, onClose }: DeleteMappingProps) {
-  const refresh = useRefresh()
+  const refresh = useScimRefresh()
   const [choice, setChoice] = useState<string | null>(null)
   const remove = async () => {
     if (choice === null) throw new Error('Choose what happens to the members first.')

@@ -1,23 +1,23 @@
-import { Button, Group, Table, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { useWorkspace } from '../../../app/workspace.tsx'
 import { ActionButton } from '../../../components/action-button.tsx'
-import { Pager } from '../../../components/pager.tsx'
+import { DataTable } from '../../../components/data-table.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
+import { PagedList } from '../../../components/paged-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
-import { QueryView } from '../../../components/query-view.tsx'
 import { AddMapping } from './add-mapping.tsx'
 import { DeleteMapping } from './delete-mapping.tsx'
-import { allGroupsOptions, mappingsOptions, pageSize, type ScimMapping, useRefresh } from './queries.ts'
+import { allGroupsOptions, mappingsOptions, pageSize, type ScimMapping, useScimRefresh } from './queries.ts'
 import { SyncButton } from './sync-button.tsx'
 
 /** Which groups are in which workspaces. */
 export function Mappings() {
   const mayChange = mayDoEverywhere(useSession(), 'scim:write')
   const [offset, setOffset] = useState(0)
-  const [isAdding, setAdding] = useState(false)
   const query = useQuery({ ...mappingsOptions(offset), placeholderData: keepPreviousData })
   return (
     <Panel
@@ -27,91 +27,80 @@ export function Mappings() {
         mayChange && (
           <>
             <SyncButton />
-            <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-              Map a group
-            </Button>
+            <DialogButton label="Map a group" variant="default">
+              {(close) => <AddMapping onClose={close} />}
+            </DialogButton>
           </>
         )
       }
     >
-      <QueryView query={query}>
-        {({ data, total_count }) =>
-          total_count === 0 ? (
-            <Text size="sm">No group is mapped. Groups that your provider has pushed can be chosen.</Text>
-          ) : (
-            <>
-              <MappingTable mappings={data} mayChange={mayChange} />
-              <Pager offset={offset} size={pageSize} total={total_count} onChange={setOffset} />
-            </>
-          )
-        }
-      </QueryView>
-      {isAdding && <AddMapping onClose={() => setAdding(false)} />}
+      <PagedList
+        query={query}
+        offset={offset}
+        size={pageSize}
+        onPage={setOffset}
+        empty={<Text size="sm">No group is mapped. Groups that your provider has pushed can be chosen.</Text>}
+      >
+        {(rows) => <MappingTable mappings={rows} mayChange={mayChange} />}
+      </PagedList>
     </Panel>
   )
 }
 
 function MappingTable({ mappings, mayChange }: { mappings: ScimMapping[]; mayChange: boolean }) {
+  const { workspaces } = useWorkspace()
+  const groups = useQuery(allGroupsOptions).data?.data ?? []
+  const groupOf = ({ scim_group_id: id }: ScimMapping) =>
+    groups.find((group) => group.id === id)?.display_name ?? id
+  const workspaceOf = ({ workspace_id: id }: ScimMapping) =>
+    workspaces.find((workspace) => workspace.id === id)?.name ?? id
   return (
-    <Table.ScrollContainer minWidth={500}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Group</Table.Th>
-            <Table.Th>Workspace</Table.Th>
-            <Table.Th>Role</Table.Th>
-            {mayChange && <Table.Th>Actions</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {mappings.map((mapping) => (
-            <MappingRow key={mapping.id} mapping={mapping} mayChange={mayChange} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      rows={mappings}
+      keyOf={({ id }) => id}
+      minWidth={500}
+      columns={[
+        { header: 'Group', breaksWords: true, render: groupOf },
+        { header: 'Workspace', breaksWords: true, render: workspaceOf },
+        { header: 'Role', render: ({ role }) => role },
+        mayChange && {
+          header: 'Actions',
+          isHeaderHidden: true,
+          render: (mapping) => (
+            <MappingActions mapping={mapping} group={groupOf(mapping)} workspace={workspaceOf(mapping)} />
+          ),
+        },
+      ]}
+    />
   )
 }
 
-function MappingRow({ mapping, mayChange }: { mapping: ScimMapping; mayChange: boolean }) {
-  const { workspaces } = useWorkspace()
-  const refresh = useRefresh()
-  const [isDeleting, setDeleting] = useState(false)
-  const groups = useQuery(allGroupsOptions).data?.data ?? []
-  const { id, scim_group_id, workspace_id, role } = mapping
-  const group = groups.find((known) => known.id === scim_group_id)?.display_name ?? scim_group_id
-  const workspace = workspaces.find((known) => known.id === workspace_id)?.name ?? workspace_id
+interface MappingActionsProps {
+  mapping: ScimMapping
+  group: string
+  workspace: string
+}
+
+function MappingActions({ mapping: { id, role }, group, workspace }: MappingActionsProps) {
+  const refresh = useScimRefresh()
   const otherRole = role === 'admin' ? 'member' : 'admin'
   const changeRole = async () => {
     await client.PATCH('/scim/group-mappings/{id}', { params: { path: { id } }, body: { role: otherRole } })
     await refresh()
   }
   return (
-    <Table.Tr>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>{group}</Table.Td>
-      <Table.Td style={{ overflowWrap: 'anywhere' }}>{workspace}</Table.Td>
-      <Table.Td>{role}</Table.Td>
-      {mayChange && (
-        <Table.Td>
-          <Group gap="xs">
-            <ActionButton label={`Make ${group} ${otherRole} of ${workspace}`} onAction={changeRole}>
-              Make {otherRole}
-            </ActionButton>
-            <Button
-              size="xs"
-              variant="outline"
-              color="red"
-              aria-label={`Delete the mapping of ${group} to ${workspace}`}
-              onClick={() => setDeleting(true)}
-            >
-              Delete
-            </Button>
-          </Group>
-          {isDeleting && (
-            <DeleteMapping id={id} group={group} workspace={workspace} onClose={() => setDeleting(false)} />
-          )}
-        </Table.Td>
-      )}
-    </Table.Tr>
+    <Group gap="xs">
+      <ActionButton label={`Make ${group} ${otherRole} of ${workspace}`} onAction={changeRole}>
+        Make {otherRole}
+      </ActionButton>
+      <DialogButton
+        label="Delete"
+        description={`Delete the mapping of ${group} to ${workspace}`}
+        color="red"
+        variant="outline"
+      >
+        {(close) => <DeleteMapping id={id} group={group} workspace={workspace} onClose={close} />}
+      </DialogButton>
+    </Group>
   )
 }

@@ -1,5 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { api, type Schemas } from '../../../api/client.ts'
+import { useRefresh } from '../../../api/use-refresh.ts'
 
 export type ScimToken = Schemas['ScimToken']
 export type ScimMapping = Schemas['ScimGroupMapping']
@@ -27,8 +27,7 @@ export const recentOptions = api.queryOptions('get', '/audit', {
 })
 
 /** Everything about SCIM is read again. */
-export function useRefresh(): () => Promise<void> {
-  const queryClient = useQueryClient()
-  return () =>
-    queryClient.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/scim') })
+export function useScimRefresh(): () => Promise<void> {
+  const refresh = useRefresh()
+  return () => refresh('/scim/tokens', '/scim/groups', '/scim/group-mappings', '/audit')
 }

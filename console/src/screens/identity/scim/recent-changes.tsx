@@ -1,5 +1,7 @@
-import { Badge, Table, Text } from '@mantine/core'
+import { Badge, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../../../api/client.ts'
+import { type Column, DataTable } from '../../../components/data-table.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { TextLink } from '../../../components/text-link.tsx'
@@ -23,38 +25,28 @@ export function RecentChanges() {
           data.length === 0 ? (
             <Text size="sm">None yet.</Text>
           ) : (
-            <Table.ScrollContainer minWidth={460}>
-              <Table>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>When</Table.Th>
-                    <Table.Th>Change</Table.Th>
-                    <Table.Th>Of</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {data.map(({ id, created_at, action, target, outcome }) => (
-                    <Table.Tr key={id}>
-                      <Table.Td>
-                        <Time iso={created_at} style="age" />
-                      </Table.Td>
-                      <Table.Td>
-                        {action}{' '}
-                        {outcome === 'refused' && (
-                          <Badge color="red" variant="light" tt="none">
-                            refused
-                          </Badge>
-                        )}
-                      </Table.Td>
-                      <Table.Td style={{ overflowWrap: 'anywhere' }}>{target.name ?? target.id}</Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+            <DataTable columns={columns} rows={data} keyOf={({ id }) => id} minWidth={460} />
           )
         }
       </QueryView>
     </Panel>
   )
 }
+
+const columns: Column<Schemas['AuditEntry']>[] = [
+  { header: 'When', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+  {
+    header: 'Change',
+    render: ({ action, outcome }) => (
+      <>
+        {action}{' '}
+        {outcome === 'refused' && (
+          <Badge color="red" variant="light" tt="none">
+            refused
+          </Badge>
+        )}
+      </>
+    ),
+  },
+  { header: 'Of', breaksWords: true, render: ({ target }) => target.name ?? target.id },
+]

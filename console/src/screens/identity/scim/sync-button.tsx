@@ -4,13 +4,13 @@ import { useEffect, useState } from 'react'
 import { api, client } from '../../../api/client.ts'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { formatCount } from '../../../format/number.ts'
-import { useRefresh } from './queries.ts'
+import { useScimRefresh } from './queries.ts'
 
 const pollMs = 1000
 
 /** Applies every mapping again, and says how it went. */
 export function SyncButton() {
-  const refresh = useRefresh()
+  const refresh = useScimRefresh()
   const [jobId, setJobId] = useState<string | null>(null)
   const options = api.queryOptions('get', '/scim/sync-jobs/{id}', { params: { path: { id: jobId ?? '' } } })
   const { data } = useQuery({ ...options, enabled: jobId !== null, refetchInterval: pollMs })

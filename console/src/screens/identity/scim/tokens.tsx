@@ -1,16 +1,19 @@
-import { Button, Code, Group, Table, Text, TextInput } from '@mantine/core'
+import { Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
+import { DataTable } from '../../../components/data-table.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
 import { FormDialog } from '../../../components/form-dialog.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { SecretOnce } from '../../../components/secret-once.tsx'
+import { NameField } from '../../../components/text-field.tsx'
 import { Time } from '../../../components/time.tsx'
-import { type ScimToken, tokensOptions, useRefresh } from './queries.ts'
+import { type ScimToken, tokensOptions, useScimRefresh } from './queries.ts'
 
 interface NewToken {
   name: string
@@ -28,8 +31,7 @@ async function createToken(name: string, replaced?: ScimToken): Promise<NewToken
 export function Tokens() {
   const mayChange = mayDoEverywhere(useSession(), 'scim:write')
   const query = useQuery(tokensOptions)
-  const refresh = useRefresh()
-  const [isCreating, setCreating] = useState(false)
+  const refresh = useScimRefresh()
   const [created, setCreated] = useState<NewToken | null>(null)
   const close = () => {
     setCreated(null)
@@ -41,9 +43,9 @@ export function Tokens() {
       description="An identity provider sends a token with every request. It opens SCIM of this organization and nothing else."
       actions={
         mayChange && (
-          <Button size="xs" onClick={() => setCreating(true)}>
-            Create a token
-          </Button>
+          <DialogButton label="Create a token">
+            {(closeForm) => <CreateToken onCreate={setCreated} onClose={closeForm} />}
+          </DialogButton>
         )
       }
     >
@@ -56,7 +58,6 @@ export function Tokens() {
           )
         }
       </QueryView>
-      {isCreating && <CreateToken onCreate={setCreated} onClose={() => setCreating(false)} />}
       {created && (
         <SecretOnce title={`The token ${created.name}`} secret={created.secret} onClose={close}>
           {created.replaced && (
@@ -86,15 +87,7 @@ function CreateToken({ onCreate, onClose }: CreateTokenProps) {
       onSubmit={async () => onCreate(await createToken(name.trim()))}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        description="The identity provider that will use it"
-        required
-        data-autofocus
-        maxLength={100}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
+      <NameField description="The identity provider that will use it" value={name} onChange={setName} />
     </FormDialog>
   )
 }
@@ -106,70 +99,48 @@ interface TokenTableProps {
 }
 
 function TokenTable({ tokens, mayChange, onRotate }: TokenTableProps) {
-  const refresh = useRefresh()
-  const [revoked, setRevoked] = useState<ScimToken | null>(null)
-  const revoke = async ({ id }: ScimToken) => {
+  return (
+    <DataTable
+      rows={tokens}
+      keyOf={({ id }) => id}
+      minWidth={500}
+      columns={[
+        { header: 'Name', breaksWords: true, render: ({ name }) => name },
+        { header: 'Token', render: ({ label }) => <Code>{label}</Code> },
+        { header: 'Created', render: ({ created_at }) => <Time iso={created_at} style="age" /> },
+        mayChange && {
+          header: 'Actions',
+          isHeaderHidden: true,
+          render: (token) => (
+            <Group gap="xs">
+              <ActionButton
+                label={`Rotate ${token.name}`}
+                onAction={async () => onRotate(await createToken(token.name, token))}
+              >
+                Rotate
+              </ActionButton>
+              <RevokeToken token={token} />
+            </Group>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function RevokeToken({ token: { id, name, label } }: { token: ScimToken }) {
+  const refresh = useScimRefresh()
+  const revoke = async () => {
     await client.DELETE('/scim/tokens/{id}', { params: { path: { id } } })
     await refresh()
   }
   return (
-    <Table.ScrollContainer minWidth={500}>
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Token</Table.Th>
-            <Table.Th>Created</Table.Th>
-            {mayChange && <Table.Th>Actions</Table.Th>}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {tokens.map((token) => (
-            <Table.Tr key={token.id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{token.name}</Table.Td>
-              <Table.Td>
-                <Code>{token.label}</Code>
-              </Table.Td>
-              <Table.Td>
-                <Time iso={token.created_at} style="age" />
-              </Table.Td>
-              {mayChange && (
-                <Table.Td>
-                  <Group gap="xs">
-                    <ActionButton
-                      label={`Rotate ${token.name}`}
-                      onAction={async () => onRotate(await createToken(token.name, token))}
-                    >
-                      Rotate
-                    </ActionButton>
-                    <Button
-                      size="xs"
-                      variant="outline"
-                      color="red"
-                      aria-label={`Revoke ${token.name}`}
-                      onClick={() => setRevoked(token)}
-                    >
-                      Revoke
-                    </Button>
-                  </Group>
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-      {revoked && (
-        <ConfirmByName
-          title="Revoke a token"
-          name={revoked.name}
-          action="Revoke"
-          onConfirm={() => revoke(revoked)}
-          onClose={() => setRevoked(null)}
-        >
-          The identity provider that uses {revoked.label} is refused at once. Members and groups stay as they
-          are.
+    <DialogButton label="Revoke" description={`Revoke ${name} ${label}`} color="red" variant="outline">
+      {(close) => (
+        <ConfirmByName title="Revoke a token" name={name} action="Revoke" onConfirm={revoke} onClose={close}>
+          The identity provider that uses {label} is refused at once. Members and groups stay as they are.
         </ConfirmByName>
       )}
-    </Table.ScrollContainer>
+    </DialogButton>
   )
 }

@@ -1,11 +1,12 @@
-import { Accordion, Select, SimpleGrid, Switch, TagsInput, TextInput } from '@mantine/core'
+import { Accordion, Select, SimpleGrid, Switch, TagsInput } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { FormDialog } from '../../../components/form-dialog.tsx'
 import { SecretInput } from '../../../components/secret-input.tsx'
+import { NameField, TextField } from '../../../components/text-field.tsx'
 import { buildBody, type ConnectionDraft, draftOf, isReady, newConnectionDraft } from './connection-draft.ts'
 import { MappingFields } from './mapping-fields.tsx'
-import { type Connection, useRefresh } from './queries.ts'
+import { type Connection, useSsoRefresh } from './queries.ts'
 import { useRoleOptions } from './use-role-options.ts'
 
 interface ConnectionFormProps {
@@ -15,7 +16,7 @@ interface ConnectionFormProps {
 }
 
 export function ConnectionForm({ connection, onClose }: ConnectionFormProps) {
-  const refresh = useRefresh()
+  const refresh = useSsoRefresh()
   const [draft, setDraft] = useState(() => (connection ? draftOf(connection) : newConnectionDraft))
   const update = (changes: Partial<ConnectionDraft>) => setDraft({ ...draft, ...changes })
   const save = async () => {
@@ -61,30 +62,26 @@ function ClientFields({ draft, stored, onChange }: FieldsProps & { stored: Conne
   const isOtherIssuer = stored !== undefined && stored.issuer !== draft.issuer.trim()
   return (
     <>
-      <TextInput
-        label="Name"
+      <NameField
         description="Shown on the sign-in page"
-        required
-        maxLength={100}
-        data-autofocus
         value={draft.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
+        onChange={(name) => onChange({ name })}
       />
-      <TextInput
+      <TextField
         label="Issuer"
         description="Exactly as the provider names itself, such as https://example.okta.com"
         required
         maxLength={512}
         value={draft.issuer}
-        onChange={(event) => onChange({ issuer: event.currentTarget.value })}
+        onChange={(issuer) => onChange({ issuer })}
       />
-      <TextInput
+      <TextField
         label="Client id"
         required
         maxLength={512}
         autoComplete="off"
         value={draft.client_id}
-        onChange={(event) => onChange({ client_id: event.currentTarget.value })}
+        onChange={(client_id) => onChange({ client_id })}
       />
       <SecretInput
         label="Client secret"
@@ -153,13 +150,13 @@ function ProtocolFields({ draft, onChange }: FieldsProps) {
         onChange={(value) => value && onChange({ client_auth: value as Connection['client_auth'] })}
       />
       {Object.entries(claimLabels).map(([name, label]) => (
-        <TextInput
+        <TextField
           key={name}
           label={`Claim: ${label}`}
           required
           maxLength={256}
           value={draft.claims[name as keyof Connection['claims']]}
-          onChange={(event) => onChange({ claims: { ...draft.claims, [name]: event.currentTarget.value } })}
+          onChange={(claim) => onChange({ claims: { ...draft.claims, [name]: claim } })}
         />
       ))}
     </SimpleGrid>

@@ -1,10 +1,10 @@
-import { Button, Code, Group, Text } from '@mantine/core'
+import { Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
@@ -12,21 +12,20 @@ import { QueryView } from '../../../components/query-view.tsx'
 import { formatCount } from '../../../format/number.ts'
 import { ConnectionForm } from './connection-form.tsx'
 import { ConnectionTest } from './connection-test.tsx'
-import { type Connection, connectionsOptions, useRefresh } from './queries.ts'
+import { type Connection, connectionsOptions, useSsoRefresh } from './queries.ts'
 
 export function Connections() {
   const mayChange = mayDoEverywhere(useSession(), 'sso:write')
   const query = useQuery(connectionsOptions)
-  const [isAdding, setAdding] = useState(false)
   return (
     <Panel
       title="Connections"
       description="The OpenID Connect providers that members sign in with."
       actions={
         mayChange && (
-          <Button size="xs" onClick={() => setAdding(true)}>
-            Add a connection
-          </Button>
+          <DialogButton label="Add a connection">
+            {(close) => <ConnectionForm onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -42,7 +41,6 @@ export function Connections() {
           )
         }
       </QueryView>
-      {isAdding && <ConnectionForm onClose={() => setAdding(false)} />}
     </Panel>
   )
 }
@@ -79,9 +77,7 @@ function describeMappings(count: number): string {
 }
 
 function ConnectionActions({ connection }: { connection: Connection }) {
-  const refresh = useRefresh()
-  const [open, setOpen] = useState<'edit' | 'test' | 'remove' | null>(null)
-  const close = () => setOpen(null)
+  const refresh = useSsoRefresh()
   const { id, name } = connection
   const remove = async () => {
     await client.DELETE('/organization/sso/connections/{id}', { params: { path: { id } } })
@@ -89,35 +85,26 @@ function ConnectionActions({ connection }: { connection: Connection }) {
   }
   return (
     <Group gap="xs">
-      <Button size="xs" variant="default" aria-label={`Edit ${name}`} onClick={() => setOpen('edit')}>
-        Edit
-      </Button>
-      <Button size="xs" variant="default" aria-label={`Test ${name}`} onClick={() => setOpen('test')}>
-        Test
-      </Button>
-      <Button
-        size="xs"
-        variant="outline"
-        color="red"
-        aria-label={`Remove ${name}`}
-        onClick={() => setOpen('remove')}
-      >
-        Remove
-      </Button>
-      {open === 'edit' && <ConnectionForm connection={connection} onClose={close} />}
-      {open === 'test' && <ConnectionTest connection={connection} onClose={close} />}
-      {open === 'remove' && (
-        <ConfirmByName
-          title="Remove a connection"
-          name={name}
-          action="Remove"
-          onConfirm={remove}
-          onClose={close}
-        >
-          Sessions that began with it end, and the roles and workspaces that it gave are taken away. The
-          members stay.
-        </ConfirmByName>
-      )}
+      <DialogButton label="Edit" description={`Edit ${name}`} variant="default">
+        {(close) => <ConnectionForm connection={connection} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Test" description={`Test ${name}`} variant="default">
+        {(close) => <ConnectionTest connection={connection} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Remove" description={`Remove ${name}`} color="red" variant="outline">
+        {(close) => (
+          <ConfirmByName
+            title="Remove a connection"
+            name={name}
+            action="Remove"
+            onConfirm={remove}
+            onClose={close}
+          >
+            Sessions that began with it end, and the roles and workspaces that it gave are taken away. The
+            members stay.
+          </ConfirmByName>
+        )}
+      </DialogButton>
     </Group>
   )
 }

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Select, Text, TextInput } from '@mantine/core'
+import { Badge, Group, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
@@ -6,26 +6,27 @@ import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
 import { FormDialog } from '../../../components/form-dialog.tsx'
 import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
+import { TextField } from '../../../components/text-field.tsx'
 import { Time } from '../../../components/time.tsx'
-import { connectionsOptions, type Domain, domainsOptions, useRefresh } from './queries.ts'
+import { connectionsOptions, type Domain, domainsOptions, useSsoRefresh } from './queries.ts'
 
 export function Domains() {
   const mayChange = mayDoEverywhere(useSession(), 'sso:write')
   const query = useQuery(domainsOptions)
-  const [isAdding, setAdding] = useState(false)
   return (
     <Panel
       title="E-mail domains"
       description="People sign in with an address of a domain that you have verified. An unverified domain has no effect."
       actions={
         mayChange && (
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            Add a domain
-          </Button>
+          <DialogButton label="Add a domain" variant="default">
+            {(close) => <AddDomain onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -38,7 +39,6 @@ export function Domains() {
           )
         }
       </QueryView>
-      {isAdding && <AddDomain onClose={() => setAdding(false)} />}
     </Panel>
   )
 }
@@ -89,8 +89,7 @@ function DomainState({ domain: { verified, verified_by, verified_at, txt_record 
 }
 
 function DomainActions({ domain: { id, domain, verified } }: { domain: Domain }) {
-  const refresh = useRefresh()
-  const [isRemoving, setRemoving] = useState(false)
+  const refresh = useSsoRefresh()
   const params = { path: { id } }
   const verify = async () => {
     await client.POST('/organization/sso/domains/{id}/verify', { params })
@@ -107,32 +106,25 @@ function DomainActions({ domain: { id, domain, verified } }: { domain: Domain })
           Verify
         </ActionButton>
       )}
-      <Button
-        size="xs"
-        variant="outline"
-        color="red"
-        aria-label={`Remove ${domain}`}
-        onClick={() => setRemoving(true)}
-      >
-        Remove
-      </Button>
-      {isRemoving && (
-        <ConfirmByName
-          title="Remove a domain"
-          name={domain}
-          action="Remove"
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        >
-          Nobody new can sign in with an address of it. People who have signed in before still can.
-        </ConfirmByName>
-      )}
+      <DialogButton label="Remove" description={`Remove ${domain}`} color="red" variant="outline">
+        {(close) => (
+          <ConfirmByName
+            title="Remove a domain"
+            name={domain}
+            action="Remove"
+            onConfirm={remove}
+            onClose={close}
+          >
+            Nobody new can sign in with an address of it. People who have signed in before still can.
+          </ConfirmByName>
+        )}
+      </DialogButton>
     </Group>
   )
 }
 
 function AddDomain({ onClose }: { onClose: () => void }) {
-  const refresh = useRefresh()
+  const refresh = useSsoRefresh()
   const connections = useQuery(connectionsOptions).data?.data ?? []
   const [domain, setDomain] = useState('')
   const [connectionId, setConnectionId] = useState<string | null>(null)
@@ -149,14 +141,14 @@ function AddDomain({ onClose }: { onClose: () => void }) {
       onSubmit={add}
       onClose={onClose}
     >
-      <TextInput
+      <TextField
         label="Domain"
         description="Such as example.com. Subdomains are separate domains."
         required
         data-autofocus
         maxLength={253}
         value={domain}
-        onChange={(event) => setDomain(event.currentTarget.value)}
+        onChange={setDomain}
       />
       {connections.length > 1 && (
         <Select

@@ -2,7 +2,7 @@ import { Alert, Button, Group, MultiSelect, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client, type Schemas } from '../../../api/client.ts'
-import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
+import { mayDo, mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { WarningIcon } from '../../../components/icons.tsx'
@@ -10,7 +10,7 @@ import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { membersOptions } from '../../../components/use-member-names.ts'
 import { nameOfPerson } from '../../../format/person.ts'
-import { connectionsOptions, policyOptions, useRefresh } from './queries.ts'
+import { connectionsOptions, policyOptions, useSsoRefresh } from './queries.ts'
 
 type Policy = Schemas['SsoPolicy']
 
@@ -31,7 +31,7 @@ export function Enforcement() {
 
 function PolicyForm({ policy }: { policy: Policy }) {
   const mayChange = mayDoEverywhere(useSession(), 'sso:write')
-  const refresh = useRefresh()
+  const refresh = useSsoRefresh()
   const [ids, setIds] = useState(policy.break_glass_user_ids)
   const [isAsking, setAsking] = useState(false)
   const hasConnection = (useQuery(connectionsOptions).data?.data.length ?? 0) > 0
@@ -90,7 +90,8 @@ interface AdminSelectProps {
 }
 
 function AdminSelect({ value, isDisabled, onChange }: AdminSelectProps) {
-  const members = useQuery(membersOptions).data?.data ?? []
+  const isAllowed = mayDo(useSession(), 'members:read')
+  const members = useQuery({ ...membersOptions, enabled: isAllowed }).data?.data ?? []
   const admins = members.filter(({ role, id }) => role === 'org:admin' || value.includes(id))
   const unknown = value.filter((id) => !admins.some((admin) => admin.id === id))
   return (

@@ -1,5 +1,6 @@
-import { Button, Group, Paper, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, Paper, Select, SimpleGrid, Stack, Text } from '@mantine/core'
 import { randomId } from '@mantine/hooks'
+import { TextField } from '../../../components/text-field.tsx'
 import { WorkspaceSelect } from '../../../components/workspace-select.tsx'
 import { isMembership, type MappingDraft } from './connection-draft.ts'
 import { useRoleOptions } from './use-role-options.ts'
@@ -68,21 +69,21 @@ function MappingRow({ mapping, number, onChange, onRemove }: MappingRowProps) {
   return (
     <Paper withBorder p="sm">
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">
-        <TextInput
+        <TextField
           label={`Claim of mapping ${number}`}
           description="Such as groups or realm_access.roles"
           required
           maxLength={256}
           value={mapping.claim}
-          onChange={(event) => onChange({ claim: event.currentTarget.value })}
+          onChange={(claim) => onChange({ claim })}
         />
-        <TextInput
+        <TextField
           label={`Value of mapping ${number}`}
           description="The claim is this text, or a list with it"
           required
           maxLength={512}
           value={mapping.value}
-          onChange={(event) => onChange({ value: event.currentTarget.value })}
+          onChange={(value) => onChange({ value })}
         />
         <Select
           label={`Role of mapping ${number}`}

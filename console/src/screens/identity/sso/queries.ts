@@ -1,5 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { api, type Schemas } from '../../../api/client.ts'
+import { useRefresh } from '../../../api/use-refresh.ts'
 
 export type Connection = Schemas['SsoConnection']
 export type Domain = Schemas['SsoDomain']
@@ -19,10 +19,13 @@ export function identitiesOptions(offset: number) {
 }
 
 /** Everything about single sign-on is read again. */
-export function useRefresh(): () => Promise<void> {
-  const queryClient = useQueryClient()
+export function useSsoRefresh(): () => Promise<void> {
+  const refresh = useRefresh()
   return () =>
-    queryClient.invalidateQueries({
-      predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/organization/sso'),
-    })
+    refresh(
+      '/organization/sso',
+      '/organization/sso/connections',
+      '/organization/sso/domains',
+      '/organization/sso/identities',
+    )
 }

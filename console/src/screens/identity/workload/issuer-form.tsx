@@ -1,8 +1,9 @@
-import { Checkbox, Group, TextInput } from '@mantine/core'
+import { Checkbox, Group } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { FormDialog } from '../../../components/form-dialog.tsx'
-import { type Issuer, useRefresh } from './queries.ts'
+import { NameField, TextField } from '../../../components/text-field.tsx'
+import { type Issuer, useWorkloadRefresh } from './queries.ts'
 
 type Algorithm = Issuer['algorithms'][number]
 
@@ -15,7 +16,7 @@ interface IssuerFormProps {
 }
 
 export function IssuerForm({ issuer, onClose }: IssuerFormProps) {
-  const refresh = useRefresh()
+  const refresh = useWorkloadRefresh()
   const [name, setName] = useState(issuer?.name ?? '')
   const [address, setAddress] = useState(issuer?.issuer ?? '')
   const [keys, setKeys] = useState(issuer?.jwks_uri ?? '')
@@ -38,15 +39,8 @@ export function IssuerForm({ issuer, onClose }: IssuerFormProps) {
       onSubmit={save}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={100}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
+      <NameField value={name} onChange={setName} />
+      <TextField
         label="Issuer"
         description={
           issuer ? 'Cannot be changed.' : 'Exactly the iss of its tokens, such as https://gitlab.example.com'
@@ -55,14 +49,14 @@ export function IssuerForm({ issuer, onClose }: IssuerFormProps) {
         disabled={issuer !== undefined}
         maxLength={512}
         value={address}
-        onChange={(event) => setAddress(event.currentTarget.value)}
+        onChange={setAddress}
       />
-      <TextInput
+      <TextField
         label="Address of its keys"
         description="Empty: named by its /.well-known/openid-configuration"
         maxLength={512}
         value={keys}
-        onChange={(event) => setKeys(event.currentTarget.value)}
+        onChange={setKeys}
       />
       <Checkbox.Group
         label="Accepted signatures"

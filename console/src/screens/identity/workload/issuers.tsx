@@ -1,22 +1,21 @@
-import { Button, Code, Group, Text } from '@mantine/core'
+import { Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
 import { EmptyState } from '../../../components/empty-state.tsx'
 import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { IssuerForm } from './issuer-form.tsx'
-import { type Issuer, issuersOptions, useRefresh } from './queries.ts'
+import { type Issuer, issuersOptions, useWorkloadRefresh } from './queries.ts'
 
 /** Whose tokens are accepted. */
 export function Issuers() {
   const mayChange = mayDoEverywhere(useSession(), 'workload_identity:write')
   const query = useQuery(issuersOptions)
-  const [isAdding, setAdding] = useState(false)
   return (
     <Panel
       title="Issuers"
@@ -29,9 +28,7 @@ export function Issuers() {
       }
       actions={
         mayChange && (
-          <Button size="xs" onClick={() => setAdding(true)}>
-            Add an issuer
-          </Button>
+          <DialogButton label="Add an issuer">{(close) => <IssuerForm onClose={close} />}</DialogButton>
         )
       }
     >
@@ -47,7 +44,6 @@ export function Issuers() {
           )
         }
       </QueryView>
-      {isAdding && <IssuerForm onClose={() => setAdding(false)} />}
     </Panel>
   )
 }
@@ -74,9 +70,7 @@ function IssuerList({ issuers, mayChange }: { issuers: Issuer[]; mayChange: bool
 }
 
 function IssuerActions({ issuer }: { issuer: Issuer }) {
-  const refresh = useRefresh()
-  const [open, setOpen] = useState<'edit' | 'delete' | null>(null)
-  const close = () => setOpen(null)
+  const refresh = useWorkloadRefresh()
   const { id, name } = issuer
   const remove = async () => {
     await client.DELETE('/workload-identity/issuers/{id}', { params: { path: { id } } })
@@ -84,31 +78,23 @@ function IssuerActions({ issuer }: { issuer: Issuer }) {
   }
   return (
     <Group gap="xs">
-      <Button size="xs" variant="default" aria-label={`Edit ${name}`} onClick={() => setOpen('edit')}>
-        Edit
-      </Button>
-      <Button
-        size="xs"
-        variant="outline"
-        color="red"
-        aria-label={`Delete ${name}`}
-        onClick={() => setOpen('delete')}
-      >
-        Delete
-      </Button>
-      {open === 'edit' && <IssuerForm issuer={issuer} onClose={close} />}
-      {open === 'delete' && (
-        <ConfirmByName
-          title="Delete an issuer"
-          name={name}
-          action="Delete"
-          onConfirm={remove}
-          onClose={close}
-        >
-          Its tokens are not exchanged any more. An issuer that has policies cannot be deleted: delete them
-          first.
-        </ConfirmByName>
-      )}
+      <DialogButton label="Edit" description={`Edit ${name}`} variant="default">
+        {(close) => <IssuerForm issuer={issuer} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Delete" description={`Delete ${name}`} color="red" variant="outline">
+        {(close) => (
+          <ConfirmByName
+            title="Delete an issuer"
+            name={name}
+            action="Delete"
+            onConfirm={remove}
+            onClose={close}
+          >
+            Its tokens are not exchanged any more. An issuer that has policies cannot be deleted: delete them
+            first.
+          </ConfirmByName>
+        )}
+      </DialogButton>
     </Group>
   )
 }

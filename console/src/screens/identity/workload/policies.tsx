@@ -1,24 +1,24 @@
-import { Badge, Button, Code, Group, Text } from '@mantine/core'
+import { Badge, Code, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { Id } from '../../../components/copy.tsx'
+import { DialogButton } from '../../../components/dialog-button.tsx'
 import { Fields } from '../../../components/fields.tsx'
 import { Item, ItemList } from '../../../components/item-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
 import { TextLink } from '../../../components/text-link.tsx'
 import { PolicyForm } from './policy-form.tsx'
-import { issuersOptions, type Policy, policiesOptions, useRefresh } from './queries.ts'
+import { issuersOptions, type Policy, policiesOptions, useWorkloadRefresh } from './queries.ts'
 
 /** Which tokens act with which key. */
 export function Policies() {
   const mayChange = mayDoEverywhere(useSession(), 'workload_identity:write')
   const query = useQuery(policiesOptions)
   const issuers = useQuery(issuersOptions).data?.data ?? []
-  const [isAdding, setAdding] = useState(false)
   return (
     <Panel
       title="Policies"
@@ -26,9 +26,9 @@ export function Policies() {
       actions={
         mayChange &&
         issuers.length > 0 && (
-          <Button size="xs" variant="default" onClick={() => setAdding(true)}>
-            Add a policy
-          </Button>
+          <DialogButton label="Add a policy" variant="default">
+            {(close) => <PolicyForm onClose={close} />}
+          </DialogButton>
         )
       }
     >
@@ -41,7 +41,6 @@ export function Policies() {
           )
         }
       </QueryView>
-      {isAdding && <PolicyForm onClose={() => setAdding(false)} />}
     </Panel>
   )
 }
@@ -92,9 +91,7 @@ function Accepted({ policy, issuer }: { policy: Policy; issuer: string }) {
 }
 
 function PolicyActions({ policy }: { policy: Policy }) {
-  const refresh = useRefresh()
-  const [open, setOpen] = useState<'edit' | 'delete' | null>(null)
-  const close = () => setOpen(null)
+  const refresh = useWorkloadRefresh()
   const { id, name } = policy
   const remove = async () => {
     await client.DELETE('/workload-identity/policies/{id}', { params: { path: { id } } })
@@ -102,25 +99,23 @@ function PolicyActions({ policy }: { policy: Policy }) {
   }
   return (
     <Group gap="xs">
-      <Button size="xs" variant="default" aria-label={`Edit ${name}`} onClick={() => setOpen('edit')}>
-        Edit
-      </Button>
-      <Button
-        size="xs"
-        variant="outline"
-        color="red"
-        aria-label={`Delete ${name}`}
-        onClick={() => setOpen('delete')}
-      >
-        Delete
-      </Button>
-      {open === 'edit' && <PolicyForm policy={policy} onClose={close} />}
-      {open === 'delete' && (
-        <ConfirmByName title="Delete a policy" name={name} action="Delete" onConfirm={remove} onClose={close}>
-          Workloads get no new access with it. Access that they have stays for at most fifteen minutes;
-          disable the key to end it at once.
-        </ConfirmByName>
-      )}
+      <DialogButton label="Edit" description={`Edit ${name}`} variant="default">
+        {(close) => <PolicyForm policy={policy} onClose={close} />}
+      </DialogButton>
+      <DialogButton label="Delete" description={`Delete ${name}`} color="red" variant="outline">
+        {(close) => (
+          <ConfirmByName
+            title="Delete a policy"
+            name={name}
+            action="Delete"
+            onConfirm={remove}
+            onClose={close}
+          >
+            Workloads get no new access with it. Access that they have stays for at most fifteen minutes;
+            disable the key to end it at once.
+          </ConfirmByName>
+        )}
+      </DialogButton>
     </Group>
   )
 }

@@ -1,11 +1,12 @@
-import { Select, Switch, Textarea, TextInput } from '@mantine/core'
+import { Select, Switch, Textarea } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { useWorkspace } from '../../../app/workspace.tsx'
 import { FormDialog } from '../../../components/form-dialog.tsx'
 import { KeySelect } from '../../../components/key-select.tsx'
-import { issuersOptions, type Policy, useRefresh } from './queries.ts'
+import { NameField, TextField } from '../../../components/text-field.tsx'
+import { issuersOptions, type Policy, useWorkloadRefresh } from './queries.ts'
 
 interface Draft {
   name: string
@@ -36,7 +37,7 @@ interface PolicyFormProps {
 }
 
 export function PolicyForm({ policy, onClose }: PolicyFormProps) {
-  const refresh = useRefresh()
+  const refresh = useWorkloadRefresh()
   const [draft, setDraft] = useState(() => draftOf(policy))
   const { name, issuerId, audience, subject, condition, keyHash, enabled } = draft
   const isReady =
@@ -82,14 +83,7 @@ function PolicyFields({ draft, isNew, onChange }: PolicyFieldsProps) {
   const { id: workspaceId } = useWorkspace()
   return (
     <>
-      <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={100}
-        value={draft.name}
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
-      />
+      <NameField value={draft.name} onChange={(name) => onChange({ name })} />
       <Select
         label="Issuer"
         required
@@ -98,20 +92,20 @@ function PolicyFields({ draft, isNew, onChange }: PolicyFieldsProps) {
         value={draft.issuerId}
         onChange={(issuerId) => onChange({ issuerId })}
       />
-      <TextInput
+      <TextField
         label="Audience"
         description="The only aud of the token, such as the address of this server"
         required
         maxLength={512}
         value={draft.audience}
-        onChange={(event) => onChange({ audience: event.currentTarget.value })}
+        onChange={(audience) => onChange({ audience })}
       />
-      <TextInput
+      <TextField
         label="Subject"
         description="Exactly the sub of the token. A subject or a condition is needed; if both are given, both must hold."
         maxLength={1024}
         value={draft.subject}
-        onChange={(event) => onChange({ subject: event.currentTarget.value })}
+        onChange={(subject) => onChange({ subject })}
       />
       <Textarea
         label="Condition"

@@ -1,5 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { api, type Schemas } from '../../../api/client.ts'
+import { useRefresh } from '../../../api/use-refresh.ts'
 
 export type Issuer = Schemas['WorkloadIssuer']
 export type Policy = Schemas['WorkloadPolicy']
@@ -10,10 +10,7 @@ export const issuersOptions = api.queryOptions('get', '/workload-identity/issuer
 export const policiesOptions = api.queryOptions('get', '/workload-identity/policies', all)
 
 /** Everything about workloads is read again. */
-export function useRefresh(): () => Promise<void> {
-  const queryClient = useQueryClient()
-  return () =>
-    queryClient.invalidateQueries({
-      predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/workload-identity'),
-    })
+export function useWorkloadRefresh(): () => Promise<void> {
+  const refresh = useRefresh()
+  return () => refresh('/workload-identity/issuers', '/workload-identity/policies')
 }
