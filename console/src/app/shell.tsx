@@ -16,6 +16,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router'
 import { client } from '../api/client.ts'
 import { PersonIcon, SunIcon } from '../components/icons.tsx'
+import { nameOfPerson } from '../format/person.ts'
 import { findNavigationItem, visibleNavigation } from './navigation.ts'
 import { NotificationBell } from './notification-bell.tsx'
 import { PermittedOutlet } from './permitted-outlet.tsx'
@@ -150,7 +151,7 @@ function ColorSchemeButton() {
 
 function AccountMenu() {
   const { member, organization, session_id } = useSession()
-  const name = [member.first_name, member.last_name].filter(Boolean).join(' ') || member.email || member.id
+  const name = nameOfPerson(member)
   const signOut = async () => {
     await client.DELETE('/sessions/{id}', { params: { path: { id: session_id } } })
     location.assign(new URL('signin', document.baseURI))

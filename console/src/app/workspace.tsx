@@ -13,6 +13,8 @@ interface NamedWorkspace {
 interface WorkspaceChoice {
   /** Null until the person chooses one: the default workspace. */
   id: string | null
+  /** The chosen workspace, or the default one; undefined if the person has none. */
+  current: NamedWorkspace | undefined
   /** Those that can be chosen, oldest first. */
   workspaces: NamedWorkspace[]
   choose: (id: string) => void
@@ -39,19 +41,20 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
     defaultValue: null,
     getInitialValueInEffect: false,
   })
-  const id = workspaces.find((workspace) => workspace.id === stored)?.id ?? null
+  const chosen = workspaces.find((workspace) => workspace.id === stored)
+  const id = chosen?.id ?? null
   setRequestWorkspace(id)
   const choose = (next: string) => {
     setRequestWorkspace(next)
     setStored(next)
     void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' })
   }
-  return <Context value={{ id, workspaces, choose }}>{children}</Context>
+  return <Context value={{ id, current: chosen ?? workspaces[0], workspaces, choose }}>{children}</Context>
 }
 
 /** Nothing if there is only one. */
 export function WorkspaceSelect() {
-  const { id, workspaces, choose } = useWorkspace()
+  const { current, workspaces, choose } = useWorkspace()
   if (workspaces.length < 2) return null
   return (
     <Select
@@ -60,7 +63,7 @@ export function WorkspaceSelect() {
       searchable
       allowDeselect={false}
       data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
-      value={id ?? workspaces[0]?.id ?? null}
+      value={current?.id ?? null}
       onChange={(next) => next && choose(next)}
     />
   )

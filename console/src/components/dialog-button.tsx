@@ -1,7 +1,7 @@
 import { Button, type ButtonProps } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 
-interface DialogButtonProps extends Pick<ButtonProps, 'color' | 'variant'> {
+interface DialogButtonProps extends Pick<ButtonProps, 'color' | 'variant' | 'size'> {
   label: string
   /** For those who hear the button without what stands around it. */
   description?: string

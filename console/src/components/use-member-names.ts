@@ -9,9 +9,11 @@ const membersOptions = api.queryOptions('get', '/organization/members', {
 })
 
 /** The name of a member by id; the id itself of those whom the page does not have or the role may not see. */
-export function useMemberNames(): (id: string) => string {
-  const isAllowed = mayDo(useSession(), 'members:read')
-  const members = useQuery({ ...membersOptions, enabled: isAllowed }).data?.data ?? []
+export function useMemberNames(): (id: string | null) => string {
+  const session = useSession()
+  const isAllowed = mayDo(session, 'members:read')
+  const { data } = useQuery({ ...membersOptions, enabled: isAllowed, staleTime: 60_000 })
+  const members = [session.member, ...(data?.data ?? [])]
   const names = new Map(members.map((member) => [member.id, nameOfPerson(member)]))
-  return (id) => names.get(id) ?? id
+  return (id) => (id === null ? '–' : (names.get(id) ?? id))
 }

@@ -1,6 +1,7 @@
 import { accountRoute } from './account/route.ts'
 import { activityRoute } from './activity/route.ts'
 import { auditRoute } from './audit/route.ts'
+import { budgetsRoute } from './budgets/route.ts'
 import { creditsRoute } from './credits/route.ts'
 import { destinationRoute, destinationsRoute } from './destinations/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
@@ -31,6 +32,7 @@ export const screenRoutes = [
   requestRoute,
   activityRoute,
   creditsRoute,
+  budgetsRoute,
   keysRoute,
   keyRoute,
   workspacesRoute,

@@ -1,10 +1,10 @@
-import { Button, Group, Menu } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { Button, Menu } from '@mantine/core'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf, urlOf } from '../../api/call.ts'
 import { api, client } from '../../api/client.ts'
+import { useCursorPages } from '../../api/use-cursor-pages.ts'
+import { CursorList } from '../../components/cursor-list.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
 import { EntryList } from './entry-list.tsx'
 import { FilterBar } from './filter-bar.tsx'
@@ -19,13 +19,9 @@ function AuditScreen() {
   const navigate = screen.useNavigate()
   const hasFilters = Object.keys(filters).length > 0
   const options = api.queryOptions('get', '/audit', { params: { query: { ...filters, limit: pageSize } } })
-  const query = useInfiniteQuery({
-    queryKey: [...options.queryKey, 'pages'],
-    queryFn: ({ pageParam, signal }) => readPage(filters, pageParam, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ cursor }) => cursor,
-  })
-  const entries = query.data?.pages.flatMap(({ data }) => data) ?? []
+  const query = useCursorPages(options, (position, signal) =>
+    client.GET('/audit', { params: { query: { ...filters, limit: pageSize, ...position } }, signal }),
+  )
   return (
     <Page
       title="Audit log"
@@ -38,39 +34,26 @@ function AuditScreen() {
         filters={filters}
         onChange={(search) => void navigate({ search })}
       />
-      {query.error !== null && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isSuccess && entries.length === 0 ? (
-        <EmptyState title={hasFilters ? 'Nothing matches these filters' : 'Nothing yet'}>
-          {hasFilters
-            ? 'Remove a filter, or choose a longer time.'
-            : 'An entry appears here when somebody signs in, or changes a key, a member or a setting.'}
-        </EmptyState>
-      ) : (
-        <EntryList
-          entries={entries}
-          isLoading={query.isPending}
-          onFilter={(more) => void navigate({ search: { ...filters, ...more } })}
-        />
-      )}
-      {query.hasNextPage && (
-        <Group justify="center">
-          <Button
-            variant="default"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show older entries
-          </Button>
-        </Group>
-      )}
+      <CursorList
+        query={query}
+        more="Show older entries"
+        empty={
+          <EmptyState title={hasFilters ? 'Nothing matches these filters' : 'Nothing yet'}>
+            {hasFilters
+              ? 'Remove a filter, or choose a longer time.'
+              : 'An entry appears here when somebody signs in, or changes a key, a member or a setting.'}
+          </EmptyState>
+        }
+      >
+        {(entries) => (
+          <EntryList
+            entries={entries}
+            onFilter={(more) => void navigate({ search: { ...filters, ...more } })}
+          />
+        )}
+      </CursorList>
     </Page>
   )
-}
-
-async function readPage(filters: AuditFilters, cursor: string | null, signal: AbortSignal) {
-  const query = { ...filters, limit: pageSize, ...(cursor !== null && { cursor }) }
-  const { data } = await client.GET('/audit', { params: { query }, signal })
-  return data ?? { data: [], cursor: null }
 }
 
 /** Downloads what the filters select, not only what is shown. */

@@ -1,4 +1,4 @@
-import { Badge, Button, Collapse, Group, Paper, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { Badge, Button, Collapse, Group, Paper, Stack, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/client.ts'
@@ -12,12 +12,10 @@ type Entry = Schemas['AuditEntry']
 
 interface EntryListProps {
   entries: Entry[]
-  isLoading: boolean
   onFilter: (filters: AuditFilters) => void
 }
 
-export function EntryList({ entries, isLoading, onFilter }: EntryListProps) {
-  if (isLoading) return <Skeleton height={200} aria-label="Loading" />
+export function EntryList({ entries, onFilter }: EntryListProps) {
   return (
     <Stack component="ul" gap="xs" p={0} m={0} style={{ listStyle: 'none' }}>
       {entries.map((entry) => (

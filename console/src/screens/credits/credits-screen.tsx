@@ -1,16 +1,18 @@
-import { Button, Paper, SimpleGrid, Text } from '@mantine/core'
+import { Paper, SimpleGrid, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
-import { type Permission, type Session, useSession } from '../../app/session.tsx'
-import { useWorkspace } from '../../app/workspace.tsx'
+import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { Money } from '../../components/money.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { TextLink } from '../../components/text-link.tsx'
+import { Entries, entriesOptions } from './entries.tsx'
 import { GrantCredits } from './grant-credits.tsx'
-import { budgetsOptions, WorkspaceBudgets } from './workspace-budgets.tsx'
+import { LedgerCheck, ledgerCheckCall } from './ledger-check.tsx'
 
 export const screen = createLazyRoute('/credits')({ component: CreditsScreen })
 
@@ -19,45 +21,44 @@ const credits = api.queryOptions('get', '/credits')
 function CreditsScreen() {
   const session = useSession()
   const query = useQuery(credits)
-  const [isGranting, setGranting] = useState(false)
-  const { id, workspaces } = useWorkspace()
-  const workspace = workspaces.find((one) => one.id === id) ?? workspaces[0]
-  const may = (permission: Permission) => mayDoIn(session, workspace?.id, permission)
-  const budgeted = may('budgets:read') ? workspace : undefined
+  const filters = screen.useSearch()
+  const navigate = screen.useNavigate()
+  const mayCheck = mayDoEverywhere(session, 'system:read')
   return (
     <Page
       title="Credits"
-      description="Requests are paid from the credits of the organization. Budgets limit what each workspace may spend."
-      calls={[callOf(credits), ...(budgeted ? [callOf(budgetsOptions(budgeted.id))] : [])]}
+      description={
+        <>
+          Requests are paid from the credits of the organization.{' '}
+          {mayDo(session, 'budgets:read') && (
+            <>
+              <TextLink to="/budgets">Budgets</TextLink> limit what workspaces, members and keys may spend.
+            </>
+          )}
+        </>
+      }
+      calls={[callOf(credits), callOf(entriesOptions(filters)), ...(mayCheck ? [ledgerCheckCall] : [])]}
       actions={
-        session.permissions.includes('credits:write') && (
-          <Button size="xs" onClick={() => setGranting(true)}>
-            Add credits
-          </Button>
+        mayDoEverywhere(session, 'credits:write') && (
+          <DialogButton label="Add credits">{(close) => <GrantCredits onClose={close} />}</DialogButton>
         )
       }
     >
       <QueryView query={query}>
         {({ data: { total_credits, total_usage } }) => (
-          <SimpleGrid cols={{ base: 1, xs: 3 }}>
-            <Figure label="Balance" value={<Money value={total_credits - total_usage} />} />
-            <Figure label="Credits added" value={<Money value={total_credits} />} />
-            <Figure label="Credits used" value={<Money value={total_usage} />} />
-          </SimpleGrid>
+          <>
+            <SimpleGrid cols={{ base: 1, xs: 3 }}>
+              <Figure label="Balance" value={<Money value={total_credits - total_usage} />} />
+              <Figure label="Credits added" value={<Money value={total_credits} />} />
+              <Figure label="Credits used" value={<Money value={total_usage} />} />
+            </SimpleGrid>
+            <Entries filters={filters} onChange={(search) => void navigate({ search })} />
+            {mayCheck && <LedgerCheck />}
+          </>
         )}
       </QueryView>
-      {budgeted && (
-        <WorkspaceBudgets key={budgeted.id} workspace={budgeted} mayWrite={may('budgets:write')} />
-      )}
-      {isGranting && <GrantCredits onClose={() => setGranting(false)} />}
     </Page>
   )
-}
-
-/** In the whole organization, or in this workspace. */
-function mayDoIn(session: Session, workspaceId: string | undefined, permission: Permission): boolean {
-  const own = session.workspaces.find(({ id }) => id === workspaceId)
-  return [...session.permissions, ...(own?.permissions ?? [])].includes(permission)
 }
 
 function Figure({ label, value }: { label: string; value: ReactNode }) {

@@ -1,8 +1,10 @@
-import { NumberInput, Select, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Select } from '@mantine/core'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { MoneyField } from '../../components/money-field.tsx'
+import { TextField } from '../../components/text-field.tsx'
 
 const kinds = [
   { value: 'grant', label: 'Grant' },
@@ -14,28 +16,25 @@ type Kind = (typeof kinds)[number]['value']
 
 /** Adds credits to the own organization. */
 export function GrantCredits({ onClose }: { onClose: () => void }) {
-  const [amount, setAmount] = useState<number | string>('')
+  const [amount, setAmount] = useState<number | null>(null)
   const [kind, setKind] = useState<Kind>('grant')
   const [note, setNote] = useState('')
   // A form that is sent twice adds the amount once.
   const [idempotency_key] = useState(() => crypto.randomUUID())
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const grant = api.useMutation('post', '/credits/grants')
-  const isValid = typeof amount === 'number' && (kind === 'adjustment' ? amount !== 0 : amount > 0)
+  const isValid = amount !== null && (kind === 'adjustment' ? amount !== 0 : amount > 0)
   const send = async () => {
-    if (!isValid) return
+    if (amount === null) return
     await grant.mutateAsync({ body: { amount, kind, note: note.trim() || null, idempotency_key } })
-    await queries.invalidateQueries({ queryKey: ['get', '/credits'] })
+    await refresh('/credits', '/credits/entries', '/budgets')
   }
   return (
     <FormDialog title="Add credits" action="Add" isReady={isValid} onSubmit={send} onClose={onClose}>
-      <NumberInput
+      <MoneyField
         label="Amount in USD"
         description={kind === 'adjustment' ? 'Negative to take credits away.' : undefined}
-        prefix="$"
-        decimalScale={9}
-        hideControls
-        value={amount}
+        defaultValue={null}
         onChange={setAmount}
         data-autofocus
       />
@@ -47,12 +46,7 @@ export function GrantCredits({ onClose }: { onClose: () => void }) {
         value={kind}
         onChange={(value) => setKind(value ?? 'grant')}
       />
-      <TextInput
-        label="Note"
-        maxLength={500}
-        value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
-      />
+      <TextField label="Note" maxLength={500} value={note} onChange={setNote} />
     </FormDialog>
   )
 }

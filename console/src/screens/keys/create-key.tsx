@@ -1,16 +1,17 @@
-import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Select, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
 import type { paths } from '../../api/schema.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
+import { NameField, TextField } from '../../components/text-field.tsx'
 import { endOfDay } from './key-fields.ts'
-import { type Limit, LimitFields } from './limit-fields.tsx'
 import { type NewKey, NewKeySecret } from './new-key-secret.tsx'
 
-interface Draft extends Limit {
+interface Draft extends KeyLimit {
   name: string
   lastDay: string
   workspaceId: string | null
@@ -19,49 +20,36 @@ interface Draft extends Limit {
 
 /** A form, and then the secret of the key. */
 export function CreateKey({ onClose }: { onClose: () => void }) {
-  const { id, workspaces } = useWorkspace()
+  const { current } = useWorkspace()
   const [draft, setDraft] = useState<Draft>({
     name: '',
     limit: null,
     limit_reset: null,
     include_byok_in_limit: false,
     lastDay: '',
-    workspaceId: id ?? workspaces[0]?.id ?? null,
+    workspaceId: current?.id ?? null,
     guardrailId: null,
   })
-  const create = useMutation({ mutationFn: () => createKey(bodyOf(draft), draft.guardrailId) })
-  if (create.data) return <NewKeySecret created={create.data} onClose={onClose} />
+  const [created, setCreated] = useState<NewKey | null>(null)
+  if (created) return <NewKeySecret created={created} onClose={onClose} />
   return (
-    <Modal opened onClose={onClose} title="Create an API key" closeButtonProps={{ 'aria-label': 'Close' }}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.mutate()
-        }}
-      >
-        <Stack>
-          <DraftFields draft={draft} onChange={(changes) => setDraft({ ...draft, ...changes })} />
-          {create.error !== null && <ErrorNotice error={create.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending} disabled={draft.name.trim() === ''}>
-              Create
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title="Create an API key"
+      action="Create"
+      isReady={draft.name.trim() !== ''}
+      onSubmit={() => createKey(bodyOf(draft), draft.guardrailId)}
+      onDone={setCreated}
+      onClose={onClose}
+    >
+      <DraftFields draft={draft} onChange={(changes) => setDraft({ ...draft, ...changes })} />
+    </FormDialog>
   )
 }
 
-function bodyOf({ name, limit, limit_reset, include_byok_in_limit, lastDay, workspaceId }: Draft): KeyBody {
+function bodyOf({ name, lastDay, workspaceId, ...limit }: Draft): KeyBody {
   return {
     name,
-    limit,
-    limit_reset: limit === null ? null : limit_reset,
-    include_byok_in_limit,
+    ...toKeyLimit(limit),
     expires_at: endOfDay(lastDay),
     ...(workspaceId !== null && { workspace_id: workspaceId }),
   }
@@ -77,22 +65,19 @@ function DraftFields({ draft, onChange }: DraftFieldsProps) {
   const { workspaces } = useWorkspace()
   return (
     <>
-      <TextInput
-        label="Name"
+      <NameField
         description="The application or the person that will use it"
         value={draft.name}
         maxLength={200}
-        required
-        data-autofocus
-        onChange={(event) => onChange({ name: event.currentTarget.value })}
+        onChange={(name) => onChange({ name })}
       />
-      <LimitFields value={draft} onChange={onChange} />
-      <TextInput
+      <KeyLimitFields value={draft} onChange={onChange} />
+      <TextField
         type="date"
         label="Last day"
         description="Empty for no expiry. It ends at midnight UTC and cannot be changed later."
         value={draft.lastDay}
-        onChange={(event) => onChange({ lastDay: event.currentTarget.value })}
+        onChange={(lastDay) => onChange({ lastDay })}
       />
       {workspaces.length > 1 && (
         <Select
@@ -152,7 +137,7 @@ function GuardrailSelect({ workspaceId, value, onChange }: GuardrailSelectProps)
 type KeyBody = paths['/keys']['post']['requestBody']['content']['application/json']
 
 /** A key that could not get its guardrail exists nevertheless, so its secret is returned with the error. */
-export async function createKey(body: KeyBody, guardrailId: string | null): Promise<NewKey> {
+async function createKey(body: KeyBody, guardrailId: string | null): Promise<NewKey> {
   const { data } = await client.POST('/keys', { body })
   if (!data) throw new Error('The server returned no key.')
   const created = { name: data.data.name, hash: data.data.hash, secret: data.key, guardrailError: null }

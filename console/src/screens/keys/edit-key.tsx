@@ -1,66 +1,32 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
+import { NameField } from '../../components/text-field.tsx'
 import type { ApiKey } from './key-fields.ts'
-import { type Limit, LimitFields } from './limit-fields.tsx'
 
 export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [name, setName] = useState(apiKey.name)
-  const [limit, setLimit] = useState<Limit>(apiKey)
-  const update = api.useMutation('patch', '/keys/{hash}', {
-    onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: ['get', '/keys'] })
-      await queryClient.invalidateQueries({ queryKey: ['get', '/keys/{hash}'] })
-      onClose()
-    },
-  })
-  const save = () =>
-    update.mutate({
+  const [limit, setLimit] = useState<KeyLimit>(apiKey)
+  const save = async () => {
+    await client.PATCH('/keys/{hash}', {
       params: { path: { hash: apiKey.hash } },
-      body: {
-        name,
-        limit: limit.limit,
-        limit_reset: limit.limit === null ? null : limit.limit_reset,
-        include_byok_in_limit: limit.include_byok_in_limit,
-      },
+      body: { name, ...toKeyLimit(limit) },
     })
+    await refresh('/keys', '/keys/{hash}', '/budgets')
+  }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={`Edit ${apiKey.name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action="Save"
+      isReady={name.trim() !== ''}
+      onSubmit={save}
+      onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
-        <Stack>
-          <TextInput
-            label="Name"
-            value={name}
-            maxLength={200}
-            required
-            data-autofocus
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <LimitFields value={limit} onChange={(changes) => setLimit({ ...limit, ...changes })} />
-          {update.error !== null && <ErrorNotice error={update.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={update.isPending} disabled={name.trim() === ''}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      <NameField maxLength={200} value={name} onChange={setName} />
+      <KeyLimitFields value={limit} onChange={(changes) => setLimit({ ...limit, ...changes })} />
+    </FormDialog>
   )
 }

@@ -1,8 +1,9 @@
 import { ActionIcon, Menu, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { MoreIcon } from '../../components/icons.tsx'
 import { EditKey } from './edit-key.tsx'
@@ -16,23 +17,19 @@ interface KeyActionsProps {
 
 /** The menu of a key. */
 export function KeyActions({ apiKey, onDelete }: KeyActionsProps) {
-  const queryClient = useQueryClient()
+  const refresh = useRefresh()
   const [dialog, setDialog] = useState<'edit' | 'rotate' | 'delete' | null>(null)
   const close = () => setDialog(null)
   const params = { path: { hash: apiKey.hash } }
-  const refresh = async () => {
-    await queryClient.invalidateQueries({ queryKey: ['get', '/keys'] })
-    await queryClient.invalidateQueries({ queryKey: ['get', '/keys/{hash}'] })
-  }
   const toggle = useMutation({
     mutationFn: () => client.PATCH('/keys/{hash}', { params, body: { disabled: !apiKey.disabled } }),
-    onSuccess: refresh,
+    onSuccess: () => refresh('/keys', '/keys/{hash}', '/budgets'),
     onError: ({ message }) => notifications.show({ color: 'red', title: apiKey.name, message }),
   })
   const remove = async () => {
     await client.DELETE('/keys/{hash}', { params })
     if (onDelete) onDelete()
-    await queryClient.invalidateQueries({ queryKey: ['get', '/keys'] })
+    await refresh('/keys', '/budgets')
   }
   return (
     <>

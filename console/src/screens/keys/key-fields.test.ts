@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type ApiKey, endOfDay, stateOf, successorOf, usedOf } from './key-fields.ts'
+import { type ApiKey, endOfDay, stateOf, usedOf } from './key-fields.ts'
 
 const key: ApiKey = {
   hash: 'a'.repeat(64),
@@ -36,22 +36,6 @@ test('a key is active, disabled or expired', () => {
   expect(stateOf(key, now)).toBe('active')
   expect(stateOf(key, Date.parse('2026-07-01T00:00:00Z'))).toBe('expired')
   expect(stateOf({ ...key, disabled: true }, now)).toBe('disabled')
-})
-
-test('a successor has the settings of the key, and its creator unless that is the caller', () => {
-  const settings = {
-    name: 'Reports',
-    limit: 5,
-    limit_reset: 'daily' as const,
-    include_byok_in_limit: true,
-    expires_at: '2026-06-01T23:59:59Z' as string | null,
-    workspace_id: 'workspace',
-  }
-  const now = Date.parse('2026-05-01T00:00:00Z')
-  expect(successorOf(key, 'user_ada', now)).toEqual(settings)
-  expect(successorOf(key, 'user_bob', now)).toEqual({ ...settings, creator_user_id: 'user_ada' })
-  const expired = successorOf(key, 'user_ada', Date.parse('2026-07-01T00:00:00Z'))
-  expect(expired).toEqual({ ...settings, expires_at: null })
 })
 
 test('a date is the end of that day in UTC', () => {

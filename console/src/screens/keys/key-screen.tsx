@@ -3,20 +3,21 @@ import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
-import { mayDo, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoIn, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Fact } from '../../components/fact.tsx'
+import { NodeSpending, spendingOptions } from '../../components/node-spending.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
+import { useMemberNames } from '../../components/use-member-names.ts'
 import { KeyActions } from './key-actions.tsx'
 import type { ApiKey } from './key-fields.ts'
 import { KeyPolicyView, policyOptions } from './key-policy.tsx'
 import { KeyLimit, KeyStateBadge } from './key-table.tsx'
 import { KeyUsage, usageOptions } from './key-usage.tsx'
-import { useCreators } from './use-creators.ts'
 
 export const screen = createLazyRoute('/keys/$hash')({ component: KeyScreen })
 
@@ -27,7 +28,12 @@ function KeyScreen() {
   const options = api.queryOptions('get', '/keys/{hash}', { params: { path: { hash } } })
   const query = useQuery(options)
   const key = query.data?.data
-  const calls = [options, ...(key ? [policyOptions(key.hash), usageOptions(key.hash)] : [])].map(callOf)
+  const seesBudgets = mayDoIn(session, key?.workspace_id ?? '', 'budgets:read')
+  const calls = [
+    callOf(options),
+    ...(key ? [policyOptions(hash), usageOptions(hash)].map(callOf) : []),
+    ...(key && seesBudgets ? [callOf(spendingOptions(`key:${hash}`))] : []),
+  ]
   return (
     <Page
       title={key?.name ?? 'API key'}
@@ -43,6 +49,7 @@ function KeyScreen() {
         {({ data }) => (
           <Stack>
             <KeyFacts apiKey={data} />
+            {seesBudgets && <NodeSpending nodeId={`key:${hash}`} title="Spending and limits" />}
             {mayDo(session, 'activity:read') && (
               <Panel title="Last 30 days">
                 <KeyUsage hash={data.hash} />
@@ -62,7 +69,7 @@ function KeyScreen() {
 
 function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
   const { workspaces } = useWorkspace()
-  const nameOf = useCreators()
+  const nameOf = useMemberNames()
   const workspace = workspaces.find(({ id }) => id === apiKey.workspace_id)
   return (
     <Paper withBorder p="md">

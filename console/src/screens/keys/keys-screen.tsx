@@ -1,12 +1,12 @@
 import { Button, Group, Switch, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -24,7 +24,6 @@ function KeysScreen() {
   const { id: workspaceId } = useWorkspace()
   const { offset = 0, q = '', disabled = false } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const [isCreating, setCreating] = useState(false)
   const options = api.queryOptions('get', '/keys', {
     params: {
       query: {
@@ -37,9 +36,7 @@ function KeysScreen() {
   })
   const query = useQuery({ ...options, placeholderData: keepPreviousData })
   const create = mayDo(session, 'keys:write') && (
-    <Button size="xs" onClick={() => setCreating(true)}>
-      Create a key
-    </Button>
+    <DialogButton label="Create a key">{(close) => <CreateKey onClose={close} />}</DialogButton>
   )
   return (
     <Page
@@ -90,7 +87,6 @@ function KeysScreen() {
           }
         />
       )}
-      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
     </Page>
   )
 }

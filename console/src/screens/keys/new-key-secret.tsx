@@ -1,6 +1,5 @@
 import { Text } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { useRefresh } from '../../api/use-refresh.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { SecretOnce } from '../../components/secret-once.tsx'
 
@@ -14,19 +13,17 @@ export interface NewKey {
 
 interface NewKeySecretProps {
   created: NewKey
-  children?: ReactNode
   onClose: () => void
 }
 
-export function NewKeySecret({ created, children, onClose }: NewKeySecretProps) {
-  const queryClient = useQueryClient()
+export function NewKeySecret({ created, onClose }: NewKeySecretProps) {
+  const refresh = useRefresh()
   const close = () => {
-    void queryClient.invalidateQueries({ queryKey: ['get', '/keys'] })
+    void refresh('/keys')
     onClose()
   }
   return (
     <SecretOnce title={`The secret of ${created.name}`} secret={created.secret} onClose={close}>
-      {children}
       {created.guardrailError !== null && (
         <>
           <Text size="sm">

@@ -1,82 +1,76 @@
-import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
-import { mayDo, useSession } from '../../app/session.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { createKey } from './create-key.tsx'
-import { type ApiKey, successorOf } from './key-fields.ts'
-import { NewKeySecret } from './new-key-secret.tsx'
+import { useRefresh } from '../../api/use-refresh.ts'
+import { FormDialog } from '../../components/form-dialog.tsx'
+import { SecretOnce } from '../../components/secret-once.tsx'
+import { Time } from '../../components/time.tsx'
+import type { ApiKey } from './key-fields.ts'
 
-/** Creates a key with the same settings, then disables this one, if the person wants it. */
+const overlaps = [
+  { value: '0', label: 'ends at once' },
+  { value: '3600', label: 'works for another hour' },
+  { value: '86400', label: 'works for another day' },
+  { value: '604800', label: 'works for another week' },
+]
+
+interface Rotated {
+  key: string
+  previous_valid_until: string | null
+}
+
+/** Gives the key a new secret, and then shows it. */
 export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const session = useSession()
-  const [isDisabling, setDisabling] = useState(false)
-  const rotate = useMutation({
-    mutationFn: async () => {
-      const guardrailId = mayDo(session, 'guardrails:write') ? await findGuardrail(apiKey.hash) : null
-      const created = await createKey(successorOf(apiKey, session.member.id), guardrailId)
-      const disableError = isDisabling ? await disableKey(apiKey.hash) : null
-      return { created, disableError }
-    },
-  })
-  if (rotate.data) {
-    const { created, disableError } = rotate.data
+  const refresh = useRefresh()
+  const [overlap, setOverlap] = useState('86400')
+  const [rotated, setRotated] = useState<Rotated | null>(null)
+  const rotate = async () => {
+    const { data } = await client.POST('/keys/{hash}/rotate', {
+      params: { path: { hash: apiKey.hash } },
+      body: { overlap_seconds: Number(overlap) },
+    })
+    if (!data) throw new Error('The server returned no secret.')
+    return data
+  }
+  if (rotated) {
+    const close = () => {
+      void refresh('/keys', '/keys/{hash}')
+      onClose()
+    }
     return (
-      <NewKeySecret created={created} onClose={onClose}>
-        <Text size="sm">
-          {isDisabling && disableError === null
-            ? 'The old key no longer works.'
-            : 'The old key still works. Disable it once your application uses the new one.'}
+      <SecretOnce title={`The new secret of ${apiKey.name}`} secret={rotated.key} onClose={close}>
+        <Text size="sm" component="div">
+          {rotated.previous_valid_until === null ? (
+            'The old secret no longer works.'
+          ) : (
+            <>
+              The old secret works until <Time iso={rotated.previous_valid_until} />.
+            </>
+          )}
         </Text>
-        {disableError !== null && <ErrorNotice error={disableError} />}
-      </NewKeySecret>
+      </SecretOnce>
     )
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <FormDialog
       title={`Rotate ${apiKey.name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      action="Rotate"
+      onSubmit={rotate}
+      onDone={setRotated}
+      onClose={onClose}
     >
-      <Stack>
-        <Text size="sm">
-          This creates a second key with the same name, limit, expiry, workspace and guardrail, and shows its
-          secret. What the old key has spent stays with it: the limit of the new key begins at zero.
-        </Text>
-        <Checkbox
-          label="Disable the old key at once"
-          description="Applications that still use it are refused. Leave it off to switch them over first."
-          checked={isDisabling}
-          onChange={(event) => setDisabling(event.currentTarget.checked)}
-        />
-        {rotate.error !== null && <ErrorNotice error={rotate.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button onClick={() => rotate.mutate()} loading={rotate.isPending} data-autofocus>
-            Create the new key
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+      <Text size="sm">
+        The key gets a new secret, which is shown once. Its limit, usage, expiry and guardrail stay as they
+        are.
+      </Text>
+      <Select
+        label="The old secret"
+        description="Time to switch your applications over. Rotating again ends it earlier."
+        data={overlaps}
+        allowDeselect={false}
+        value={overlap}
+        onChange={(value) => value && setOverlap(value)}
+      />
+    </FormDialog>
   )
-}
-
-/** The guardrail that is assigned to the key itself. */
-async function findGuardrail(hash: string): Promise<string | null> {
-  const { data } = await client.GET('/keys/{hash}/policy', { params: { path: { hash } } })
-  return data?.data.layers.find(({ layer }) => layer === 'key')?.guardrail_id ?? null
-}
-
-/** Returns the error, because the secret of the new key has to be shown in any case. */
-async function disableKey(hash: string): Promise<unknown> {
-  try {
-    await client.PATCH('/keys/{hash}', { params: { path: { hash } }, body: { disabled: true } })
-    return null
-  } catch (error) {
-    return error
-  }
 }

@@ -5,11 +5,13 @@ import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, client, type Schemas } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
-import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
+import { mayDo, mayDoEverywhere, mayDoIn, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { Id } from '../../components/copy.tsx'
 import { DangerPanel } from '../../components/danger-panel.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { Fields } from '../../components/fields.tsx'
+import { NodeSpending, spendingOptions } from '../../components/node-spending.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -29,8 +31,12 @@ function MemberScreen() {
   const query = useQuery(options)
   const seesRoles = mayDo(session, 'roles:read')
   const seesSessions = mayDoEverywhere(session, 'sessions:read')
+  const { current: workspace } = useWorkspace()
+  const spending =
+    workspace && mayDoIn(session, workspace.id, 'budgets:read') ? `member:${workspace.id}:${id}` : null
   const calls = [
     callOf(options),
+    ...(spending ? [callOf(spendingOptions(spending))] : []),
     ...(seesRoles ? [callOf(assignmentsOptions(id))] : []),
     ...(seesSessions ? [callOf(sessionsOptions(id))] : []),
   ]
@@ -41,6 +47,7 @@ function MemberScreen() {
       calls={calls}
     >
       <QueryView query={query}>{({ data }) => <Profile member={data} />}</QueryView>
+      {query.data && spending && <NodeSpending nodeId={spending} title={`Spending in ${workspace?.name}`} />}
       {query.data && seesRoles && <AdditionalRoles memberId={id} />}
       {query.data && seesSessions && <MemberSessions memberId={id} name={nameOfPerson(query.data.data)} />}
       {query.data && mayDoEverywhere(session, 'members:write') && <Removal member={query.data.data} />}

@@ -2,6 +2,7 @@ import { Button, SegmentedControl } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Call } from '../../api/call.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { Page } from '../../components/page.tsx'
 import type { SharedPrompt } from '../../components/playground-link.ts'
 import { ColumnView } from './column-view.tsx'
@@ -25,6 +26,7 @@ import { useQuotes } from './use-quotes.ts'
 /** One prompt, sent to up to four models side by side. */
 export function Playground({ prompt }: { prompt: SharedPrompt }) {
   const session = useSession()
+  const { current } = useWorkspace()
   const [settings, setSettings] = useState(() => readSettings(prompt.settings))
   const [draft, setDraft] = useState(prompt.draft)
   const [attachments, setAttachments] = useState<Attachment[]>([])
@@ -48,7 +50,7 @@ export function Playground({ prompt }: { prompt: SharedPrompt }) {
   return (
     <Page
       title="Playground"
-      description="Send a message to one or several models, and see what each answer costs before and after."
+      description={`Send a message to one or several models, and see what each answer costs before and after.${current ? ` The workspace ${current.name} is charged.` : ''}`}
       calls={listCalls(columns, settings, draft, attachments)}
       actions={<Actions conversation={conversation} settings={settings} draft={draft} />}
     >

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
+import { useWorkspace } from '../../app/workspace.tsx'
 import type { ChatBody } from './request.ts'
 
 /** Typing does not ask for a price at every letter. */
@@ -9,7 +10,9 @@ export type QuoteState = { quote: Schemas['Quote']; error: null } | { quote: nul
 
 /** What each request would cost and who could serve it, fetched whenever the person pauses. */
 export function useQuotes(requests: Record<string, ChatBody> | null): Record<string, QuoteState> {
+  const { id: workspaceId } = useWorkspace()
   const [quotes, setQuotes] = useState<Record<string, QuoteState>>({})
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the client sends the chosen workspace
   useEffect(() => {
     const controller = new AbortController()
     const timer = setTimeout(() => {
@@ -23,7 +26,7 @@ export function useQuotes(requests: Record<string, ChatBody> | null): Record<str
       clearTimeout(timer)
       controller.abort()
     }
-  }, [requests])
+  }, [requests, workspaceId])
   return quotes
 }
 

@@ -6,10 +6,11 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { writeOffset } from '../../app/search-params.ts'
 import { mayDo, mayDoEverywhere, mayDoIn, type Permission, useSession } from '../../app/session.tsx'
 import { DangerPanel } from '../../components/danger-panel.tsx'
+import { spendingOptions } from '../../components/node-spending.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { Budgets, budgetsOptions } from './budgets.tsx'
+import { Budgets } from './budgets.tsx'
 import { Settings } from './settings.tsx'
 import { membersOptions, WorkspaceMembers } from './workspace-members.tsx'
 
@@ -27,7 +28,7 @@ function WorkspaceScreen() {
   const seesBudgets = mayDo(session, 'budgets:read')
   const calls = [
     callOf(options),
-    ...(seesBudgets ? [callOf(budgetsOptions(id))] : []),
+    ...(seesBudgets ? [callOf(spendingOptions(`workspace:${id}`))] : []),
     ...(seesMembers ? [callOf(membersOptions(id, offset))] : []),
   ]
   return (
@@ -40,7 +41,7 @@ function WorkspaceScreen() {
         {({ data }) => (
           <>
             <Settings workspace={data} mayChange={may('workspaces:write')} />
-            {seesBudgets && <Budgets workspace={data} mayChange={may('budgets:write')} />}
+            {seesBudgets && <Budgets workspaceId={data.id} mayChange={may('budgets:write')} />}
             {seesMembers && (
               <WorkspaceMembers
                 workspaceId={id}

@@ -1,0 +1,30 @@
+import { Text } from '@mantine/core'
+import { formatMoney } from '../format/money.ts'
+import { type BudgetLimit, textsOf } from './budget-intervals.ts'
+import { Time } from './time.tsx'
+import { UsageBar } from './usage-bar.tsx'
+
+/** How much of a limit is spent and held, what is left, and when it starts again. */
+export function LimitBar({ limit }: { limit: BudgetLimit }) {
+  const { limit: allowed, spent, held, remaining, forecast, resets_at } = limit
+  // The amounts of the credits are hidden from those who see some workspaces only.
+  if (allowed === null || spent === null || held === null) {
+    return <Text size="xs">{formatMoney(remaining)} left</Text>
+  }
+  return (
+    <UsageBar used={spent} held={held} limit={allowed} interval={textsOf(limit.interval).each}>
+      , {formatMoney(remaining)} left
+      {held > 0 && `, ${formatMoney(held)} held`}
+      {forecast !== null && forecast > allowed && (
+        <Text span inherit c="orange" fw={600}>
+          , {formatMoney(forecast)} expected
+        </Text>
+      )}
+      {resets_at && (
+        <Text span inherit c="dimmed">
+          , resets <Time iso={resets_at} style="age" />
+        </Text>
+      )}
+    </UsageBar>
+  )
+}
