@@ -120,7 +120,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     await page.getByLabel('Name').fill(hostileName)
     await page.getByLabel('Spending limit').fill('5')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
-    await readSecret(page)
+    const first = await readSecret(page)
     await page.getByRole('cell', { name: '$0 of $5.00' }).waitFor()
 
     const chooseAction = async (action: string) => {
@@ -131,16 +131,16 @@ describeInChromium('The first screens of the console', (chromium) => {
       await page.getByRole('menuitem', { name: action }).click()
     }
     await chooseAction('Rotate')
-    await page.getByLabel('Disable the old key at once').check()
-    await page.getByRole('button', { name: 'Create the new key' }).click()
-    await page.getByText('The old key no longer works.').waitFor()
-    await readSecret(page)
-    const { body } = await server.call('GET', '/keys?include_disabled=true')
-    const pair = body.data.filter(({ name }: { name: string }) => name === hostileName)
-    expect(pair).toMatchObject([
-      { disabled: false, limit: 5 },
-      { disabled: true, limit: 5 },
-    ])
+    await page.getByRole('combobox', { name: 'The old secret' }).click()
+    await page.getByRole('option', { name: 'works for another hour' }).click()
+    await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+    await page.getByText(/^The old secret works until/).waitFor()
+    const second = await readSecret(page)
+    const statusOf = async (key: string) => (await server.call('GET', '/key', { key })).status
+    expect([await statusOf(first), await statusOf(second)]).toEqual([200, 200])
+    const { body } = await server.call('GET', '/keys')
+    const rotated = body.data.filter(({ name }: { name: string }) => name === hostileName)
+    expect(rotated).toMatchObject([{ disabled: false, limit: 5 }])
 
     await page.getByRole('link', { name: hostileName }).click()
     await page.getByRole('heading', { level: 1, name: hostileName }).waitFor()
@@ -151,7 +151,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     await page.getByLabel(/to confirm/).fill(hostileName)
     await remove.click()
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
-    expect((await server.call('GET', `/keys/${pair[0].hash}`)).status).toBe(404)
+    expect((await server.call('GET', `/keys/${rotated[0].hash}`)).status).toBe(404)
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 

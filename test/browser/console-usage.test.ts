@@ -6,7 +6,20 @@ import { startTestServer, type TestServer } from '../support/harness.ts'
 import { Person } from './person.ts'
 
 const phone = { viewport: { width: 390, height: 844 } }
-const hostileName = '=<img src=x onerror=alert(1)>'
+const hostileName = '=<img src=x onerror="alert(1, 2)">'
+const twoNumbers = Array.from({ length: 2 }, () => expect.stringMatching(/^[0-9.e-]+$/))
+
+/** Rows of RFC 4180. */
+function parseCsv(text: string): string[][] {
+  const cell = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n)/y
+  const rows: string[][] = [[]]
+  for (let match = cell.exec(text); match; match = cell.exec(text)) {
+    const [, raw = '', end] = match
+    rows.at(-1)?.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw)
+    if (end !== ',') rows.push([])
+  }
+  return rows.slice(0, -1)
+}
 
 describeInChromium('What the console says of usage', (chromium) => {
   let server: TestServer
@@ -56,9 +69,9 @@ describeInChromium('What the console says of usage', (chromium) => {
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export CSV' }).click()
     await page.getByRole('menuitem', { name: 'The table' }).click()
-    const csv = readFileSync(await (await download).path(), 'utf8').split('\r\n')
-    expect(csv[0]).toBe('API key,id,Requests,Spend,Tokens')
-    expect(csv[1]).toStartWith(`'${hostileName},`)
+    const csv = parseCsv(readFileSync(await (await download).path(), 'utf8'))
+    expect(csv[0]).toEqual(['API key', 'id', 'Requests', 'Spend', 'Tokens'])
+    expect(csv[1]).toEqual([`'${hostileName}`, expect.stringMatching(/^[0-9a-f]{64}$/), '3', ...twoNumbers])
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
@@ -74,23 +87,30 @@ describeInChromium('What the console says of usage', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
-  test('credits are added, and a budget is set, changed and deleted', async () => {
+  test('requests as CSV, with what a spreadsheet would run as text', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/requests?status=completed')
+    await page.getByRole('img', { name: '2 requests, 0 with an error' }).waitFor()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    const [header = [], ...rows] = parseCsv(readFileSync(await (await download).path(), 'utf8'))
+    const records = rows.map((row) => Object.fromEntries(header.map((name, index) => [name, row[index]])))
+    const { data } = (await server.call('GET', '/generations?status=completed')).body
+    expect(records).toMatchObject(
+      data.map(({ id, cost }: { id: string; cost: number }) => ({
+        ...{ id, cost_usd: String(cost), status: 'completed', requested_model: 'sandbox/echo' },
+        key: `'${hostileName}`,
+      })),
+    )
+    expect(records).toHaveLength(2)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('credits are added', async () => {
     const person = await arriveAsOwner()
     const { page } = person
     await person.open('/credits')
-    await page.getByRole('button', { name: 'Set a budget' }).click()
-    await page.getByLabel('Limit in USD').fill('5')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('cell', { name: '$5.00' }).waitFor()
-    await page.getByRole('button', { name: 'Edit', exact: true }).click()
-    await page.getByLabel('Limit in USD').fill('7')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('cell', { name: '$7.00' }).waitFor()
-    await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByLabel('Type monthly to confirm').fill('monthly')
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('heading', { name: 'No budgets' }).waitFor()
-
     const credits = async () => (await server.call('GET', '/credits', { key: server.own.managementKey })).body
     const before = await credits()
     await page.getByRole('button', { name: 'Add credits' }).click()

@@ -46,6 +46,7 @@ export function NodeRow({ path, interval, isOpen = false, onToggle }: NodeRowPro
               variant="default"
               w={24}
               p={0}
+              style={{ flexShrink: 0 }}
               aria-expanded={isOpen}
               aria-label={`${childrenOf[node.kind]} of ${name}`}
               onClick={onToggle}

@@ -53,7 +53,7 @@ function Result({ result: { sound, findings, figures } }: { result: Schemas['Led
           : 'Keep the database as it is, make a backup, and report what is listed below.'}
       </Alert>
       <Fields fields={sums} />
-      <DataTable columns={columns} rows={findings} keyOf={({ invariant }) => invariant} minWidth={560} />
+      <DataTable columns={columns} rows={findings} keyOf={({ statement }) => statement} minWidth={560} />
     </Stack>
   )
 }
