@@ -64,6 +64,57 @@ describeInChromium('Access in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   })
 
+  test('a role of one\'s own is created, changed and deleted', async () => {
+    const owner = await arrive(server.own.owner.id)
+    const { page } = owner
+    const role = page.getByRole('button', { name: hostileName })
+    const readRoles = async () =>
+      (await server.call('GET', '/roles')).body.data.filter(
+        ({ is_built_in }: { is_built_in: boolean }) => !is_built_in,
+      )
+    await owner.open('/roles')
+    await page.getByRole('button', { name: 'Create a role' }).click()
+    await page.getByLabel('Name').fill(hostileName)
+    await page.getByRole('checkbox', { name: 'budgets:read', exact: true }).check()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await role.click()
+    await page.getByText('budgets:read', { exact: true }).filter({ visible: true }).first().waitFor()
+    expect(await readRoles()).toMatchObject([{ name: hostileName, permissions: ['budgets:read'] }])
+
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('checkbox', { name: 'budgets:write', exact: true }).check()
+    await page.getByRole('button', { name: 'Save for everyone who has it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await readRoles()).toMatchObject([{ permissions: ['budgets:read', 'budgets:write'] }])
+
+    await page.getByRole('button', { name: 'Delete', exact: true }).filter({ visible: true }).click()
+    await page.getByLabel(/to confirm/).fill(hostileName)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await role.waitFor({ state: 'detached' })
+    expect(await readRoles()).toEqual([])
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+
+  test('sessions are ended: one of one\'s own, and all of another person', async () => {
+    const eve = await addMember('eve@example.com', 'Eve')
+    const there = await arrive(eve.id)
+    const here = await arrive(eve.id)
+    await here.open('/account')
+    await here.page.getByRole('button', { name: /^Sign out (?!everywhere)/ }).click()
+    await here.page.getByRole('button', { name: 'Sign out everywhere else' }).waitFor({ state: 'detached' })
+    await there.open('/')
+    await there.page.waitForURL(({ pathname }) => pathname === '/signin')
+
+    const owner = await arrive(server.own.owner.id)
+    await owner.open(`/members/${eve.id}`)
+    await owner.page.getByRole('button', { name: 'Sign Eve out everywhere' }).click()
+    await owner.page.getByText('Not signed in anywhere.').waitFor()
+    await here.open('/')
+    await here.page.waitForURL(({ pathname }) => pathname === '/signin')
+    // The browser reports the 401 that leads to the sign-in page.
+    expect((await chromium().takeProblems()).filter((problem) => !problem.includes('401'))).toEqual([])
+  })
+
   test('a guardrail is tried on a text before it is saved', async () => {
     const owner = await arrive(server.own.owner.id)
     const { page } = owner
