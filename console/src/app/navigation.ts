@@ -27,6 +27,12 @@ export const navigation: NavigationGroup[] = [
         keywords: 'chat try compare prompt quote',
       },
       { label: 'Models', to: '/catalogue', permission: 'models:read', keywords: 'price context endpoints' },
+      {
+        label: 'Providers',
+        to: '/providers',
+        permission: 'byok:read',
+        keywords: 'byok credential health test cooling down',
+      },
       { label: 'API reference', to: '/reference', keywords: 'docs operations openapi schema curl try' },
     ],
   },

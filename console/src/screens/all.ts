@@ -9,10 +9,11 @@ import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { identityRoute } from './identity/route.ts'
 import { keyRoute, keysRoute } from './keys/route.ts'
 import { memberRoute, membersRoute } from './members/route.ts'
-import { modelRoute, modelsRoute } from './models/route.ts'
+import { catalogueEditsRoute, modelRoute, modelsRoute } from './models/route.ts'
 import { notificationsRoute } from './notifications/route.ts'
 import { playgroundRoute } from './playground/route.ts'
 import { presetRoute, presetsRoute } from './presets/route.ts'
+import { providerRoute, providersRoute } from './providers/route.ts'
 import { operationRoute, referenceRoute } from './reference/route.ts'
 import { requestRoute } from './request/route.ts'
 import { requestsRoute } from './requests/route.ts'
@@ -27,7 +28,10 @@ export const screenRoutes = [
   getStartedRoute,
   playgroundRoute,
   modelsRoute,
+  catalogueEditsRoute,
   modelRoute,
+  providersRoute,
+  providerRoute,
   requestsRoute,
   requestRoute,
   activityRoute,
