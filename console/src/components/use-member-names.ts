@@ -4,7 +4,7 @@ import { mayDo, useSession } from '../app/session.tsx'
 import { nameOfPerson } from '../format/person.ts'
 
 /** The members that are named: the API has no larger pages. */
-const membersOptions = api.queryOptions('get', '/organization/members', {
+export const membersOptions = api.queryOptions('get', '/organization/members', {
   params: { query: { limit: 100 } },
 })
 
