@@ -127,6 +127,7 @@ describeInChromium('System and API reference in the console', (chromium) => {
   test('the reference is readable without a session; /docs leads to it', async () => {
     const page = await chromium().openPage(phone)
     await page.goto(`${siteOf(server)}/docs`)
+    await page.getByRole('heading', { level: 2, name: 'Chat' }).click()
     await page.getByRole('link', { name: '/chat/completions', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'POST /chat/completions' }).waitFor()
     await page.getByRole('button', { name: '+ Fields of messages' }).click()

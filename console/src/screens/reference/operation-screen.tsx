@@ -23,7 +23,9 @@ function OperationScreen() {
       description={
         <>
           {operation && `${operation.summary} `}
-          <TextLink to="/reference">All operations</TextLink>
+          <TextLink to="/reference" activeOptions={{ exact: true }} style={{ textDecoration: 'underline' }}>
+            All operations
+          </TextLink>
         </>
       }
     >

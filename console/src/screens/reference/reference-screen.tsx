@@ -42,7 +42,13 @@ function ReferenceScreen() {
         }
       />
       <QueryView query={query}>
-        {() => <OperationGroups operations={searchOperations(operations, q)} session={session} />}
+        {() => (
+          <OperationGroups
+            operations={searchOperations(operations, q)}
+            session={session}
+            isOpen={q.trim() !== ''}
+          />
+        )}
       </QueryView>
     </Page>
   )
@@ -51,9 +57,11 @@ function ReferenceScreen() {
 interface OperationGroupsProps {
   operations: Operation[]
   session: Session | null
+  isOpen: boolean
 }
 
-function OperationGroups({ operations, session }: OperationGroupsProps) {
+/** Areas are closed until one is opened, or something is searched for. */
+function OperationGroups({ operations, session, isOpen }: OperationGroupsProps) {
   if (operations.length === 0) {
     return (
       <EmptyState title="No operation has these words">
@@ -62,18 +70,23 @@ function OperationGroups({ operations, session }: OperationGroupsProps) {
     )
   }
   return (
-    <Stack gap="xl">
+    <Stack gap="sm">
       {groupByTag(operations).map(([tag, members]) => (
-        <section key={tag} aria-label={tag}>
-          <Title order={2} size="h4" pb="xs">
-            {tag}
-          </Title>
-          <Stack component="ul" gap={6} m={0} p={0} style={{ listStyle: 'none' }}>
+        <details key={tag} open={isOpen}>
+          <summary style={{ cursor: 'pointer' }}>
+            <Title order={2} size="h4" display="inline">
+              {tag}
+            </Title>{' '}
+            <Text span size="sm" c="dimmed">
+              {members.length}
+            </Text>
+          </summary>
+          <Stack component="ul" gap={6} mx={0} my="xs" p={0} style={{ listStyle: 'none' }}>
             {members.map((operation) => (
               <OperationRow key={operation.id} operation={operation} session={session} />
             ))}
           </Stack>
-        </section>
+        </details>
       ))}
     </Stack>
   )
