@@ -59,6 +59,7 @@ const lists = [
   '/credits/entries?kind=charge',
   '/credits/entries?kind=grant',
   '/activity',
+  '/system',
 ]
 
 describeOnEachDatabase('What the console reads does not grow with the installation', (server, kind) => {
