@@ -1,5 +1,6 @@
 import { Table, Text } from '@mantine/core'
 import { overriddenValues } from './overridden-values.ts'
+import { Price } from './price.tsx'
 
 interface OverrideTableProps {
   /** The fields of the override. */
@@ -25,12 +26,12 @@ export function OverrideTable({ fields, base }: OverrideTableProps) {
         <Table.Tbody>
           {values.map(({ field, now, before }) => (
             <Table.Tr key={field}>
-              <Table.Td>{field}</Table.Td>
+              <Table.Td>{priceLabels[field] ?? field}</Table.Td>
               <Table.Td>
-                <Value text={now} />
+                <Value field={field} text={now} />
               </Table.Td>
               <Table.Td>
-                <Value text={before} />
+                <Value field={field} text={before} />
               </Table.Td>
             </Table.Tr>
           ))}
@@ -40,15 +41,24 @@ export function OverrideTable({ fields, base }: OverrideTableProps) {
   )
 }
 
-function Value({ text }: { text: string | null }) {
+const priceLabels: Record<string, string> = {
+  'pricing.prompt': 'In, per million',
+  'pricing.completion': 'Out, per million',
+  'pricing.input_cache_read': 'Cache read, per million',
+  'pricing.input_cache_write': 'Cache write, per million',
+}
+
+function Value({ field, text }: { field: string; text: string | null }) {
+  if (text === null)
+    return (
+      <Text size="sm" c="dimmed">
+        not set
+      </Text>
+    )
+  if (priceLabels[field]) return <Price value={text} />
   return (
-    <Text
-      size="sm"
-      {...(text === null && { c: 'dimmed' })}
-      lineClamp={4}
-      style={{ overflowWrap: 'anywhere' }}
-    >
-      {text ?? 'not set'}
+    <Text size="sm" lineClamp={4} style={{ overflowWrap: 'anywhere' }}>
+      {text}
     </Text>
   )
 }
