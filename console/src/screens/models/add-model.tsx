@@ -19,7 +19,7 @@ export function AddModel({ onClose }: { onClose: () => void }) {
   const [provider, setProvider] = useState<string | null>(null)
   const [prices, setPrices] = useState(() => priceDraftOf(undefined))
   const [, author = '', slug = ''] = idPattern.exec(draft.id) ?? []
-  const pricing = pricingOf(prices, undefined)
+  const pricing = pricingOf(prices, { edited: undefined, beneath: undefined })
   const set = (changes: Partial<typeof draft>) => setDraft({ ...draft, ...changes })
   const save = async () => {
     if (provider === null) return

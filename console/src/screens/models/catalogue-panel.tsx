@@ -9,7 +9,7 @@ import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { EditEndpoint } from './edit-endpoint.tsx'
 import { EditModel } from './edit-model.tsx'
-import { endpointOfTag, tagOf } from './endpoint-tag.ts'
+import { endpointWithoutEdit, tagOf } from './endpoint-tag.ts'
 import { RevertEdit } from './revert-edit.tsx'
 
 type CatalogueModel = Schemas['CatalogueModel']
@@ -95,7 +95,7 @@ function Edits({ model, onOpen }: EditsProps) {
       )}
       {[...tags, ...unknown].map((tag) => {
         const endpointEdit = model.endpoint_edits.find((one) => one.tag === tag)
-        const baseEndpoint = endpointOfTag(base, tag)
+        const baseEndpoint = endpointWithoutEdit(model, tag)
         return (
           <EditView
             key={tag}

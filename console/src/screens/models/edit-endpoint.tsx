@@ -5,7 +5,7 @@ import { client, type Schemas } from '../../api/client.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { JsonFields, parseJsonObject } from '../../components/json-fields.tsx'
 import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
-import { endpointOfTag } from './endpoint-tag.ts'
+import { endpointWithoutEdit } from './endpoint-tag.ts'
 import { priceDraftOf, pricingOf } from './price-draft.ts'
 import { PriceFields } from './price-fields.tsx'
 import { ProviderSelect } from './provider-select.tsx'
@@ -22,14 +22,14 @@ export function EditEndpoint({ model, tag, onClose }: EditEndpointProps) {
   const queryClient = useQueryClient()
   const fields = model.endpoint_edits.find((edit) => edit.tag === tag)?.fields ?? {}
   const { pricing, upstream_model = '', context_length, ...others } = fields
-  const now = tag === null ? null : endpointOfTag(model.in_force, tag)
+  const beneath = tag === null ? null : endpointWithoutEdit(model, tag)
   const [provider, setProvider] = useState(tag)
   const [upstream, setUpstream] = useState(upstream_model)
   const [context, setContext] = useState<number | null>(context_length ?? null)
   const [prices, setPrices] = useState(() => priceDraftOf(pricing))
   const [rest, setRest] = useState(Object.keys(others).length > 0 ? JSON.stringify(others, null, 2) : '')
   const parsed = parseJsonObject(rest)
-  const edited = pricingOf(prices, pricing ?? now?.pricing)
+  const edited = pricingOf(prices, { edited: pricing, beneath: beneath?.pricing })
   const [author = '', ...slug] = model.id.split('/')
   const save = async () => {
     if (provider === null) return
@@ -55,24 +55,24 @@ export function EditEndpoint({ model, tag, onClose }: EditEndpointProps) {
         <ProviderSelect value={provider} onChange={setProvider} />
       ) : (
         <Text size="sm" c="dimmed">
-          Fill in what should differ. What is left empty keeps its value. In and out belong together.
+          Fill in what should differ. What is left empty keeps its value.
         </Text>
       )}
       <TextInput
         label="Model at the provider"
         description="The name that the provider knows it by"
-        placeholder={now?.upstream_model ?? ''}
+        placeholder={beneath?.upstream_model ?? ''}
         value={upstream}
         required={tag === null}
         onChange={(event) => setUpstream(event.currentTarget.value)}
       />
-      <PriceFields value={prices} placeholders={priceDraftOf(now?.pricing)} onChange={setPrices} />
+      <PriceFields value={prices} placeholders={priceDraftOf(beneath?.pricing)} onChange={setPrices} />
       <NumberInput
         label="Context"
         description="Tokens of prompt and answer together"
         min={1}
         thousandSeparator=","
-        placeholder={now?.context_length?.toString() ?? ''}
+        placeholder={beneath?.context_length?.toString() ?? ''}
         value={context ?? ''}
         onChange={(value) => setContext(typeof value === 'number' ? value : null)}
       />

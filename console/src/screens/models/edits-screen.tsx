@@ -11,7 +11,7 @@ import { Pager } from '../../components/pager.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
-import { endpointOfTag } from './endpoint-tag.ts'
+import { endpointWithoutEdit } from './endpoint-tag.ts'
 
 export const screen = createLazyRoute('/catalogue/edits')({ component: EditsScreen })
 
@@ -100,7 +100,7 @@ function ModelEdits({ model }: { model: Schemas['CatalogueModel'] }) {
             </Text>
           </Group>
           <Problem text={problem} />
-          {fields && <OverrideTable fields={fields} base={endpointOfTag(model.base, tag)} />}
+          {fields && <OverrideTable fields={fields} base={endpointWithoutEdit(model, tag)} />}
         </Stack>
       ))}
     </Panel>

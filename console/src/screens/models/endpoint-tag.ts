@@ -14,3 +14,13 @@ export function endpointOfTag(
 ): DeclaredEndpoint | null {
   return model?.endpoints.find((endpoint) => tagOf(endpoint) === tag) ?? null
 }
+
+/** What an endpoint would be without its edit: as the edit of the model has it, or as it is without any. */
+export function endpointWithoutEdit(
+  { edit, endpoint_edits, base, in_force }: Schemas['CatalogueModel'],
+  tag: string,
+): DeclaredEndpoint | null {
+  if (!endpoint_edits.some((one) => one.tag === tag)) return endpointOfTag(in_force, tag)
+  const endpoints = edit?.fields?.endpoints
+  return endpointOfTag(endpoints ? { endpoints } : base, tag)
+}

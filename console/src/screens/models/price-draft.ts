@@ -20,13 +20,21 @@ export function priceDraftOf(pricing: Pricing | undefined): PriceDraft {
   return Object.fromEntries(names.map((name) => [name, toPricePerMillion(pricing?.[name])])) as PriceDraft
 }
 
-/** Undefined without prices; null if one is not an amount, or one of the first two is missing. Other prices stay. */
-export function pricingOf(draft: PriceDraft, before: Pricing | undefined): Pricing | null | undefined {
+interface Prices {
+  /** Of the edit so far: prices that the form has no field for stay. */
+  edited: Pricing | undefined
+  /** Without the edit: what is left empty. */
+  beneath: Pricing | undefined
+}
+
+/** The whole pricing, which replaces the other one. Undefined without prices; null if one is wrong or missing. */
+export function pricingOf(draft: PriceDraft, { edited, beneath }: Prices): Pricing | null | undefined {
   const entered = names.filter((name) => draft[name].trim() !== '')
   if (entered.length === 0) return undefined
   const prices = Object.fromEntries(entered.map((name) => [name, toPricePerToken(draft[name])]))
-  const { prompt, completion } = prices
-  if (Object.values(prices).includes(null) || !prompt || !completion) return null
-  const others = Object.entries(before ?? {}).filter(([name]) => !names.some((known) => known === name))
-  return { ...Object.fromEntries(others), ...prices, prompt, completion }
+  if (Object.values(prices).includes(null)) return null
+  const others = Object.entries(edited ?? {}).filter(([name]) => !names.some((known) => known === name))
+  const merged: Partial<Pricing> = { ...beneath, ...Object.fromEntries(others), ...prices }
+  const { prompt, completion } = merged
+  return prompt === undefined || completion === undefined ? null : { ...merged, prompt, completion }
 }

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { client, type Schemas } from '../../api/client.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { refreshCatalogue } from '../../components/refresh-catalogue.ts'
-import { endpointOfTag } from './endpoint-tag.ts'
+import { endpointWithoutEdit } from './endpoint-tag.ts'
 
 interface RevertEditProps {
   model: Schemas['CatalogueModel']
@@ -19,7 +19,7 @@ export function RevertEdit({ model, tag, onClose }: RevertEditProps) {
   const navigate = useNavigate()
   const [author = '', ...rest] = model.id.split('/')
   const slug = rest.join('/')
-  const isOwn = tag === null ? model.base === null : endpointOfTag(model.base, tag) === null
+  const isOwn = tag === null ? model.base === null : endpointWithoutEdit(model, tag) === null
   const revert = async () => {
     if (tag !== null) {
       const path = { author, slug, tag }
