@@ -1,7 +1,7 @@
-import { Group, MultiSelect, PasswordInput, Radio, Select, Stack, TagsInput, TextInput } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Group, PasswordInput, Radio, Select, Stack, TagsInput, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, client } from '../../api/client.ts'
+import { client } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import {
@@ -10,6 +10,7 @@ import {
   useCredentialTest,
 } from '../../components/credential-test.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { KeysSelect } from '../../components/key-select.tsx'
 import { MemberSelect } from '../../components/member-select.tsx'
 import { type ByokDraft, changesOf, draftOf, nameOfKey, type Usage, usages } from './byok-fields.ts'
 import type { ByokKey } from './queries.ts'
@@ -98,6 +99,7 @@ interface LimitFieldsProps {
 /** Whom and what the key is for. Empty lists restrict nothing. */
 function LimitFields({ draft, onChange }: LimitFieldsProps) {
   const session = useSession()
+  const { id: workspaceId } = useWorkspace()
   return (
     <>
       <TagsInput
@@ -108,7 +110,13 @@ function LimitFields({ draft, onChange }: LimitFieldsProps) {
         onChange={(models) => onChange({ models })}
       />
       {mayDo(session, 'keys:read') && (
-        <KeySelect value={draft.keyHashes} onChange={(keyHashes) => onChange({ keyHashes })} />
+        <KeysSelect
+          label="Only for these API keys"
+          description="Empty for every key."
+          workspaceId={workspaceId}
+          value={draft.keyHashes}
+          onChange={(keyHashes) => onChange({ keyHashes })}
+        />
       )}
       {mayDo(session, 'members:read') && (
         <MemberSelect
@@ -131,29 +139,5 @@ function LimitFields({ draft, onChange }: LimitFieldsProps) {
         onChange={(value) => onChange({ zdr: value === 'endpoint' ? null : value === 'yes' })}
       />
     </>
-  )
-}
-
-/** The newest keys of the workspace, and those that were chosen before. */
-function KeySelect({ value, onChange }: { value: string[]; onChange: (hashes: string[]) => void }) {
-  const { id } = useWorkspace()
-  const query = useQuery(
-    api.queryOptions('get', '/keys', { params: { query: id === null ? {} : { workspace_id: id } } }),
-  )
-  const keys = query.data?.data ?? []
-  const unknown = value.filter((hash) => !keys.some((key) => key.hash === hash))
-  return (
-    <MultiSelect
-      label="Only for these API keys"
-      description="Empty for every key."
-      data={[
-        ...keys.map(({ hash, name, label }) => ({ value: hash, label: `${name} (${label})` })),
-        ...unknown.map((hash) => ({ value: hash, label: `${hash.slice(0, 12)}…` })),
-      ]}
-      value={value}
-      searchable
-      limit={50}
-      onChange={onChange}
-    />
   )
 }

@@ -1,12 +1,13 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute, Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
+import { Fact } from '../../components/fact.tsx'
 import { HealthBadge, LastError, ProblemList } from '../../components/health-state.tsx'
 import { Money } from '../../components/money.tsx'
 import { Page } from '../../components/page.tsx'
@@ -102,16 +103,16 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
     >
       <Group gap="xl">
         {hours.length > 0 && (
-          <Figure label="Last 24 hours">
+          <Fact label="Last 24 hours">
             <UptimeStrip name={name} hours={hours} />
-          </Figure>
+          </Fact>
         )}
-        <Figure label="Attempts that worked">{uptime === null ? '–' : `${uptime} %`}</Figure>
-        <Figure label="Replies, 30 minutes">{formatCount(health.requests_last_30m)}</Figure>
+        <Fact label="Attempts that worked">{uptime === null ? '–' : `${uptime} %`}</Fact>
+        <Fact label="Replies, 30 minutes">{formatCount(health.requests_last_30m)}</Fact>
         {spend !== undefined && (
-          <Figure label="Spend, 30 days">
+          <Fact label="Spend, 30 days">
             <Money value={spend} />
-          </Figure>
+          </Fact>
         )}
       </Group>
       {health.problem_count > 0 ? (
@@ -124,18 +125,5 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
         )
       )}
     </Panel>
-  )
-}
-
-function Figure({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div>
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
-      <Text size="sm" component="div" fw={600}>
-        {children}
-      </Text>
-    </div>
   )
 }
