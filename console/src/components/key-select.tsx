@@ -1,27 +1,29 @@
-import { MultiSelect, Select } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { Select } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { mayDo, useSession } from '../app/session.tsx'
+import { type Choice, RemoteMultiSelect } from './remote-multi-select.tsx'
 
-/** The newest keys of a workspace, and chosen ones that are not among them by their hash. */
-function useKeyOptions(workspaceId: string | null, chosen: string[]) {
+const debounceMs = 200
+
+/** The keys of a workspace that have this text. */
+function useKeyChoices(workspaceId: string | null, text: string): Choice[] {
   const options = api.queryOptions('get', '/keys', {
-    params: { query: { ...(workspaceId !== null && { workspace_id: workspaceId }) } },
+    params: {
+      query: { ...(workspaceId !== null && { workspace_id: workspaceId }), ...(text !== '' && { q: text }) },
+    },
   })
-  const query = useQuery({ ...options, enabled: mayDo(useSession(), 'keys:read') })
-  const keys = (query.data?.data ?? []).map(({ hash, name, label }) => ({
-    value: hash,
-    label: `${name} (${label})`,
-  }))
-  const others = chosen.filter((hash) => !keys.some(({ value }) => value === hash))
-  return [...keys, ...others.map((hash) => ({ value: hash, label: hash }))]
+  const isAllowed = mayDo(useSession(), 'keys:read')
+  const { data } = useQuery({ ...options, enabled: isAllowed, placeholderData: keepPreviousData })
+  return (data?.data ?? []).map(({ hash, name, label }) => ({ value: hash, label: `${name} (${label})` }))
 }
 
 interface CommonProps {
   label: string
   description?: string
   workspaceId: string | null
-  disabled?: boolean
 }
 
 interface KeySelectProps extends CommonProps {
@@ -29,31 +31,37 @@ interface KeySelectProps extends CommonProps {
   onChange: (hash: string | null) => void
 }
 
-/** Chooses an API key among the newest 100 of a workspace. */
+/** Chooses an API key of a workspace. */
 export function KeySelect({ workspaceId, value, ...props }: KeySelectProps) {
-  const data = useKeyOptions(workspaceId, value === null ? [] : [value])
+  const [typed, setTyped] = useState('')
+  const [text] = useDebouncedValue(typed, debounceMs)
+  const choices = useKeyChoices(workspaceId, '')
+  const found = useKeyChoices(workspaceId, text.trim())
+  const known = [...choices, ...found]
+  const isKnown = value === null || known.some((choice) => choice.value === value)
+  const all = [...known, ...(isKnown ? [] : [{ value, label: value }])]
   return (
-    <Select {...props} data={data} value={value} searchable limit={50} nothingFoundMessage="No key found" />
+    <Select
+      {...props}
+      data={[...new Map(all.map((choice) => [choice.value, choice])).values()]}
+      value={value}
+      searchable
+      onSearchChange={setTyped}
+      limit={50}
+      nothingFoundMessage="No key found"
+    />
   )
 }
 
 interface KeysSelectProps extends CommonProps {
   value: string[]
+  disabled?: boolean
   onChange: (hashes: string[]) => void
 }
 
 /** Chooses several. */
-export function KeysSelect({ workspaceId, value, ...props }: KeysSelectProps) {
-  const data = useKeyOptions(workspaceId, value)
-  return (
-    <MultiSelect
-      {...props}
-      data={data}
-      value={value}
-      searchable
-      clearable
-      limit={50}
-      nothingFoundMessage="No key found"
-    />
-  )
+export function KeysSelect({ workspaceId, ...props }: KeysSelectProps) {
+  const [text, setText] = useState('')
+  const choices = useKeyChoices(workspaceId, text)
+  return <RemoteMultiSelect {...props} nothingFound="No key found" choices={choices} onSearch={setText} />
 }

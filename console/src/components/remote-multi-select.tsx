@@ -13,6 +13,7 @@ interface RemoteMultiSelectProps {
   label: string
   description?: string | undefined
   value: string[]
+  disabled?: boolean
   onChange: (values: string[]) => void
   nothingFound: string
   /** What the server finds for the text of the last search, which is empty at first. */

@@ -1,10 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
+import { KeysSelect } from '../../components/key-select.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { type Choice, RemoteMultiSelect } from '../../components/remote-multi-select.tsx'
 import { AssignmentList, assignmentPageSize } from './assignment-list.tsx'
 import type { Guardrail } from './draft.ts'
 
@@ -55,7 +55,6 @@ interface AssignKeysProps {
 
 function AssignKeys({ workspaceId, onAssign, onClose }: AssignKeysProps) {
   const [hashes, setHashes] = useState<string[]>([])
-  const [text, setText] = useState('')
   return (
     <FormDialog
       title="Assign to keys"
@@ -64,23 +63,13 @@ function AssignKeys({ workspaceId, onAssign, onClose }: AssignKeysProps) {
       onSubmit={() => onAssign(hashes)}
       onClose={onClose}
     >
-      <RemoteMultiSelect
+      <KeysSelect
         label="Keys"
         description="The newest keys of the workspace; type to find others by their name."
+        workspaceId={workspaceId}
         value={hashes}
         onChange={setHashes}
-        nothingFound="No key found"
-        choices={useKeys(workspaceId, text)}
-        onSearch={setText}
       />
     </FormDialog>
   )
-}
-
-function useKeys(workspaceId: string, text: string): Choice[] {
-  const options = api.queryOptions('get', '/keys', {
-    params: { query: { workspace_id: workspaceId, ...(text !== '' && { q: text }) } },
-  })
-  const { data } = useQuery({ ...options, placeholderData: keepPreviousData })
-  return (data?.data ?? []).map(({ hash, name, label }) => ({ value: hash, label: `${name} (${label})` }))
 }

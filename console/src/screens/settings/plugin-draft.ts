@@ -1,4 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
+import { parseJsonObject } from '../../components/json-fields.tsx'
 
 export type DefaultPlugin = Schemas['DefaultPlugin']
 export type PluginId = DefaultPlugin['id']
@@ -49,19 +50,8 @@ export function buildPlugin({
   preventOverrides,
   settings,
 }: PluginDraft): DefaultPlugin | string {
-  const parsed = parseSettings(settings)
+  const parsed = parseJsonObject(settings)
   if (parsed === null) return 'Must be a JSON object, such as {"max_results": 3}.'
   // The server refuses settings that the plugin does not have.
   return { ...parsed, id, enabled, prevent_overrides: preventOverrides } as DefaultPlugin
-}
-
-function parseSettings(text: string): Record<string, unknown> | null {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
 }

@@ -1,15 +1,15 @@
-import { Alert, Button, Group, MultiSelect, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client, type Schemas } from '../../../api/client.ts'
-import { mayDo, mayDoEverywhere, useSession } from '../../../app/session.tsx'
+import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { ConfirmByName } from '../../../components/confirm-by-name.tsx'
 import { WarningIcon } from '../../../components/icons.tsx'
+import { MemberSelect } from '../../../components/member-select.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
-import { membersOptions } from '../../../components/use-member-names.ts'
-import { nameOfPerson } from '../../../format/person.ts'
+import { useMemberNames } from '../../../components/use-member-names.ts'
 import { connectionsOptions, policyOptions, useSsoRefresh } from './queries.ts'
 
 type Policy = Schemas['SsoPolicy']
@@ -34,6 +34,7 @@ function PolicyForm({ policy }: { policy: Policy }) {
   const refresh = useSsoRefresh()
   const [ids, setIds] = useState(policy.break_glass_user_ids)
   const [isAsking, setAsking] = useState(false)
+  const nameOf = useMemberNames()
   const hasConnection = (useQuery(connectionsOptions).data?.data.length ?? 0) > 0
   const isChanged = ids.join() !== policy.break_glass_user_ids.join()
   const save = async (body: Partial<Policy>) => {
@@ -45,7 +46,17 @@ function PolicyForm({ policy }: { policy: Policy }) {
       <Text size="sm" fw={600}>
         {policy.enforced ? 'Single sign-on is enforced.' : 'Single sign-on is not enforced.'}
       </Text>
-      <AdminSelect value={ids} isDisabled={!mayChange} onChange={setIds} />
+      {mayChange ? (
+        <MemberSelect
+          label="Admins who may still use other methods"
+          description="For the day when the provider does not work. The last of them cannot be removed while it is enforced."
+          onlyAdmins
+          value={ids}
+          onChange={setIds}
+        />
+      ) : (
+        <Text size="sm">Admins who may still use other methods: {ids.map(nameOf).join(', ') || 'none'}</Text>
+      )}
       {ids.length === 0 && (
         <Alert color="orange" icon={<WarningIcon />} title="Nobody could get in if the provider fails">
           Choose at least one admin, such as the owner, who may sign in with other methods.
@@ -80,34 +91,6 @@ function PolicyForm({ policy }: { policy: Policy }) {
         />
       )}
     </Stack>
-  )
-}
-
-interface AdminSelectProps {
-  value: string[]
-  isDisabled: boolean
-  onChange: (ids: string[]) => void
-}
-
-function AdminSelect({ value, isDisabled, onChange }: AdminSelectProps) {
-  const isAllowed = mayDo(useSession(), 'members:read')
-  const members = useQuery({ ...membersOptions, enabled: isAllowed }).data?.data ?? []
-  const admins = members.filter(({ role, id }) => role === 'org:admin' || value.includes(id))
-  const unknown = value.filter((id) => !admins.some((admin) => admin.id === id))
-  return (
-    <MultiSelect
-      label="Admins who may still use other methods"
-      description="For the day when the provider does not work. The last of them cannot be removed while it is enforced."
-      data={[
-        ...admins.map((admin) => ({ value: admin.id, label: nameOfPerson(admin) })),
-        ...unknown.map((id) => ({ value: id, label: id })),
-      ]}
-      searchable
-      disabled={isDisabled}
-      maxValues={20}
-      value={value}
-      onChange={onChange}
-    />
   )
 }
 
