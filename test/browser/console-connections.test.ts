@@ -74,7 +74,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await deliver(server)
     await page.reload()
     await page.getByText('The destination does not accept what was sent.').waitFor()
-    await button(page, /^Send gen-\w+ again$/).click()
+    await button(page, /^Send again: gen-\w+$/).click()
     await page.getByText('1 event waits to be sent.').waitFor()
     status = 200
     await deliver(server)

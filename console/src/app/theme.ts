@@ -27,6 +27,9 @@ export const theme = createTheme({
   },
 })
 
+/** Of these colours even the darkest shade is too pale. */
+const darkest: Record<string, string> = { orange: '#a5360b', yellow: '#8a4b00' }
+
 /** Some colours of the library are too pale to read: secondary text, badges, coloured text, links, outlined buttons. */
 export const cssVariables: CSSVariablesResolver = ({ colors }) => {
   const light: Record<string, string> = {
@@ -39,9 +42,10 @@ export const cssVariables: CSSVariablesResolver = ({ colors }) => {
   }
   for (const [name, shades] of Object.entries(colors)) {
     light[`--mantine-color-${name}-light`] = shades[0]
-    light[`--mantine-color-${name}-light-color`] = shades[9]
-    light[`--mantine-color-${name}-text`] = shades[9]
-    light[`--mantine-color-${name}-outline`] = shades[9]
+    const text = darkest[name] ?? shades[9]
+    light[`--mantine-color-${name}-light-color`] = text
+    light[`--mantine-color-${name}-text`] = text
+    light[`--mantine-color-${name}-outline`] = text
     dark[`--mantine-color-${name}-text`] = shades[4]
   }
   return { variables: {}, light, dark }

@@ -82,7 +82,7 @@ export function Failures({ destination: { id }, mayChange }: FailuresProps) {
                 header: 'Action',
                 isHeaderHidden: true,
                 render: ({ event_id }) => (
-                  <ActionButton label={`Send ${event_id} again`} onAction={() => redeliver(event_id)}>
+                  <ActionButton label={`Send again: ${event_id}`} onAction={() => redeliver(event_id)}>
                     Send again
                   </ActionButton>
                 ),

@@ -90,7 +90,7 @@ function MappingActions({ mapping: { id, role }, group, workspace }: MappingActi
   }
   return (
     <Group gap="xs">
-      <ActionButton label={`Make ${group} ${otherRole} of ${workspace}`} onAction={changeRole}>
+      <ActionButton label={`Make ${otherRole}: ${group} in ${workspace}`} onAction={changeRole}>
         Make {otherRole}
       </ActionButton>
       <DialogButton
