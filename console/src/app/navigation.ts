@@ -63,6 +63,12 @@ export const navigation: NavigationGroup[] = [
         permission: 'budgets:read',
         keywords: 'limit spending forecast workspace member key block',
       },
+      {
+        label: 'Files and media',
+        to: '/files',
+        permission: 'files:read',
+        keywords: 'upload download video image audio speech job container preview',
+      },
     ],
   },
   {

@@ -4,6 +4,7 @@ import { auditRoute } from './audit/route.ts'
 import { budgetsRoute } from './budgets/route.ts'
 import { creditsRoute } from './credits/route.ts'
 import { destinationRoute, destinationsRoute } from './destinations/route.ts'
+import { containersRoute, filesRoute, mediaRoute } from './files/route.ts'
 import { getStartedRoute } from './get-started/route.ts'
 import { guardrailRoute, guardrailsRoute } from './guardrails/route.ts'
 import { identityRoute } from './identity/route.ts'
@@ -48,6 +49,9 @@ export const screenRoutes = [
   presetsRoute,
   presetRoute,
   routingRoute,
+  filesRoute,
+  mediaRoute,
+  containersRoute,
   guardrailsRoute,
   guardrailRoute,
   destinationsRoute,

@@ -124,6 +124,7 @@ function DraftFields({ draft, problem, onChange }: DraftFieldsProps) {
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <NumberInput
           label="Temperature"
+          description="temperature"
           placeholder="Left to the model"
           min={0}
           max={2}

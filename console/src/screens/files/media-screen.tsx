@@ -1,0 +1,72 @@
+import { Code, Text } from '@mantine/core'
+import { createLazyRoute } from '@tanstack/react-router'
+import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { MorePages } from '../../components/more-pages.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { QueryView } from '../../components/query-view.tsx'
+import { TextLink } from '../../components/text-link.tsx'
+import { MediaTabs } from './media-tabs.tsx'
+import { useVideoJobs } from './use-video-jobs.ts'
+import { VideoTable } from './video-table.tsx'
+
+export const screen = createLazyRoute('/files/media')({ component: MediaScreen })
+
+function MediaScreen() {
+  const { id: workspaceId } = useWorkspace()
+  const { list, call } = useVideoJobs(workspaceId)
+  return (
+    <Page
+      title="Videos, images, audio"
+      description="What models have made. A video is made by a job, which may take minutes; this list follows it."
+      calls={[call]}
+    >
+      <MediaTabs current="/files/media" />
+      <QueryView query={list}>
+        {({ pages }) => {
+          const jobs = pages.flatMap(({ data }) => data)
+          return jobs.length === 0 ? (
+            <EmptyState title="No video jobs yet">
+              A job appears here once somebody sends <Code>POST /videos</Code> with a model such as{' '}
+              <Code>sandbox/filmmaker</Code> and a prompt. It shows its progress, what it costs, and the video
+              until it expires.
+            </EmptyState>
+          ) : (
+            <>
+              <VideoTable jobs={jobs} />
+              <MorePages list={list} />
+            </>
+          )
+        }}
+      </QueryView>
+      <OtherMedia />
+    </Page>
+  )
+}
+
+const formats = [
+  { format: 'images', label: 'Images' },
+  { format: 'speech', label: 'Speech' },
+  { format: 'transcriptions', label: 'Transcriptions' },
+]
+
+/** They are not stored, so there is nothing to list but their requests. */
+function OtherMedia() {
+  if (!mayDo(useSession(), 'generations:read')) return null
+  return (
+    <Panel
+      title="Images and audio"
+      description="They are sent to the application that requests them, and not stored here. The log has their requests, with what each has cost."
+    >
+      {formats.map(({ format, label }) => (
+        <Text key={format} size="sm">
+          <TextLink to="/requests" search={{ format, period: 'all' }}>
+            {label}
+          </TextLink>
+        </Text>
+      ))}
+    </Panel>
+  )
+}
