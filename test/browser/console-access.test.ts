@@ -64,7 +64,7 @@ describeInChromium('Access in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   })
 
-  test('a role of one\'s own is created, changed and deleted', async () => {
+  test("a role of one's own is created, changed and deleted", async () => {
     const owner = await arrive(server.own.owner.id)
     const { page } = owner
     const role = page.getByRole('button', { name: hostileName })
@@ -95,7 +95,7 @@ describeInChromium('Access in the console', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   })
 
-  test('sessions are ended: one of one\'s own, and all of another person', async () => {
+  test("sessions are ended: one of one's own, and all of another person", async () => {
     const eve = await addMember('eve@example.com', 'Eve')
     const there = await arrive(eve.id)
     const here = await arrive(eve.id)

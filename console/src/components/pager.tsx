@@ -5,13 +5,15 @@ interface PagerProps {
   offset: number
   /** How many a page has at most. */
   size: number
-  total: number
+  /** Null if the server does not say it, and there is a further page. */
+  total: number | null
   onChange: (offset: number) => void
 }
 
 /** Steps through a list that the server pages by offset. Nothing, if there is only one page. */
 export function Pager({ offset, size, total, onChange }: PagerProps) {
-  if (offset === 0 && total <= size) return null
+  const end = total ?? Number.POSITIVE_INFINITY
+  if (offset === 0 && end <= size) return null
   return (
     <Group component="nav" aria-label="Pages" gap="sm">
       <Button
@@ -23,13 +25,13 @@ export function Pager({ offset, size, total, onChange }: PagerProps) {
         Previous
       </Button>
       <Text size="sm">
-        {formatCount(Math.min(offset + 1, total))} to {formatCount(Math.min(offset + size, total))} of{' '}
-        {formatCount(total)}
+        {formatCount(Math.min(offset + 1, end))} to {formatCount(Math.min(offset + size, end))}
+        {total !== null && ` of ${formatCount(total)}`}
       </Text>
       <Button
         variant="default"
         size="xs"
-        disabled={offset + size >= total}
+        disabled={offset + size >= end}
         onClick={() => onChange(offset + size)}
       >
         Next

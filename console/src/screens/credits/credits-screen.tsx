@@ -1,11 +1,11 @@
-import { Paper, SimpleGrid, Text } from '@mantine/core'
+import { SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
+import { Figure } from '../../components/figure.tsx'
 import { Money } from '../../components/money.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
@@ -48,9 +48,15 @@ function CreditsScreen() {
         {({ data: { total_credits, total_usage } }) => (
           <>
             <SimpleGrid cols={{ base: 1, xs: 3 }}>
-              <Figure label="Balance" value={<Money value={total_credits - total_usage} />} />
-              <Figure label="Credits added" value={<Money value={total_credits} />} />
-              <Figure label="Credits used" value={<Money value={total_usage} />} />
+              <Figure label="Balance">
+                <Money value={total_credits - total_usage} />
+              </Figure>
+              <Figure label="Credits added">
+                <Money value={total_credits} />
+              </Figure>
+              <Figure label="Credits used">
+                <Money value={total_usage} />
+              </Figure>
             </SimpleGrid>
             <Entries filters={filters} onChange={(search) => void navigate({ search })} />
             {mayCheck && <LedgerCheck />}
@@ -58,18 +64,5 @@ function CreditsScreen() {
         )}
       </QueryView>
     </Page>
-  )
-}
-
-function Figure({ label, value }: { label: string; value: ReactNode }) {
-  return (
-    <Paper withBorder p="md">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text fw={600} size="xl">
-        {value}
-      </Text>
-    </Paper>
   )
 }

@@ -1,11 +1,11 @@
 import { Anchor, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { api } from '../../api/client.ts'
 import { visibleNavigation } from '../../app/navigation.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Figure } from '../../components/figure.tsx'
 import { Money } from '../../components/money.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount } from '../../format/number.ts'
@@ -44,16 +44,20 @@ export function Overview() {
     <Stack>
       {error !== null && <ErrorNotice error={error} />}
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        {balance !== undefined && <Figure label="Balance" value={<Money value={balance} />} />}
+        {balance !== undefined && (
+          <Figure label="Balance">
+            <Money value={balance} />
+          </Figure>
+        )}
         {totals && (
           <>
-            <Figure label="Spent today" value={<Money value={totals.spent} />} />
-            <Figure label="Requests today" value={formatCount(totals.requests)} />
-            <Figure
-              label="Failed today"
-              value={formatCount(totals.failed)}
-              color={totals.failed > 0 ? 'red' : undefined}
-            />
+            <Figure label="Spent today">
+              <Money value={totals.spent} />
+            </Figure>
+            <Figure label="Requests today">{formatCount(totals.requests)}</Figure>
+            <Figure label="Failed today" color={totals.failed > 0 ? 'red' : undefined}>
+              {formatCount(totals.failed)}
+            </Figure>
           </>
         )}
       </SimpleGrid>
@@ -96,19 +100,6 @@ function ScreenLinks() {
           </Anchor>
         ))}
     </Group>
-  )
-}
-
-function Figure({ label, value, color }: { label: string; value: ReactNode; color?: string | undefined }) {
-  return (
-    <Paper withBorder p="md">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text size="xl" fw={600} {...(color && { c: color })}>
-        {value}
-      </Text>
-    </Paper>
   )
 }
 

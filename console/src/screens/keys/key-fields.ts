@@ -2,12 +2,6 @@ import type { Schemas } from '../../api/client.ts'
 
 export type ApiKey = Schemas['ApiKey']
 
-export const resetTexts: Record<NonNullable<ApiKey['limit_reset']>, string> = {
-  daily: 'a day',
-  weekly: 'a week',
-  monthly: 'a month',
-}
-
 /** What counts against the limit in its current window; in total without a limit. */
 export function usedOf({ limit, limit_remaining, usage }: ApiKey): number {
   return limit === null || limit_remaining === null ? usage : limit - limit_remaining

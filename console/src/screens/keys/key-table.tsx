@@ -1,12 +1,13 @@
 import { Badge, Text } from '@mantine/core'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { textsOf } from '../../components/budget-intervals.ts'
 import { DataTable } from '../../components/data-table.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { UsageBar } from '../../components/usage-bar.tsx'
 import { useMemberNames } from '../../components/use-member-names.ts'
 import { KeyActions } from './key-actions.tsx'
-import { type ApiKey, resetTexts, stateOf, usedOf } from './key-fields.ts'
+import { type ApiKey, stateOf, usedOf } from './key-fields.ts'
 
 const stateColors = { active: 'teal', disabled: 'gray', expired: 'red' } as const
 
@@ -20,7 +21,7 @@ export function KeyStateBadge({ apiKey }: { apiKey: ApiKey }) {
 }
 
 export function KeyLimit({ apiKey }: { apiKey: ApiKey }) {
-  const interval = apiKey.limit_reset && resetTexts[apiKey.limit_reset]
+  const interval = textsOf(apiKey.limit_reset ?? 'lifetime').each
   return <UsageBar used={usedOf(apiKey)} limit={apiKey.limit} interval={interval} />
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Switch, Text } from '@mantine/core'
+import { Group, Switch } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
@@ -9,6 +9,7 @@ import { useWorkspace } from '../../app/workspace.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
+import { Pager } from '../../components/pager.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { CreateKey } from './create-key.tsx'
@@ -76,10 +77,11 @@ function KeysScreen() {
           )
         }
       </QueryView>
-      {query.data && (offset > 0 || query.data.data.length === pageSize) && (
-        <Pages
+      {query.data && (
+        <Pager
           offset={offset}
-          count={query.data.data.length}
+          size={pageSize}
+          total={query.data.data.length === pageSize ? null : offset + query.data.data.length}
           onChange={(next) =>
             void navigate({
               search: { ...writeText(q), ...writeOffset(next), ...(disabled && { disabled }) },
@@ -88,35 +90,5 @@ function KeysScreen() {
         />
       )}
     </Page>
-  )
-}
-
-interface PagesProps {
-  offset: number
-  count: number
-  onChange: (offset: number) => void
-}
-
-function Pages({ offset, count, onChange }: PagesProps) {
-  return (
-    <Group component="nav" aria-label="Pages" gap="sm">
-      <Button
-        variant="default"
-        size="xs"
-        disabled={offset === 0}
-        onClick={() => onChange(Math.max(0, offset - pageSize))}
-      >
-        Newer
-      </Button>
-      <Text size="sm">{count === 0 ? 'none' : `${offset + 1} to ${offset + count}`}, newest first</Text>
-      <Button
-        variant="default"
-        size="xs"
-        disabled={count < pageSize}
-        onClick={() => onChange(offset + pageSize)}
-      >
-        Older
-      </Button>
-    </Group>
   )
 }

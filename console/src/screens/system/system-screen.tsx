@@ -1,11 +1,11 @@
-import { Alert, Badge, Paper, SimpleGrid, Stack, Table, Text } from '@mantine/core'
+import { Alert, Badge, SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
 import { Id } from '../../components/copy.tsx'
 import { Fields } from '../../components/fields.tsx'
+import { Figure } from '../../components/figure.tsx'
 import { WarningIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
@@ -71,19 +71,6 @@ function Figures({ system: { overhead, node, queues } }: { system: System }) {
       <Figure label="Requests to providers in progress">{formatCount(node.open_streams)}</Figure>
       <Figure label="Waiting in queues">{formatCount(waiting)}</Figure>
     </SimpleGrid>
-  )
-}
-
-function Figure({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="md">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text fw={600} size="xl">
-        {children}
-      </Text>
-    </Paper>
   )
 }
 
