@@ -74,7 +74,7 @@ describeInChromium('Access in the console', (chromium) => {
       )
     await owner.open('/roles')
     await page.getByRole('button', { name: 'Create a role' }).click()
-    await page.getByLabel('Name').fill(hostileName)
+    await page.getByRole('dialog').getByLabel('Name').fill(hostileName)
     await page.getByRole('checkbox', { name: 'budgets:read', exact: true }).check()
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await role.click()
@@ -120,7 +120,7 @@ describeInChromium('Access in the console', (chromium) => {
     const { page } = owner
     await owner.open('/guardrails')
     await page.getByRole('button', { name: 'Create a guardrail' }).click()
-    await page.getByLabel('Name').fill(hostileName)
+    await page.getByRole('dialog').getByLabel('Name').fill(hostileName)
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await heading(page, hostileName).waitFor()
     await page.getByRole('button', { name: 'Add a pattern' }).click()

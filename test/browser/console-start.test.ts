@@ -117,7 +117,7 @@ describeInChromium('The first screens of the console', (chromium) => {
     const { page } = person
     await person.open('/keys')
     await page.getByRole('button', { name: 'Create a key' }).click()
-    await page.getByLabel('Name').fill(hostileName)
+    await page.getByRole('dialog').getByLabel('Name').fill(hostileName)
     await page.getByLabel('Spending limit').fill('5')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     const first = await readSecret(page)
