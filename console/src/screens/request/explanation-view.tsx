@@ -245,6 +245,13 @@ function PriceRow({ label, terms = '', amount, isSum = false }: PriceRowProps) {
   )
 }
 
+const limitNames: Record<string, string> = {
+  credits: 'balance',
+  key: 'limit',
+  workspace: 'budget',
+  guardrail: 'limit of a guardrail',
+}
+
 function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
   return (
     <Panel title="Nearest limit">
@@ -253,7 +260,7 @@ function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
           'No limit applied to this request.'
         ) : (
           <>
-            The {limit.kind.replaceAll('_', ' ')} of the {limit.subject} ({limit.interval}
+            The {limitNames[limit.kind] ?? limit.kind} of the {limit.subject} ({limit.interval}
             {limit.limit !== null && (
               <>
                 , <Money value={limit.limit} />
