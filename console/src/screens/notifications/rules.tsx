@@ -85,7 +85,7 @@ function mayChange(session: Session, { workspace_id }: Rule): boolean {
 function describeChannels({ channels: { email, webhook }, digest }: Rule): string {
   const all = [...email, ...(webhook ? [webhook.url] : [])]
   if (all.length === 0) return 'in the list only'
-  return `told to ${all.join(', ')}${digest === 'daily' ? ', once a day' : ''}`
+  return `sent to ${all.join(', ')}${digest === 'daily' ? ', once a day' : ''}`
 }
 
 function RuleActions({ rule }: { rule: Rule }) {
@@ -112,7 +112,7 @@ function RuleActions({ rule }: { rule: Rule }) {
             onConfirm={remove}
             onClose={close}
           >
-            {describeRule(rule)} Nobody is told any more, and what was not sent yet is not sent.
+            {describeRule(rule)} Nothing is sent for it any more, including what is waiting to be sent.
           </ConfirmByName>
         )}
       </DialogButton>

@@ -33,7 +33,7 @@ export function Domains() {
       <QueryView query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <Text size="sm">None. Nobody can sign in with a connection until a domain is verified.</Text>
+            <Text size="sm">None. A connection cannot be used until a domain is verified.</Text>
           ) : (
             <DomainList domains={data} mayChange={mayChange} />
           )
@@ -115,7 +115,7 @@ function DomainActions({ domain: { id, domain, verified } }: { domain: Domain })
             onConfirm={remove}
             onClose={close}
           >
-            Nobody new can sign in with an address of it. People who have signed in before still can.
+            New people cannot sign in with an address of it. People who have signed in before still can.
           </ConfirmByName>
         )}
       </DialogButton>

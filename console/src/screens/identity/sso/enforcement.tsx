@@ -58,7 +58,7 @@ function PolicyForm({ policy }: { policy: Policy }) {
         <Text size="sm">Admins who may still use other methods: {ids.map(nameOf).join(', ') || 'none'}</Text>
       )}
       {ids.length === 0 && (
-        <Alert color="orange" icon={<WarningIcon />} title="Nobody could get in if the provider fails">
+        <Alert color="orange" icon={<WarningIcon />} title="No member could get in if the provider fails">
           Choose at least one admin, such as the owner, who may sign in with other methods.
         </Alert>
       )}

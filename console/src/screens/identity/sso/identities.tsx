@@ -29,7 +29,7 @@ export function Identities() {
         offset={offset}
         size={identitiesPageSize}
         onPage={setOffset}
-        empty={<Text size="sm">Nobody yet.</Text>}
+        empty={<Text size="sm">No one yet.</Text>}
       >
         {(rows) => <IdentityTable identities={rows} />}
       </PagedList>
