@@ -159,7 +159,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await button(page, 'Verify example.com').click()
     await page.getByText('verified', { exact: true }).waitFor()
 
-    await page.getByText('Nobody could get in if the provider fails').waitFor()
+    await page.getByText('No member could get in if the provider fails').waitFor()
     expect(await button(page, 'Enforce single sign-on').isDisabled()).toBe(true)
     await page.getByRole('combobox', { name: 'Admins who may still use other methods' }).click()
     await page.getByRole('option').first().click()
