@@ -25,7 +25,7 @@ describe.if(scale > 0)('The console with 5 million generations and 100,000 keys'
           Math.ceil(count * scale),
         ) as [number, number, number]
         await seedLargeInstallation(gateway, own.organization.id, { workspaces, generations, keys, members })
-        await updateStatistics(gateway.db)
+        await updateStatistics(gateway)
         const person = await Person.arrive(server, chromium)
         await person.signInWithLink(own.owner.id)
         const site = siteOf(server)

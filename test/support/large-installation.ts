@@ -2,9 +2,10 @@
 import { sql } from 'kysely'
 import { findDefaultWorkspace } from '../../src/account/workspaces.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
-import { type Db, isPostgres } from '../../src/db/db.ts'
+import { closeDb, type Db, isPostgres, openDb } from '../../src/db/db.ts'
 import { compactSegments } from '../../src/ledger/rollups/compact-segments.ts'
 import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
+import type { Clock } from '../../src/lib/clock.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { createSeedKeys, insertGenerations, type SeedKey } from './generation-rows.ts'
 
@@ -39,7 +40,18 @@ interface SeedScope {
 
 /** Half of the keys are in the default workspace, and few of them send most requests. */
 export async function seedLargeInstallation(
-  { db, clock }: Pick<Gateway, 'db' | 'clock'>,
+  { config, clock }: Pick<Gateway, 'config' | 'clock'>,
+  organizationId: string,
+  size: InstallationSize,
+): Promise<void> {
+  // Some statements take longer than the server allows.
+  const db = openDb(config.databaseUrl, null)
+  await seed({ db, clock }, organizationId, size)
+  await closeDb(db)
+}
+
+async function seed(
+  { db, clock }: { db: Db; clock: Clock },
   organizationId: string,
   size: InstallationSize,
 ): Promise<void> {
@@ -65,8 +77,10 @@ export async function seedLargeInstallation(
 }
 
 /** What PostgreSQL does by itself within minutes, and the server once a day on SQLite. */
-export async function updateStatistics(db: Db): Promise<void> {
+export async function updateStatistics({ config }: Pick<Gateway, 'config'>): Promise<void> {
+  const db = openDb(config.databaseUrl, null)
   await (isPostgres(db) ? sql`vacuum analyze` : sql`pragma optimize`).execute(db)
+  await closeDb(db)
 }
 
 function listIds(count: number, idOf: (n: number) => string): string[] {
