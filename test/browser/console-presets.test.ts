@@ -49,7 +49,7 @@ describeInChromium('Presets, routing and files in the console', (chromium) => {
     expect(await prompt.locator('ins').allTextContents()).toEqual(['+ Be polite and brief.'])
     expect(await prompt.textContent()).toContain(hostileText)
 
-    await page.getByRole('button', { name: 'Make version 1 live' }).click()
+    await page.getByRole('button', { name: 'Make live: version 1' }).click()
     await page.getByRole('heading', { name: 'Live version: 1' }).waitFor()
     const { body } = await owner.read('/presets/support')
     expect(body.data.designated_version).toMatchObject({ version: 1, config: { model: 'sandbox/echo' } })

@@ -12,7 +12,7 @@ export function PermittedOutlet() {
   const item = findNavigationItem(pathname)
   if (!item?.permission || mayDo(session, item.permission)) return <Outlet />
   return (
-    <Page key={item.to} title={item.label}>
+    <Page key={pathname} title={item.label}>
       <Alert title="Your role does not allow this" role="status">
         The screen needs the permission <Code>{item.permission}</Code>. Ask an admin of your organization for
         a role that has it.

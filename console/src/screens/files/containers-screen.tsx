@@ -154,7 +154,7 @@ function ContainerFileActions({ file, workspaceId }: { file: ContainerFile; work
         Download
       </Button>
       {mayDo(session, 'files:write') && (
-        <ActionButton label={`Copy ${path} to the files of the workspace`} onAction={promote}>
+        <ActionButton label={`Copy to files: ${path}`} onAction={promote}>
           Copy to files
         </ActionButton>
       )}

@@ -188,7 +188,7 @@ function VersionActions({ version, preset, mayChange, onShow, onEdit, onCompare 
         </Button>
       )}
       {mayChange && !isLive && (
-        <ActionButton size="compact-xs" label={`Make version ${number} live`} onAction={designate}>
+        <ActionButton size="compact-xs" label={`Make live: version ${number}`} onAction={designate}>
           Make live
         </ActionButton>
       )}

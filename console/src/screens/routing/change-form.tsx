@@ -61,10 +61,10 @@ function ModelFields({ change, onChange }: FieldsProps) {
             <Button
               size="xs"
               variant="default"
-              aria-label="No other model"
+              aria-label="Clear the model"
               onClick={() => onChange({ model: '' })}
             >
-              ×
+              Clear
             </Button>
           )}
         </Group>

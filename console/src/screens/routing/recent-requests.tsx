@@ -68,7 +68,7 @@ export function RecentRequests({ onAdd, onClose }: RecentRequestsProps) {
                     isHeaderHidden: true,
                     render: (logged) => (
                       <ActionButton
-                        label={`Add the request ${logged.id}`}
+                        label={`${added.includes(logged.id) ? 'Added' : 'Add'}: ${logged.id}`}
                         disabled={added.includes(logged.id)}
                         onAction={() => add(logged)}
                       >
