@@ -48,7 +48,7 @@ describeInChromium('Budgets in the console', (chromium) => {
     const person = await arrive()
     const { page } = person
     await person.open('/budgets')
-    const edit = page.getByRole('button', { name: /^Edit the budgets of/ })
+    const edit = page.getByRole('button', { name: /^Edit budgets of/ })
     await edit.click()
     await field(page, 'Day').fill('0.01')
     await field(page, 'Month').fill('0.005')
@@ -83,7 +83,7 @@ describeInChromium('Budgets in the console', (chromium) => {
     const { page } = person
     await person.open('/budgets?window=daily')
     await openTree(page)
-    await page.getByRole('button', { name: `Edit the limit of ${hostileName}` }).click()
+    await page.getByRole('button', { name: `Edit limit of ${hostileName}` }).click()
     await page.getByLabel('Spending limit').fill('0.01')
     await save(page)
     const row = page.getByRole('row', { name: hostileName })

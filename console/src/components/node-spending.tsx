@@ -1,5 +1,6 @@
-import { Stack, Text } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { api } from '../api/client.ts'
 import { type BudgetNode, textsOf } from './budget-intervals.ts'
 import { type Column, DataTable } from './data-table.tsx'
@@ -7,7 +8,6 @@ import { LimitBar } from './limit-bar.tsx'
 import { Money } from './money.tsx'
 import { Panel } from './panel.tsx'
 import { QueryView } from './query-view.tsx'
-import { TextLink } from './text-link.tsx'
 
 /** The node itself is the parent of the reply. */
 export function spendingOptions(nodeId: string) {
@@ -23,7 +23,9 @@ export function NodeSpending({ nodeId, title }: { nodeId: string; title: string 
       description={
         <>
           The forecast is for the end of the window, at the average so far.{' '}
-          <TextLink to="/budgets">All budgets</TextLink>
+          <Anchor component={Link} to="/budgets" underline="always">
+            All budgets
+          </Anchor>
         </>
       }
     >

@@ -16,7 +16,7 @@ export function EditLimits({ node }: { node: BudgetNode }) {
     return (
       <DialogButton
         label="Edit budgets"
-        description={`Edit the budgets of ${name}`}
+        description={`Edit budgets of ${name}`}
         variant="default"
         size="compact-xs"
       >
@@ -28,7 +28,7 @@ export function EditLimits({ node }: { node: BudgetNode }) {
     return (
       <DialogButton
         label="Edit limit"
-        description={`Edit the limit of ${name}`}
+        description={`Edit limit of ${name}`}
         variant="default"
         size="compact-xs"
       >

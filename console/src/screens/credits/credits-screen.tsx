@@ -1,6 +1,6 @@
-import { SimpleGrid } from '@mantine/core'
+import { Anchor, SimpleGrid } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { createLazyRoute } from '@tanstack/react-router'
+import { createLazyRoute, Link } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
@@ -9,7 +9,6 @@ import { Figure } from '../../components/figure.tsx'
 import { Money } from '../../components/money.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { TextLink } from '../../components/text-link.tsx'
 import { Entries, entriesOptions } from './entries.tsx'
 import { GrantCredits } from './grant-credits.tsx'
 import { LedgerCheck, ledgerCheckCall } from './ledger-check.tsx'
@@ -32,7 +31,10 @@ function CreditsScreen() {
           Requests are paid from the credits of the organization.{' '}
           {mayDo(session, 'budgets:read') && (
             <>
-              <TextLink to="/budgets">Budgets</TextLink> limit what workspaces, members and keys may spend.
+              <Anchor component={Link} to="/budgets" underline="always">
+                Budgets
+              </Anchor>{' '}
+              limit what workspaces, members and keys may spend.
             </>
           )}
         </>

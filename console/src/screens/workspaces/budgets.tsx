@@ -1,11 +1,11 @@
-import { Stack, Text } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { LimitBar } from '../../components/limit-bar.tsx'
 import { spendingOptions } from '../../components/node-spending.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { TextLink } from '../../components/text-link.tsx'
 import { WorkspaceBudgetsForm } from '../../components/workspace-budgets-form.tsx'
 
 /** What the workspace may spend, and what it has spent. */
@@ -18,7 +18,9 @@ export function Budgets({ workspaceId, mayChange }: { workspaceId: string; mayCh
       description={
         <>
           Requests are refused when one of them is spent. Days, weeks and months begin at 00:00 UTC.{' '}
-          <TextLink to="/budgets">All budgets</TextLink>
+          <Anchor component={Link} to="/budgets" underline="always">
+            All budgets
+          </Anchor>
         </>
       }
       actions={
