@@ -188,7 +188,13 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
     if (!query?.shape || !((bad.split('=')[0] ?? '') in query.shape)) continue
     test(`400 for the query ${bad}`, async () => {
       const { path } = await makeSample(server(), operation.id, server().own)
-      expect((await send(await accessFor(operation, server()), { path: `${path}?${bad}` })).status).toBe(400)
+      expect(
+        (
+          await send(await accessFor(operation, server()), {
+            path: `${path}${path.includes('?') ? '&' : '?'}${bad}`,
+          })
+        ).status,
+      ).toBe(400)
     })
   }
   if (operation.params) {
