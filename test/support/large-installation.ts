@@ -71,7 +71,8 @@ async function seed(
   const key = sql<number>`(v * v / 1000 * 100 + w % 100) % ${sql.lit(size.keys)}`
   await insertGenerations(db, { from: 0, to: size.generations, start: Date.parse(createdAt), perRow, key })
   await insertRefused(scope)
-  await rollUp({ db }, { minRows: 1, maxRows: 100_000 })
+  // A statement of PostgreSQL has at most 65,535 parameters.
+  await rollUp({ db }, { minRows: 1, maxRows: 50_000 })
   await compactSegments({ db, clock })
   await insertSpending(scope)
 }
