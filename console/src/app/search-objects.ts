@@ -27,7 +27,12 @@ const kinds: Record<Found['kind'], FoundKind> = {
   guardrail: { group: 'Guardrails', screen: '/guardrails' },
   preset: { group: 'Presets', screen: '/presets' },
   destination: { group: 'Destinations', screen: '/destinations' },
-  byok_key: { group: 'Provider keys', screen: '/byok', pathOf: () => '' },
+  // The description of a key begins with its provider.
+  byok_key: {
+    group: 'Provider keys',
+    screen: '/providers',
+    pathOf: ({ description }) => `/${description?.split(' ')[0] ?? ''}`,
+  },
   model: { group: 'Models', screen: '/catalogue', pathOf: ({ id }) => `/${encodeURI(id)}` },
 }
 

@@ -1,11 +1,10 @@
-import { Accordion, Stack, Text } from '@mantine/core'
-import { createLazyRoute } from '@tanstack/react-router'
+import { Accordion, Anchor, Stack, Text } from '@mantine/core'
+import { createLazyRoute, Link } from '@tanstack/react-router'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { RichText } from '../../components/rich-text.tsx'
-import { TextLink } from '../../components/text-link.tsx'
 import type { ApiDocument, Operation } from './document.ts'
 import { ParameterList, SchemaView } from './schema-view.tsx'
 import { TryIt } from './try-it.tsx'
@@ -23,9 +22,9 @@ function OperationScreen() {
       description={
         <>
           {operation && `${operation.summary} `}
-          <TextLink to="/reference" activeOptions={{ exact: true }} style={{ textDecoration: 'underline' }}>
+          <Anchor component={Link} to="/reference" activeOptions={{ exact: true }} underline="always">
             All operations
-          </TextLink>
+          </Anchor>
         </>
       }
     >
