@@ -9,6 +9,8 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren(screenRoutes),
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: 'intent',
+  // Otherwise a screen gets values of the address that its route has rejected.
+  search: { strict: true },
   scrollRestoration: true,
 })
 
