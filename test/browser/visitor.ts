@@ -123,6 +123,8 @@ export class Visitor {
       .catch(() => this.#problems.push('no h1'))
     for (let quiet = 0; quiet < 2; ) {
       await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+      // In place of a chart, whose code is loaded later.
+      await this.page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' })
       await this.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
       quiet = this.#pending > 0 ? 0 : quiet + 1
     }

@@ -1,0 +1,50 @@
+/** An organization that exists only in the pictures. */
+export const workspaces = [
+  { name: 'Support assistant', slug: 'support' },
+  { name: 'Research', slug: 'research' },
+]
+
+export const people = [
+  { email: 'tomas@example.com', first_name: 'Tomás', last_name: 'Ferreira' },
+  { email: 'ines@example.com', first_name: 'Ines', last_name: 'Okafor' },
+  { email: 'jun@example.com', first_name: 'Jun', last_name: 'Watanabe' },
+]
+
+interface Application {
+  /** Of its key. */
+  name: string
+  title: string
+  model: string
+  models?: readonly string[]
+  limit?: number
+  reset?: 'daily' | 'weekly' | 'monthly'
+}
+
+/** The last one sends only a request that its limit refuses. */
+export const applications: readonly Application[] = [
+  { name: 'checkout-service', title: 'Checkout', model: 'openai/gpt-5.4-mini', limit: 10, reset: 'monthly' },
+  {
+    name: 'support-bot',
+    title: 'Support assistant',
+    model: 'anthropic/claude-sonnet-5.5',
+    models: ['openai/gpt-5.5'],
+    limit: 20,
+    reset: 'monthly',
+  },
+  { name: 'nightly-evaluations', title: 'Evaluations', model: 'deepseek/deepseek-v4-pro' },
+  { name: 'code-review', title: 'Code review', model: 'openai/gpt-5.5', limit: 15, reset: 'weekly' },
+  { name: 'trial-for-partners', title: 'Partner trial', model: 'openai/gpt-5.5', limit: 0.5, reset: 'daily' },
+]
+
+export const prompts = [
+  'Where is my order? It should have been here on Tuesday.',
+  'Summarize the three reviews below in one sentence for the product page.',
+  'Is this address complete for a delivery to Norway?',
+  'Write a friendly reply to a customer whose parcel is late.',
+  'Which of these changes could break a client of the API?',
+]
+
+/** Added to prompts, many times. */
+export const context = '\nNote of the carrier: the parcel was sorted in Malmö and is on its way.'
+
+export const answer = 'Your parcel left the warehouse this morning and arrives on Thursday.'
