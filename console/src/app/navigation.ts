@@ -157,3 +157,8 @@ export function findNavigationItem(pathname: string): NavigationItem | undefined
     .flatMap(({ items }) => items)
     .find(({ to }) => pathname === to || (to !== '/' && pathname.startsWith(`${to}/`)))
 }
+
+/** Screens that need another permission than the one that leads to them. */
+export const innerScreens: NavigationItem[] = [
+  { label: 'Edits of the catalogue', to: '/catalogue/edits', permission: 'catalogue:read' },
+]

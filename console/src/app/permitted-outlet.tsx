@@ -1,7 +1,7 @@
 import { Alert, Code } from '@mantine/core'
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { Page } from '../components/page.tsx'
-import { findNavigationItem } from './navigation.ts'
+import { findNavigationItem, innerScreens } from './navigation.ts'
 import { mayDo, useSession } from './session.tsx'
 
 /** The screen; for those who may not see it, the permission that it needs. */
@@ -9,7 +9,7 @@ export function PermittedOutlet() {
   const session = useSession()
   // Not the location, which is ahead of what the outlet shows while the next screen is loaded.
   const pathname = useMatches({ select: (matches) => matches.at(-1)?.pathname ?? '/' })
-  const item = findNavigationItem(pathname)
+  const item = innerScreens.find(({ to }) => to === pathname) ?? findNavigationItem(pathname)
   if (!item?.permission || mayDo(session, item.permission)) return <Outlet />
   return (
     <Page key={pathname} title={item.label}>
