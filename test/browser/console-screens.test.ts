@@ -104,15 +104,17 @@ async function listRoles(server: TestServer, kind: DatabaseKind): Promise<Record
   const custom = await server.call('POST', '/roles', {
     body: { name: `One permission ${crypto.randomUUID()}`, permissions: ['activity:read'] },
   })
-  const roles: Record<string, SessionOptions> = {
+  const mostAndLeast: Record<string, SessionOptions> = {
     'org:admin': { role: 'org:admin' },
+    'workspace member': { workspaces: { [workspace.id]: 'member' } },
+  }
+  if (kind === 'postgres') return mostAndLeast
+  return {
+    ...mostAndLeast,
     'org:admin of another organization': { role: 'org:admin', tenant: server.foreign },
     'org:member': { workspaces: {} },
     'workspace admin': { workspaces: { [workspace.id]: 'admin' } },
-    'workspace member': { workspaces: { [workspace.id]: 'member' } },
     custom: { workspaces: {}, roles: [{ roleId: custom.body.data.id }] },
+    ...Object.fromEntries(additionalRoles.map(({ id }) => [id, { workspaces: {}, roles: [{ roleId: id }] }])),
   }
-  if (kind === 'postgres') return roles
-  for (const { id } of additionalRoles) roles[id] = { workspaces: {}, roles: [{ roleId: id }] }
-  return roles
 }
