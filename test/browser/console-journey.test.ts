@@ -43,9 +43,9 @@ describeInChromium('A newcomer in the console', (chromium) => {
     await page.getByRole('row', { name: /^Prompt \d+ tokens × \$/ }).waitFor()
     await page.getByRole('row', { name: /^Charged \$0\.0/ }).waitFor()
 
-    await choose(page, 'Credits')
-    await page.getByRole('button', { name: 'Set a budget' }).click()
-    await page.getByLabel('Limit in USD').fill('0.000001')
+    await choose(page, 'Budgets')
+    await page.getByRole('button', { name: /^Edit budgets of/ }).click()
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Month' }).fill('0.000001')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect((await send('And now?')).status).toBe(403)

@@ -80,6 +80,13 @@ const forCaller: Record<string, Listing> = {
     const total = data.reduce((sum: number, { requests }: { requests: number }) => sum + requests, 0)
     return total === 1 ? [member.id] : []
   },
+  searchObjects: async ({ call }, _, { gateway }) => {
+    const { data } = (await call('GET', '/search?q=key&limit=50')).body
+    const hashes = data.flatMap(({ kind, id }: { kind: string; id: string }) => (kind === 'key' ? [id] : []))
+    const keys = gateway.db.selectFrom('api_keys').select('creator_user_id').distinct()
+    const rows = await keys.where('hash', 'in', hashes).execute()
+    return rows.map(({ creator_user_id }) => creator_user_id ?? '')
+  },
   createKey: async ({ call }, workspace_id) => {
     const { data } = (await call('POST', '/keys', { body: { name: 'key', workspace_id } })).body
     return [data.creator_user_id]

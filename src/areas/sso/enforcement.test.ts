@@ -170,7 +170,7 @@ describeOnEachDatabase('Enforced single sign-on', (server) => {
       const body = new URLSearchParams({ email })
       return (await fetch(`${server().url}/signin/methods`, { method: 'POST', body })).text()
     }
-    expect(await showMethods('a@example.com')).toContain(`/signin/oidc/${setup.connectionId}`)
+    expect(await showMethods('a@example.com')).toContain(`signin/oidc/${setup.connectionId}`)
     expect(await showMethods('a@elsewhere.test')).not.toContain('/signin/oidc/')
     await setPolicy({ enforced: true, break_glass_user_ids: [server().own.owner.id] })
     expect((await findSignInRule(db, 'a@example.com'))?.enforced).toBe(true)
