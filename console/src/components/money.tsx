@@ -1,12 +1,11 @@
-import { Tooltip } from '@mantine/core'
 import { formatExactMoney, formatMoney } from '../format/money.ts'
 
 /** Dollars to the digits that matter, with all of them on hover. */
 export function Money({ value }: { value: number | null | undefined }) {
   if (value === null || value === undefined) return <>–</>
   return (
-    <Tooltip label={formatExactMoney(value)}>
-      <span style={{ fontVariantNumeric: 'tabular-nums' }}>{formatMoney(value)}</span>
-    </Tooltip>
+    <span title={formatExactMoney(value)} style={{ fontVariantNumeric: 'tabular-nums' }}>
+      {formatMoney(value)}
+    </span>
   )
 }

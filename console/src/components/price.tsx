@@ -1,12 +1,11 @@
-import { Tooltip } from '@mantine/core'
 import { formatPerMillion } from '../format/price.ts'
 
 /** A price of the API in dollars per million tokens, with the exact value of the API on hover. */
 export function Price({ value }: { value: string | undefined }) {
   if (value === undefined || value.startsWith('-')) return <>–</>
   return (
-    <Tooltip label={`$${value} each`}>
-      <span style={{ fontVariantNumeric: 'tabular-nums' }}>{formatPerMillion(value)}</span>
-    </Tooltip>
+    <span title={`$${value} each`} style={{ fontVariantNumeric: 'tabular-nums' }}>
+      {formatPerMillion(value)}
+    </span>
   )
 }

@@ -1,11 +1,11 @@
-import { ActionIcon, Menu, Text } from '@mantine/core'
+import { Menu, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
-import { MoreIcon } from '../../components/icons.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { EditKey } from './edit-key.tsx'
 import type { ApiKey } from './key-fields.ts'
 import { RotateKey } from './rotate-key.tsx'
@@ -33,21 +33,14 @@ export function KeyActions({ apiKey, onDelete }: KeyActionsProps) {
   }
   return (
     <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${apiKey.name}`}>
-            <MoreIcon />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => setDialog('edit')}>Edit</Menu.Item>
-          <Menu.Item onClick={() => toggle.mutate()}>{apiKey.disabled ? 'Enable' : 'Disable'}</Menu.Item>
-          <Menu.Item onClick={() => setDialog('rotate')}>Rotate</Menu.Item>
-          <Menu.Item c="red" onClick={() => setDialog('delete')}>
-            Delete
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
+      <RowMenu label={`Actions for ${apiKey.name}`}>
+        <Menu.Item onClick={() => setDialog('edit')}>Edit</Menu.Item>
+        <Menu.Item onClick={() => toggle.mutate()}>{apiKey.disabled ? 'Enable' : 'Disable'}</Menu.Item>
+        <Menu.Item onClick={() => setDialog('rotate')}>Rotate</Menu.Item>
+        <Menu.Item c="red" onClick={() => setDialog('delete')}>
+          Delete
+        </Menu.Item>
+      </RowMenu>
       {dialog === 'edit' && <EditKey apiKey={apiKey} onClose={close} />}
       {dialog === 'rotate' && <RotateKey apiKey={apiKey} onClose={close} />}
       {dialog === 'delete' && (
