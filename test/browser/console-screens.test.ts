@@ -73,9 +73,8 @@ describeInChromium('Every screen of the console', (chromium) => {
         return problems
       }
 
-      test('has no problem without data', async () => {
-        expect(await tourAll(pickMostAndLeast(server))).toEqual([])
-      }, 300_000)
+      const emptyTour = async () => expect(await tourAll(pickMostAndLeast(server))).toEqual([])
+      if (kind === 'sqlite') test('has no problem without data', emptyTour, 300_000)
 
       test('has no problem with hostile records, and shows them as text', async () => {
         await createRecords(server, makeHostileText)
