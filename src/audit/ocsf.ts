@@ -3,7 +3,7 @@ import type { AuditEntry } from './entry.ts'
 import { toAuditRecord } from './record.ts'
 
 /** Of the Open Cybersecurity Schema Framework. */
-export const ocsfVersion = '1.8.0'
+const ocsfVersion = '1.8.0'
 
 interface EventClass {
   uid: number

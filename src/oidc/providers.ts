@@ -25,7 +25,7 @@ export interface OidcProvider {
 }
 
 /** Why a provider cannot be used; safe to show to the admin who configured it. */
-export class ProviderProblem extends Error {}
+class ProviderProblem extends Error {}
 
 interface CacheEntry {
   version: string

@@ -1,4 +1,4 @@
-import { Box } from '@mantine/core'
+import { SmallChart } from './small-chart.tsx'
 import { linesOf } from './sparkline-lines.ts'
 
 interface SparklineProps {
@@ -16,15 +16,7 @@ export function Sparkline({ label, values }: SparklineProps) {
   const lines = linesOf(values, { width, height })
   if (lines.length === 0) return null
   return (
-    <Box
-      component="svg"
-      viewBox={`0 0 ${width} ${height}`}
-      w={width}
-      h={height}
-      role="img"
-      aria-label={label}
-      display="block"
-    >
+    <SmallChart label={label} width={width} height={height}>
       <title>{label}</title>
       {lines.map((points) => (
         <polyline
@@ -37,6 +29,6 @@ export function Sparkline({ label, values }: SparklineProps) {
           strokeLinejoin="round"
         />
       ))}
-    </Box>
+    </SmallChart>
   )
 }

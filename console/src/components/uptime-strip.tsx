@@ -1,6 +1,6 @@
-import { Box } from '@mantine/core'
 import { formatCount } from '../format/number.ts'
 import { formatTime } from '../format/time.ts'
+import { SmallChart } from './small-chart.tsx'
 
 interface Hour {
   /** The end of the hour. */
@@ -21,15 +21,7 @@ export function UptimeStrip({ name, hours }: { name: string; hours: Hour[] }) {
   const width = Math.max(hours.length, 1) * (barWidth + 1)
   if (hours.length === 0) return null
   return (
-    <Box
-      component="svg"
-      viewBox={`0 0 ${width} ${height}`}
-      w={width}
-      h={height}
-      role="img"
-      aria-label={label}
-      display="block"
-    >
+    <SmallChart label={label} width={width} height={height}>
       {hours.map((hour, index) => (
         <g key={hour.until}>
           <title>{describe(hour)}</title>
@@ -42,7 +34,7 @@ export function UptimeStrip({ name, hours }: { name: string; hours: Hour[] }) {
           />
         </g>
       ))}
-    </Box>
+    </SmallChart>
   )
 }
 

@@ -8,7 +8,7 @@ const maxNameLength = 200
 const maxDepth = 10
 
 /** A claim by its name, which may contain dots, or by the path to it. */
-export function readClaim(claims: Claims, name: string): unknown {
+function readClaim(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name]
   let value: unknown = claims
   for (const part of name.split('.', maxDepth)) {

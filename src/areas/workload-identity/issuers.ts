@@ -28,7 +28,7 @@ const path = '/workload-identity/issuers'
 const params = z.object({ id: z.uuid() })
 const errorNotFound = () => gatewayError('not_found', 'The issuer does not exist.')
 
-export const subjectAlgorithms = ['ES256', 'RS256'] as const
+const subjectAlgorithms = ['ES256', 'RS256'] as const
 
 const issuerRecord = z
   .strictObject({

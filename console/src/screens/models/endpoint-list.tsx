@@ -6,9 +6,9 @@ import { Id } from '../../components/copy.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { EndpointSparklines } from '../../components/endpoint-sparklines.tsx'
 import { HealthBadge, HealthReason } from '../../components/health-state.tsx'
-import { Price } from '../../components/price.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { formatCompact } from '../../format/number.ts'
+import { PriceCells } from './price-cells.tsx'
 
 type Endpoint = Schemas['PublicEndpoint']
 
@@ -83,15 +83,7 @@ function EndpointRow({ endpoint, health }: EndpointRowProps) {
         {health && <HealthReason {...health} />}
         <Id value={endpoint.tag} label="Copy the tag" />
       </Table.Td>
-      <Table.Td ta="right">
-        <Price value={pricing.prompt} />
-      </Table.Td>
-      <Table.Td ta="right">
-        <Price value={pricing.completion} />
-      </Table.Td>
-      <Table.Td ta="right">
-        <Price value={pricing.input_cache_read} />
-      </Table.Td>
+      <PriceCells pricing={pricing} />
       <Table.Td ta="right">{formatCompact(endpoint.context_length)}</Table.Td>
       <EndpointSparklines health={health} />
       <Table.Td maw={220}>

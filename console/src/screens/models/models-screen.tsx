@@ -21,11 +21,11 @@ import { mayDoEverywhere, useSession } from '../../app/session.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { modelsOf } from '../../components/model-picker.tsx'
 import { Page } from '../../components/page.tsx'
-import { Price } from '../../components/price.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { formatCompact, formatCount } from '../../format/number.ts'
 import { AddModel } from './add-model.tsx'
 import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
+import { PriceCells } from './price-cells.tsx'
 
 export const screen = createLazyRoute('/catalogue')({ component: ModelsScreen })
 
@@ -217,15 +217,7 @@ function ModelRow({
       <Table.Td maw={180}>
         <ProviderNames slugs={providers} />
       </Table.Td>
-      <Table.Td ta="right">
-        <Price value={pricing.prompt} />
-      </Table.Td>
-      <Table.Td ta="right">
-        <Price value={pricing.completion} />
-      </Table.Td>
-      <Table.Td ta="right">
-        <Price value={pricing.input_cache_read} />
-      </Table.Td>
+      <PriceCells pricing={pricing} />
       <Table.Td ta="right">{context_length === null ? '–' : formatCompact(context_length)}</Table.Td>
       <Table.Td>
         <Text size="xs">
