@@ -35,6 +35,9 @@ const freshMs = 1000
 /** How long the last known values serve while the database is unavailable. */
 const staleMs = 60_000
 
+/** A secret has at most 512 characters. */
+const maxHashes = 10_000
+
 /** A failed query is a 503, not an internal error. */
 async function withUnavailableError<T>(query: Promise<T>): Promise<T> {
   try {
@@ -73,6 +76,8 @@ export interface KeyContext {
 /** Account data for the hot path, without a query. A change made by this process is visible at once. */
 export class AccountCache {
   readonly #keys: LoadingCache<string, ApiKey | undefined>
+  /** By secret, of valid and invalid keys alike: hashing costs more than the rest of a lookup. */
+  readonly #hashes = new Map<string, string>()
   readonly #keysById: LoadingCache<number, ApiKey | undefined>
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
@@ -98,8 +103,15 @@ export class AccountCache {
   }
 
   findKey(secret: string): ApiKey | undefined | Promise<ApiKey | undefined> {
-    const hash = sha256(secret)
+    const hash = this.#hashes.get(secret) ?? this.#hash(secret)
     return this.#keys.get(hash, hash)
+  }
+
+  #hash(secret: string): string {
+    const hash = sha256(secret)
+    if (this.#hashes.size >= maxHashes) this.#hashes.clear()
+    this.#hashes.set(secret, hash)
+    return hash
   }
 
   findKeyById(id: number): ApiKey | undefined | Promise<ApiKey | undefined> {

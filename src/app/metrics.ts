@@ -2,11 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Charge } from '../ledger/charge.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { usdFromNanos } from '../ledger/money.ts'
-
-interface RequestSeries {
-  count: Counter.Internal
-  duration: Histogram.Internal<string>
-}
+import { RequestCounts } from './request-counts.ts'
 
 /** The events that wait for the destinations of one type. */
 interface DeliveryQueue {
@@ -29,19 +25,7 @@ function createProcessMetrics(): Registry {
 /** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
 export class Metrics {
   readonly #registry = new Registry()
-  readonly #requests = new Counter({
-    name: 'headgate_http_requests_total',
-    help: 'HTTP requests, by operation and status.',
-    labelNames: ['operation', 'status'],
-    registers: [this.#registry],
-  })
-  readonly #duration = new Histogram({
-    name: 'headgate_http_request_seconds',
-    help: 'Time from the request line to the first byte of the response, by operation.',
-    labelNames: ['operation'],
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-    registers: [this.#registry],
-  })
+  readonly #requests = new RequestCounts()
 
   readonly #computedCost = new Counter({
     name: 'headgate_cost_computed_usd_total',
@@ -95,12 +79,8 @@ export class Metrics {
     registers: [this.#registry],
   })
 
-  readonly #series = new Map<string, Map<number, RequestSeries>>()
-
   recordRequest(operation: string, status: number, seconds: number): void {
-    const { count, duration } = this.#findSeries(operation, status)
-    count.inc()
-    duration.observe(seconds)
+    this.#requests.record(operation, status, seconds)
   }
 
   registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
@@ -194,21 +174,9 @@ export class Metrics {
     this.#reportedCost.inc({ provider }, usage.reportedCost)
   }
 
-  /** Cached, because looking up a series by its labels costs more than incrementing it. */
-  #findSeries(operation: string, status: number): RequestSeries {
-    const byStatus = this.#series.get(operation) ?? new Map<number, RequestSeries>()
-    const known = byStatus.get(status)
-    if (known) return known
-    const series = {
-      count: this.#requests.labels(operation, String(status)),
-      duration: this.#duration.labels(operation),
-    }
-    this.#series.set(operation, byStatus.set(status, series))
-    return series
-  }
-
   async render(): Promise<{ body: string; contentType: string }> {
     const registry = Registry.merge([this.#registry, processMetrics])
-    return { body: await registry.metrics(), contentType: registry.contentType }
+    const body = this.#requests.render() + (await registry.metrics())
+    return { body, contentType: registry.contentType }
   }
 }

@@ -20,14 +20,14 @@ function listAllowedOrigins(gateway: Gateway, permission: Access): string[] {
   return isManagement ? management : inference
 }
 
-/** The headers a browser needs to read the response; throws for an origin that is not allowed. */
+/** The headers a browser needs to read the response, null for other clients; throws for an origin that is not allowed. */
 export function buildCorsHeaders(
   gateway: Gateway,
   request: Request,
   permission: Access,
-): Record<string, string> {
+): Record<string, string> | null {
   const origin = request.headers.get('origin')
-  if (origin === null) return {}
+  if (origin === null) return null
   const allowed = listAllowedOrigins(gateway, permission)
   if (!allowed.includes('*') && !allowed.includes(origin) && !isOwnOrigin(gateway, request, origin)) {
     throw gatewayError('origin_refused')

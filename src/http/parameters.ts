@@ -1,14 +1,26 @@
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
+import type { PathRequest } from './operation.ts'
+
+/** The values of the `:name` segments of a path. */
+export interface PathParameters {
+  /** In Azure paths. */
+  deployment: string | undefined
+  pathParams: Readonly<Record<string, string>>
+}
+
+const noParameters: PathParameters = { deployment: undefined, pathParams: {} }
+
+export function readPathParameters({ params }: PathRequest): PathParameters {
+  for (const _name in params) return joinDeployment(validateParameters({ ...params }))
+  return noParameters
+}
 
 /** Joins the name of a deployment whose slash was not escaped. */
-export function joinDeployment({
-  deployment,
-  author,
-  ...params
-}: Record<string, string>): Record<string, string> {
-  if (deployment === undefined) return author === undefined ? params : { ...params, author }
-  return { ...params, deployment: author === undefined ? deployment : `${author}/${deployment}` }
+function joinDeployment({ deployment, author, ...others }: Record<string, string>): PathParameters {
+  const pathParams = author === undefined || deployment !== undefined ? others : { ...others, author }
+  const joined = author === undefined || deployment === undefined ? deployment : `${author}/${deployment}`
+  return { deployment: joined, pathParams }
 }
 
 /** The router decodes invalid percent-encoding as U+FFFD; a database cannot store U+0000. */

@@ -1,4 +1,5 @@
 import type { Gateway } from '../app/gateway.ts'
+import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
 import { isDatabaseUnavailable } from '../db/unavailable.ts'
@@ -23,7 +24,7 @@ import type { Caller } from '../pipeline/request/caller.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
-import { joinDeployment, parseQuery, validateParameters } from './parameters.ts'
+import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
 import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
@@ -121,28 +122,60 @@ async function handleRequest(
   connections: Connections,
 ): Promise<Response> {
   const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
-  return respondWithEnvelope(gateway, request, operation, async () => {
-    const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
-    if (request.method === 'OPTIONS') return handlePreflight(gateway, request, methods, allow)
-    // Clients probe the server with HEAD before they send a key.
-    if (request.method === 'HEAD' && (!operation || !hasCredential(request))) return new Response(null)
-    if (!operation) throw new GatewayError('method_not_allowed', { headers: { allow } })
-    assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
-    const cors = buildCorsHeaders(gateway, request, operation.permission)
-    let caller: Caller | null = null
-    try {
-      if (operation.permission !== 'public')
-        caller = await authenticate(gateway, request, operation.inference !== undefined)
-      return addHeaders(await runOperation(gateway, request, operation, caller, connections), cors)
-    } catch (error) {
-      const failure = toClientError(error)
-      Object.assign(failure.headers, cors)
-      failure.userId = caller?.userId ?? null
-      recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
-      if (caller && isModelRequest(operation)) recordUnparsed(gateway, caller, request, failure)
-      throw failure
+  const opened = openRequest(gateway, request, operation)
+  try {
+    const response = isProbe(request, operation)
+      ? answerProbe(gateway, request, methods)
+      : await serveOperation(gateway, request, operation ?? refuseMethod(methods), connections)
+    return finishResponse(gateway, opened, response)
+  } catch (error) {
+    return finishResponse(gateway, opened, buildErrorResponse(gateway, error, opened))
+  }
+}
+
+/** A preflight, or a HEAD that needs no answer of an operation: clients probe the server before they send a key. */
+function isProbe(request: Request, operation: Operation | undefined): boolean {
+  return (
+    request.method === 'OPTIONS' || (request.method === 'HEAD' && (!operation || !hasCredential(request)))
+  )
+}
+
+function answerProbe(gateway: Gateway, request: Request, methods: OperationsByMethod): Response {
+  return request.method === 'OPTIONS' ? handlePreflight(gateway, request, methods) : new Response(null)
+}
+
+function refuseMethod(methods: OperationsByMethod): never {
+  throw new GatewayError('method_not_allowed', { headers: { allow: listMethods(methods) } })
+}
+
+function listMethods(methods: OperationsByMethod): string {
+  return [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+}
+
+async function serveOperation(
+  gateway: Gateway,
+  request: PathRequest,
+  operation: Operation,
+  connections: Connections,
+): Promise<Response> {
+  assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
+  const cors = buildCorsHeaders(gateway, request, operation.permission)
+  let caller: Caller | null = null
+  try {
+    if (operation.permission !== 'public') {
+      const authenticating = authenticate(gateway, request, operation.inference !== undefined)
+      caller = authenticating instanceof Promise ? await authenticating : authenticating
     }
-  })
+    const response = await runOperation(gateway, request, operation, caller, connections)
+    return cors ? addHeaders(response, cors) : response
+  } catch (error) {
+    const failure = toClientError(error)
+    Object.assign(failure.headers, cors)
+    failure.userId = caller?.userId ?? null
+    recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
+    if (caller && isModelRequest(operation)) recordUnparsed(gateway, caller, request, failure)
+    throw failure
+  }
 }
 
 /** A refused one is in the list of requests. */
@@ -150,23 +183,19 @@ function isModelRequest({ method, permission, inference }: Operation): boolean {
   return method === 'POST' && permission === 'inference:write' && inference?.isDryRun !== true
 }
 
-function handlePreflight(
-  gateway: Gateway,
-  request: Request,
-  methods: OperationsByMethod,
-  allow: string,
-): Response {
+function handlePreflight(gateway: Gateway, request: Request, methods: OperationsByMethod): Response {
   const requestedMethod = request.headers.get('access-control-request-method')
   const operation = methods.get(requestedMethod ?? '') ?? methods.values().next().value
-  const cors = operation ? buildCorsHeaders(gateway, request, operation.permission) : {}
-  return new Response(null, { status: 204, headers: { ...cors, ...buildPreflightHeaders(request, allow) } })
+  const cors = operation && buildCorsHeaders(gateway, request, operation.permission)
+  const headers = { ...cors, ...buildPreflightHeaders(request, listMethods(methods)) }
+  return new Response(null, { status: 204, headers })
 }
 
-async function resolveReach(
+function resolveReach(
   gateway: Gateway,
   caller: Caller | null,
   { permission, scope }: Operation,
-): Promise<Reach> {
+): Reach | Promise<Reach> {
   return caller && permission !== 'public' ? authorize(gateway, caller, permission, scope) : noReach
 }
 
@@ -177,8 +206,9 @@ async function runOperation(
   caller: Caller | null,
   connections: Connections,
 ): Promise<Response> {
-  const reach = await resolveReach(gateway, caller, operation)
-  const { deployment, ...pathParams } = joinDeployment(validateParameters({ ...httpRequest.params }))
+  const resolving = resolveReach(gateway, caller, operation)
+  const reach = resolving instanceof Promise ? await resolving : resolving
+  const { deployment, pathParams } = readPathParameters(httpRequest)
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
@@ -213,7 +243,8 @@ function resolveRegion(gateway: Gateway, request: Request): DataRegion {
 }
 
 async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: RawRoute[]): Promise<Response> {
-  return respondWithEnvelope(gateway, request, { id: 'page' }, async () => {
+  const opened = openRequest(gateway, request, pageOperation)
+  try {
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const route = routes.find((candidate) => candidate.method === method)
     if (!route) {
@@ -221,9 +252,13 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
         headers: { allow: routes.map((p) => p.method).join(', ') },
       })
     }
-    return route.handle(gateway, request)
-  })
+    return finishResponse(gateway, opened, await route.handle(gateway, request))
+  } catch (error) {
+    return finishResponse(gateway, opened, buildErrorResponse(gateway, error, opened))
+  }
 }
+
+const pageOperation = { id: 'page' }
 
 /** Paths of the API: an unknown one is an error also for a browser. */
 const apiPaths = /^\/(?:api|v1|v1beta|v1beta1|openai|anthropic|scim|assets)(?:\/|$)/
@@ -233,12 +268,14 @@ function handleUnknownPath(
   gateway: Gateway,
   request: Request,
   page: RawRoute | undefined,
-): Promise<Response> {
+): Response | Promise<Response> {
   if (page && isNavigation(request)) return handleRawRoute(gateway, request, [page])
-  return respondWithEnvelope(gateway, request, undefined, async () => {
-    if (request.method === 'HEAD') return new Response(null)
-    throw gatewayError('route_unknown')
-  })
+  const opened = openRequest(gateway, request, undefined)
+  const response =
+    request.method === 'HEAD'
+      ? new Response(null)
+      : buildErrorResponse(gateway, gatewayError('route_unknown'), opened)
+  return finishResponse(gateway, opened, response)
 }
 
 function isNavigation(request: Request): boolean {
@@ -249,25 +286,38 @@ function isNavigation(request: Request): boolean {
 /** `pragma` is for the caches of HTTP/1.0, which RFC 6749 considers too. */
 const noStoreHeaders = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-/** The only place where an error becomes a response, and where a response is counted and gets its request id. */
-async function respondWithEnvelope(
+type OpenedOperation = Pick<Operation, 'id' | 'inference' | 'encodeError' | 'noStore'> & { path?: string }
+
+/** A request that has no response yet. */
+interface OpenedRequest {
+  requestId: string
+  operation: OpenedOperation | undefined
+  startedAt: number
+  spans: SpanRecorder | null
+}
+
+function openRequest(
   gateway: Gateway,
   request: Request,
-  operation:
-    | (Pick<Operation, 'id' | 'inference' | 'encodeError' | 'noStore'> & { path?: string })
-    | undefined,
-  work: () => Promise<Response>,
-): Promise<Response> {
-  const startedAt = performance.now()
-  const spans = gateway.tracer?.begin(request, operation)
-  const requestId = resolveRequestId(request)
-  const encodeError = operation?.inference?.encodeError ?? operation?.encodeError
-  const response = await work().catch((error: unknown) =>
-    buildErrorResponse(gateway, error, requestId, encodeError),
-  )
+  operation: OpenedOperation | undefined,
+): OpenedRequest {
+  return {
+    requestId: resolveRequestId(request),
+    operation,
+    startedAt: performance.now(),
+    spans: gateway.tracer?.begin(request, operation) ?? null,
+  }
+}
+
+/** Every response gets its request id and is counted here. */
+function finishResponse(
+  gateway: Gateway,
+  { requestId, operation, startedAt, spans }: OpenedRequest,
+  response: Response,
+): Response {
   response.headers.set('x-request-id', requestId)
   // The name that the Anthropic SDKs read.
-  if (encodeError) response.headers.set('request-id', requestId)
+  if (operation && errorEncoderOf(operation)) response.headers.set('request-id', requestId)
   if (operation?.noStore) addHeaders(response, noStoreHeaders)
   const seconds = (performance.now() - startedAt) / 1000
   gateway.metrics.recordRequest(operation?.id ?? 'none', response.status, seconds)
@@ -275,17 +325,23 @@ async function respondWithEnvelope(
   return response
 }
 
+/** Of formats with an error envelope of their own. */
+function errorEncoderOf({ inference, encodeError }: OpenedOperation) {
+  return inference?.encodeError ?? encodeError
+}
+
+/** The only place where an error becomes a response. */
 function buildErrorResponse(
   gateway: Gateway,
   error: unknown,
-  requestId: string,
-  encode: (error: GatewayError, requestId: string) => object = toErrorEnvelope,
+  { requestId, operation }: Pick<OpenedRequest, 'requestId' | 'operation'>,
 ): Response {
   const failure = toClientError(error)
   const { status, retry } = failure.row
   if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
   if (failure.cause instanceof BlobStoreError)
     gateway.log.error({ requestId, err: failure.cause }, 'file storage unavailable')
+  const encode = (operation && errorEncoderOf(operation)) ?? toErrorEnvelope
   return Response.json(encode(failure, requestId), {
     status,
     headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
@@ -325,7 +381,7 @@ export function listen(
     port: gateway.config.port,
     routes: buildRoutes(gateway, operations, rawRoutes),
     fetch: (request) => handleUnknownPath(gateway, request, fallbackPage),
-    error: (error) => buildErrorResponse(gateway, error, newId('req')),
+    error: (error) => buildErrorResponse(gateway, error, { requestId: newId('req'), operation: undefined }),
   })
 }
 

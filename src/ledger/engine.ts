@@ -80,7 +80,10 @@ export interface LedgerEngine {
   readonly unflushedBytes: number | null
   /** Recovers what an earlier process left; `deliver` runs the settlements that process could not commit. */
   open(deliver: (settlements: Settlement[]) => Promise<void>): Promise<void>
-  run(ops: readonly LedgerOperation[], now: string): Promise<BatchOutcome>
+  /** Decides at once if everything is in memory, and otherwise not: then the operation has to be run. */
+  admitNow(op: AdmitOperation): OperationResult | undefined
+  /** Without a promise if everything is in memory. */
+  run(ops: readonly LedgerOperation[], now: string): BatchOutcome | Promise<BatchOutcome>
   /** Resolves when settlements that cannot be committed now survive the end of this process. */
   spool(settlements: readonly Settlement[]): Promise<void>
   /** Discards a settlement that can never be committed. */

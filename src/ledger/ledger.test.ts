@@ -20,6 +20,9 @@ class PickyEngine implements LedgerEngine {
     return Promise.resolve()
   }
 
+  admitNow(): undefined {
+    return undefined
+  }
   async run(ops: readonly LedgerOperation[]) {
     const ids = ops.map((op) => (op.op === 'admit' ? op.request.id : op.id))
     const hasExtras = ops.some((op) => op.op === 'settle' && op.extraStatements.length > 0)

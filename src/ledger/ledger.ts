@@ -5,6 +5,7 @@ import { type Clock, isoNow } from '../lib/clock.ts'
 import { type CheckpointSource, CheckpointTracker } from './checkpoint-tracker.ts'
 import {
   type AdmitOperation,
+  type BatchOutcome,
   jobOwner,
   type LedgerEngine,
   type LedgerOperation,
@@ -55,8 +56,8 @@ export class Ledger {
   readonly #executing = new Set<QueuedOperation>()
   /** They need rows that cannot be read now, and are retried later. */
   #deferred: QueuedOperation[] = []
-  /** Committed, and not on disk yet. */
-  readonly #unsynced = new Set<QueuedOperation>()
+  /** Committed, with settlements that are not on disk yet. */
+  readonly #unsynced = new Set<QueuedOperation[]>()
   #isRunning = false
   #downSince: number | null = null
   #outageLoggedAt = 0
@@ -109,19 +110,32 @@ export class Ledger {
     )
   }
 
-  /** Resolves with null when the hold is committed, or with the limit that it exceeds. */
-  async admit(op: AdmitOperation): Promise<Rejection | null> {
+  /** Null when the hold is committed, or the limit that it exceeds; without a promise if memory decides. */
+  admit(op: AdmitOperation): Rejection | null | Promise<Rejection | null> {
     if (this.waiting > maxQueueLength || this.#engine.fullSince !== null) throw unavailableError()
     // A stop does not wait for jobs: they continue after the next start.
     if (op.owner !== jobOwner) this.#inFlight.add(op.request.id)
-    const result = await this.#enqueue(op, admitTimeoutMs)
-    return typeof result === 'string' ? null : result
+    let pending: LedgerOperation = op
+    try {
+      // During an outage it waits with the others.
+      const decided = this.#downSince === null ? this.#engine.admitNow(op) : undefined
+      if (decided !== undefined) return this.#concludeAdmission(op, decided)
+    } catch {
+      // It may be in memory, but not written: running it again writes it.
+      pending = markRetry(op)
+    }
+    return this.#enqueue(pending, admitTimeoutMs).then(toRejection)
+  }
+
+  #concludeAdmission({ request }: AdmitOperation, result: OperationResult): Rejection | null {
+    if (result !== null) this.#inFlight.delete(request.id)
+    return toRejection(result)
   }
 
   /** Resolves when the charge is durable. Retries continue after the caller stops waiting. */
-  async settle(op: Settlement): Promise<void> {
+  settle(op: Settlement): Promise<unknown> {
     this.#checkpoints.untrack(op.id)
-    await this.#enqueue(op, settleTimeoutMs)
+    return this.#enqueue(op, settleTimeoutMs)
   }
 
   /** Whether its request is still in progress on this node. */
@@ -167,48 +181,60 @@ export class Ledger {
 
   async #runQueue(): Promise<void> {
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, maxBatchSize)
-      for (const queued of batch) this.#executing.add(queued)
-      await this.#runBatch(batch)
+      const running = this.#runBatch(this.#queue.splice(0, maxBatchSize))
+      if (running) await running
     }
     this.#isRunning = false
   }
 
-  async #runBatch(batch: QueuedOperation[]): Promise<void> {
+  /** Without a promise if the engine needs none. */
+  #runBatch(batch: QueuedOperation[]): Promise<void> | null {
     try {
-      await this.#commit(batch)
-      this.#markUp()
+      const ops = batch.map(({ op }) => op)
+      const running = this.#engine.run(ops, isoNow(this.#clock))
+      if (running instanceof Promise) return this.#awaitBatch(batch, running)
+      this.#conclude(batch, running)
+      return null
     } catch (error) {
-      if (error instanceof UnreadableRowsError) await this.#deferUnreadable(batch, error)
-      else if (isRejectedData(error)) await this.#retryIndividually(batch, error)
-      else await this.#handleOutage(batch, error)
+      return this.#handleFailure(batch, error)
     }
   }
 
-  async #commit(batch: QueuedOperation[]): Promise<void> {
-    const ops = batch.map(({ op }) => op)
-    const { results, durable } = await this.#engine.run(ops, isoNow(this.#clock))
-    for (const queued of batch) this.#executing.delete(queued)
-    const unsynced: [QueuedOperation, OperationResult][] = []
-    for (const [index, queued] of batch.entries()) {
-      const result = results[index] ?? null
-      if (durable && queued.op.op === 'settle') unsynced.push([queued, result])
-      else this.#finish(queued, result)
+  async #awaitBatch(batch: QueuedOperation[], running: Promise<BatchOutcome>): Promise<void> {
+    for (const queued of batch) this.#executing.add(queued)
+    try {
+      const outcome = await running
+      for (const queued of batch) this.#executing.delete(queued)
+      this.#conclude(batch, outcome)
+    } catch (error) {
+      await this.#handleFailure(batch, error)
     }
-    if (durable) void this.#finishWhenDurable(durable, unsynced)
+  }
+
+  async #handleFailure(batch: QueuedOperation[], error: unknown): Promise<void> {
+    if (error instanceof UnreadableRowsError) await this.#deferUnreadable(batch, error)
+    else if (isRejectedData(error)) await this.#retryIndividually(batch, error)
+    else await this.#handleOutage(batch, error)
+  }
+
+  #conclude(batch: QueuedOperation[], { results, durable }: BatchOutcome): void {
+    this.#markUp()
+    for (const [index, queued] of batch.entries()) {
+      if (durable && queued.op.op === 'settle') queued.result = results[index] ?? null
+      else this.#finish(queued, results[index] ?? null)
+    }
+    if (durable) void this.#finishWhenDurable(durable, batch)
   }
 
   /** Other operations do not wait for the disk meanwhile. */
-  async #finishWhenDurable(
-    durable: Promise<void>,
-    unsynced: [QueuedOperation, OperationResult][],
-  ): Promise<void> {
-    for (const [queued] of unsynced) this.#unsynced.add(queued)
+  async #finishWhenDurable(durable: Promise<void>, batch: QueuedOperation[]): Promise<void> {
+    this.#unsynced.add(batch)
     const error = await durable.then(() => null, unavailableError)
-    for (const [queued, result] of unsynced) {
-      this.#unsynced.delete(queued)
+    this.#unsynced.delete(batch)
+    for (const queued of batch) {
+      if (queued.op.op !== 'settle') continue
       if (error) queued.reject(error)
-      this.#finish(queued, result)
+      this.#finish(queued, queued.result ?? null)
     }
   }
 
@@ -322,7 +348,8 @@ export class Ledger {
   /** Late settlements are still written; the holds of late admissions are released. */
   #expireLate(): void {
     const now = performance.now()
-    const waiting = [...this.#executing, ...this.#unsynced, ...this.#deferred, ...this.#queue]
+    const unsynced = [...this.#unsynced].flat().filter(({ op }) => op.op === 'settle')
+    const waiting = [...this.#executing, ...unsynced, ...this.#deferred, ...this.#queue]
     const late = waiting.filter(({ deadline }) => deadline < now)
     for (const queued of late) {
       queued.deadline = Number.POSITIVE_INFINITY
@@ -346,4 +373,9 @@ export class Ledger {
     if (this.#downSince !== null) return
     this.#checkpoints.writeAll((op) => this.#enqueue(op, settleTimeoutMs))
   }
+}
+
+/** A hold that was settled before was admitted. */
+function toRejection(result: OperationResult): Rejection | null {
+  return typeof result === 'string' ? null : result
 }

@@ -54,6 +54,11 @@ export class PostgresEngine implements LedgerEngine {
     await deliver(this.#spool.readLeftovers())
   }
 
+  /** Other nodes hold amounts in the same meters: only the database can decide. */
+  admitNow(): undefined {
+    return undefined
+  }
+
   async run(ops: readonly LedgerOperation[], now: string): Promise<BatchOutcome> {
     const results = await this.#batches.transact((batch) => new BatchTransaction(batch, now).run(ops))
     this.#spool.markDelivered(ops.filter((op) => op.op === 'settle'))

@@ -8,6 +8,8 @@ export interface QueuedOperation {
   enqueuedAt: number
   /** Until when the caller waits. */
   deadline: number
+  /** Of a settlement that is not on disk yet. */
+  result?: OperationResult
   resolve: (result: OperationResult) => void
   reject: (error: unknown) => void
 }

@@ -58,6 +58,8 @@ export class SqliteEngine implements LedgerEngine {
   readonly #log: Logger
   #opening: Promise<void> | null = null
   #isOpen = false
+  /** Batches that wait for rows: a hold that is decided meanwhile could count in totals that are being replaced. */
+  #loads = 0
   #timer: Timer | null = null
   #behindSince: number | null = null
   #behindLoggedAt = Number.NEGATIVE_INFINITY
@@ -96,16 +98,47 @@ export class SqliteEngine implements LedgerEngine {
     }
   }
 
-  async run(ops: readonly LedgerOperation[]): Promise<BatchOutcome> {
-    if (!this.#isOpen) await this.open()
-    if (!this.#hasLoaded(ops)) await this.#loadMissing(ops)
+  admitNow(op: AdmitOperation): OperationResult | undefined {
+    if (!this.#isOpen || this.#loads > 0 || !this.#hasLoaded(op)) return undefined
     this.#journal.prepare()
     const lines: JournalLine[] = []
-    const results = ops.map((op) => this.#apply(op, lines))
+    const result = this.#admit(op, lines)
+    if (lines.length > 0) this.#append(lines)
+    return result
+  }
+
+  run(ops: readonly LedgerOperation[]): BatchOutcome | Promise<BatchOutcome> {
+    const isReady = this.#isOpen && ops.every((op) => this.#hasLoaded(op))
+    return isReady ? this.#apply(ops) : this.#loadAndApply(ops)
+  }
+
+  async #loadAndApply(ops: readonly LedgerOperation[]): Promise<BatchOutcome> {
+    if (!this.#isOpen) await this.open()
+    this.#loads++
+    try {
+      await this.#loadMissing(ops)
+      return this.#apply(ops)
+    } finally {
+      this.#loads--
+    }
+  }
+
+  #apply(ops: readonly LedgerOperation[]): BatchOutcome {
+    this.#journal.prepare()
+    const lines: JournalLine[] = []
+    const results: OperationResult[] = []
+    let isSettled = false
+    for (const op of ops) {
+      results.push(this.#applyOne(op, lines))
+      if (op.op === 'settle') isSettled = true
+    }
+    this.#append(lines)
+    return { results, durable: isSettled ? this.#journal.sync() : null }
+  }
+
+  #append(lines: readonly JournalLine[]): void {
     this.#journal.append(lines)
     this.#timer ??= this.#scheduleFlush(flushIntervalMs)
-    const isSettled = ops.some(({ op }) => op === 'settle')
-    return { results, durable: isSettled ? this.#journal.sync() : null }
   }
 
   async spool(): Promise<void> {
@@ -134,7 +167,7 @@ export class SqliteEngine implements LedgerEngine {
     await this.#thread.close()
   }
 
-  #apply(op: LedgerOperation, lines: JournalLine[]): OperationResult {
+  #applyOne(op: LedgerOperation, lines: JournalLine[]): OperationResult {
     if (op.op === 'admit') return this.#admit(op, lines)
     if (op.op === 'settle') return this.#settle(op, lines)
     if (this.#state.holds.has(op.id)) lines.push(encodeCheckpoint(op))
@@ -193,20 +226,22 @@ export class SqliteEngine implements LedgerEngine {
     this.#touch(hold.subjects)
   }
 
-  /** Whether the state has everything that the operations touch. */
-  #hasLoaded(ops: readonly LedgerOperation[]): boolean {
-    const { holds, meters } = this.#state
-    const isMetered = (subject: string) => meters.has(subject)
-    const isOnDay = (subject: string, day: string) => meters.get(subject)?.day === day
-    return (
-      meters.size <= maxMeters &&
-      ops.every((op) => {
-        if (op.op === 'note') return true
-        if (op.op === 'admit')
-          return !op.isRetry && op.request.subjects.every((name) => isOnDay(name, op.request.day))
-        return holds.get(op.id)?.subjects.every(isMetered) ?? false
-      })
-    )
+  /** Whether the state has everything that the operation touches. */
+  #hasLoaded(op: LedgerOperation): boolean {
+    if (this.#state.meters.size > maxMeters) return false
+    if (op.op === 'note') return true
+    if (op.op === 'admit') return !op.isRetry && this.#hasMeters(op.request.subjects, op.request.day)
+    const hold = this.#state.holds.get(op.id)
+    return hold !== undefined && this.#hasMeters(hold.subjects)
+  }
+
+  /** Where a day is given, at that day. */
+  #hasMeters(subjects: readonly string[], day?: string): boolean {
+    for (const subject of subjects) {
+      const meter = this.#state.meters.get(subject)
+      if (!meter || (day !== undefined && meter.day !== day)) return false
+    }
+    return true
   }
 
   async #loadMissing(ops: readonly LedgerOperation[]): Promise<void> {

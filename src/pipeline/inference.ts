@@ -93,7 +93,8 @@ async function replyWithText(
   const cacheKey = resolveCacheKey(gateway, request)
   const stored = cacheKey && withSpan(request, 'cache lookup', () => lookupCache(gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, plan, stored)
-  const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan))
+  const admitting = withSpan(request, 'admit', () => admit(gateway, request, plan))
+  const admission = admitting instanceof Promise ? await admitting : admitting
   request.onAdmitted?.()
   const reply = request.content.call.stream ? replyStreamed : replyWhole
   const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request

@@ -13,22 +13,47 @@ const maxCredentialLength = 512
 
 /**
  * The first credential in the headers counts; if it is invalid the request is rejected, whatever the others are.
- * `allowCached` is for inference only: a change made by another process takes effect there a second later.
+ * `allowCached` is for inference only: a change made by another process takes effect there a second later. A caller
+ * that is in memory is returned without a promise.
  */
-export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
+export function authenticate(
+  gateway: Gateway,
+  request: Request,
+  allowCached = false,
+): Caller | Promise<Caller> {
   const secret = readCredentialHeader(request.headers)
-  if (secret === undefined) {
-    const caller = await authenticateSession(gateway, request)
-    if (caller) return caller
-    throw gatewayError('credential_missing')
-  }
-  if (secret.startsWith(tokenPrefix)) {
-    const found = await authenticateWorkload(gateway, secret, allowCached)
-    if (found) return requireCaller(gateway, found.key, found.workload)
-  }
+  if (secret === undefined) return requireSession(gateway, request)
+  if (secret.startsWith(tokenPrefix)) return authenticateToken(gateway, secret, allowCached)
+  return authenticateSecret(gateway, secret, allowCached)
+}
+
+async function requireSession(gateway: Gateway, request: Request): Promise<Caller> {
+  const caller = await authenticateSession(gateway, request)
+  if (caller) return caller
+  throw gatewayError('credential_missing')
+}
+
+/** A key may begin as an access token does. */
+async function authenticateToken(gateway: Gateway, secret: string, allowCached: boolean): Promise<Caller> {
+  const found = await authenticateWorkload(gateway, secret, allowCached)
+  return found
+    ? requireCaller(gateway, found.key, found.workload)
+    : authenticateSecret(gateway, secret, allowCached)
+}
+
+function authenticateSecret(
+  gateway: Gateway,
+  secret: string,
+  allowCached: boolean,
+): Caller | Promise<Caller> {
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
   const lookup = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
-  const key = lookup instanceof Promise ? await lookup : lookup
+  return lookup instanceof Promise
+    ? lookup.then((key) => acceptSecret(gateway, key, secret))
+    : acceptSecret(gateway, lookup, secret)
+}
+
+function acceptSecret(gateway: Gateway, key: ApiKey | undefined, secret: string): Caller | Promise<Caller> {
   if (key && isRetiredSecret(key, secret, gateway.clock.now())) {
     throw gatewayError(
       'credential_invalid',

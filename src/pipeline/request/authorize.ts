@@ -14,22 +14,32 @@ import {
 } from '../../permissions/permissions.ts'
 import type { Caller } from './caller.ts'
 
-/** Throws unless the caller has the permission somewhere; the handler enforces where. */
-export async function authorize(
+/**
+ * Throws unless the caller has the permission somewhere; the handler enforces where. Only what the operator alone may do
+ * needs a query.
+ */
+export function authorize(
   gateway: Gateway,
   caller: Caller,
   permission: Permission,
   requiredScope?: Scope,
-): Promise<Reach> {
+): Reach | Promise<Reach> {
   const reach = reachOf(caller, permission)
   const { scope, operatorOnly } = infoOf(permission)
   if (!isSufficient(reach, requiredScope ?? scope) || !coversWorkspace(caller, reach, permission))
     throw permissionMissingError(caller, permission)
-  if (operatorOnly && (await findOperatorOrganization(gateway.db))?.id !== caller.organizationId) {
-    const remedy = 'Only the organization that operates this installation has it.'
-    throw createError('permission_missing', permission, remedy)
-  }
-  return reach
+  return operatorOnly ? requireOperator(gateway, caller, permission, reach) : reach
+}
+
+async function requireOperator(
+  { db }: Gateway,
+  { organizationId }: Caller,
+  permission: Permission,
+  reach: Reach,
+): Promise<Reach> {
+  if ((await findOperatorOrganization(db))?.id === organizationId) return reach
+  const remedy = 'Only the organization that operates this installation has it.'
+  throw createError('permission_missing', permission, remedy)
 }
 
 function isSufficient({ everywhere, workspaceIds, own }: Reach, scope: Scope): boolean {

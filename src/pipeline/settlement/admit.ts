@@ -5,7 +5,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { computeFee } from '../../ledger/charge.ts'
 import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
-import type { Amounts, FreeLimit, HoldRequest, NearestLimit } from '../../ledger/ledger-state.ts'
+import type { Amounts, FreeLimit, HoldRequest, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
 import { meterSubjects } from '../../ledger/meter-subjects.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
@@ -35,12 +35,12 @@ export interface Admission {
  * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
  * against all limits at once before any provider is called. `owner` settles it: this node, or a job.
  */
-export async function admit(
+export function admit(
   gateway: Gateway,
   request: ModelRequest,
   plan: RoutingPlan,
   owner: string = gateway.node.id,
-): Promise<Admission> {
+): Admission | Promise<Admission> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
   return placeHold(gateway, request, pricedPlan, size, estimate, owner)
@@ -61,23 +61,28 @@ export function estimateHold(
 }
 
 /** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
-export function admitFree(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): Promise<Admission> {
+export function admitFree(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+): Admission | Promise<Admission> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
   return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, gateway.node.id)
 }
 
-async function placeHold(
+/** Without a promise if the ledger needs none. */
+function placeHold(
   gateway: Gateway,
   request: ModelRequest,
   plan: RoutingPlan,
   size: RequestSize,
   estimate: HoldEstimate,
   owner: string,
-): Promise<Admission> {
+): Admission | Promise<Admission> {
   const draft = buildDraft(gateway, request, plan, size)
   const holdRequest = buildHoldRequest(request, estimate)
-  const rejection = await gateway.ledger.admit({
+  const admitting = gateway.ledger.admit({
     op: 'admit',
     request: holdRequest,
     organizationId: request.caller.organizationId,
@@ -85,13 +90,20 @@ async function placeHold(
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
     draft: encodeDraft(draft),
   })
-  if (rejection) throw limitError(request, rejection)
-  const { amount, byok, subjects, day } = holdRequest
+  const conclude = (rejection: Rejection | null) => {
+    if (rejection) throw limitError(request, rejection)
+    return createAdmission(plan, draft, holdRequest)
+  }
+  return admitting instanceof Promise ? admitting.then(conclude) : conclude(admitting)
+}
+
+function createAdmission(plan: RoutingPlan, draft: Draft, hold: HoldRequest): Admission {
+  const { amount, byok, subjects, day, nearest = null } = hold
   return {
     plan,
     hold: { amount, byok },
     extensions: [],
-    nearest: holdRequest.nearest ?? null,
+    nearest,
     isSettled: false,
     meteredIn: { subjects, day },
     draft,

@@ -1,0 +1,64 @@
+/** The upper bounds of the histogram, in seconds. */
+const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+
+/** What was counted of one operation. */
+class OperationCounts {
+  readonly byStatus = new Map<number, number>()
+  /** Of the durations up to each bound and above the one before it; the last is above all bounds. */
+  readonly buckets = new Array<number>(bounds.length + 1).fill(0)
+  seconds = 0
+
+  record(status: number, seconds: number): void {
+    this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1)
+    this.seconds += seconds
+    let at = 0
+    while (at < bounds.length && seconds > (bounds[at] ?? 0)) at++
+    this.buckets[at] = (this.buckets[at] ?? 0) + 1
+  }
+}
+
+/** Counts the requests of each operation. Plain numbers: a registry would cost more than the rest of a small request. */
+export class RequestCounts {
+  readonly #operations = new Map<string, OperationCounts>()
+
+  record(operation: string, status: number, seconds: number): void {
+    let counts = this.#operations.get(operation)
+    if (!counts) {
+      counts = new OperationCounts()
+      this.#operations.set(operation, counts)
+    }
+    counts.record(status, seconds)
+  }
+
+  /** In the text format of Prometheus. Names of operations need no escaping. */
+  render(): string {
+    const lines = [
+      '# HELP headgate_http_requests_total HTTP requests, by operation and status.',
+      '# TYPE headgate_http_requests_total counter',
+    ]
+    for (const [operation, { byStatus }] of this.#operations)
+      for (const [status, count] of byStatus)
+        lines.push(`headgate_http_requests_total{operation="${operation}",status="${status}"} ${count}`)
+    lines.push(
+      '',
+      '# HELP headgate_http_request_seconds Time from the request line to the first byte of the response, by operation.',
+      '# TYPE headgate_http_request_seconds histogram',
+    )
+    for (const [operation, counts] of this.#operations) lines.push(...renderHistogram(operation, counts))
+    return `${lines.join('\n')}\n\n`
+  }
+}
+
+function renderHistogram(operation: string, { buckets, seconds }: OperationCounts): string[] {
+  const name = 'headgate_http_request_seconds'
+  let total = 0
+  const lines = buckets.map((count, at) => {
+    total += count
+    return `${name}_bucket{le="${bounds[at] ?? '+Inf'}",operation="${operation}"} ${total}`
+  })
+  return [
+    ...lines,
+    `${name}_sum{operation="${operation}"} ${seconds}`,
+    `${name}_count{operation="${operation}"} ${total}`,
+  ]
+}
