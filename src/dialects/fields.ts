@@ -43,13 +43,15 @@ const unimplementedFields = ['debug']
 /** Fields that say how long server tools run. */
 const serverToolFields = ['stop_server_tools_when', 'max_tool_calls']
 
+const ignoredWithoutTools = [...unimplementedFields, ...serverToolFields]
+
 /** Fields that the request uses, that have no effect, and that were not sent to the upstream. */
 export function listUnimplementedFields(
   body: JsonObject,
   sent: JsonObject,
   hasServerTools = false,
 ): string[] {
-  const ignored = hasServerTools ? unimplementedFields : [...unimplementedFields, ...serverToolFields]
+  const ignored = hasServerTools ? unimplementedFields : ignoredWithoutTools
   return ignored.filter((name) => isRequested(body[name]) && sent[name] === undefined)
 }
 
@@ -71,7 +73,8 @@ function isRequested(value: unknown): boolean {
 
 /** The unknown fields of an object, prefixed with the name of the object. */
 export function listUnknownMembers(value: unknown, known: ReadonlySet<string>, name: string): string[] {
-  const members = asObject(value) ?? {}
+  const members = asObject(value)
+  if (!members) return []
   return Object.keys(members)
     .filter((key) => !known.has(key) && members[key] !== null && members[key] !== undefined)
     .map((key) => `${name}.${key}`)

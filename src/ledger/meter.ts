@@ -140,8 +140,13 @@ export function addToCounter(meter: Meter, name: CounterName, day: string, amoun
   if (amount === 0n) return
   const totals = meter[name]
   totals.total += amount
-  if (day === meter.day) totals.day += amount
-  else addToOtherDay(meter, day, { ...newDayTotals(), [name]: amount }, 1)
+  if (day === meter.day) {
+    totals.day += amount
+    totals.week += amount
+    totals.month += amount
+    return
+  }
+  addToOtherDay(meter, day, { ...newDayTotals(), [name]: amount }, 1)
   const { week, month } = windowStartsOf(day)
   if (week === meter.week) totals.week += amount
   if (month === meter.month) totals.month += amount

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
+import * as fs from 'node:fs'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -106,4 +107,40 @@ test('R7 a settlement that needs a hold from a locked database delays no other',
   await ledger.admit(admission('gen-2', '2031-01-02'))
   lock.run('rollback')
   await unknown
+})
+
+test('R1 a hold whose meters are in memory is decided without a promise, and survives the end of the process', async () => {
+  expect(ledger.admit(admission('gen-1', '2031-01-01'))).toBeInstanceOf(Promise)
+  await ledger.settle(settlement('gen-1', 5n))
+  expect(ledger.admit(admission('gen-2', '2031-01-01'))).toBeNull()
+  const exceeding = admission('gen-3', '2031-01-01', 'key:1', [monthly('key:1', 6n)])
+  expect(ledger.admit(exceeding)).toMatchObject({ reason: 'limit', available: 0n, needed: 1n })
+  // As a process that starts after this one was killed.
+  const copy = join(folder, 'copy')
+  fs.mkdirSync(copy)
+  for (const name of fs.readdirSync(folder).filter((entry) => entry.startsWith('headgate.sqlite')))
+    fs.copyFileSync(join(folder, name), join(copy, name))
+  const next = new SqliteEngine(join(copy, 'headgate.sqlite'), systemClock, silent)
+  await next.open()
+  const reader = new Database(join(copy, 'headgate.sqlite'), { readonly: true })
+  expect(reader.query('select id from holds').all()).toEqual([{ id: 'gen-2' }])
+  reader.close()
+  await next.close()
+})
+
+test('R7 R24 a hold that could not be written is written once there is room, and counts once', async () => {
+  await ledger.admit(admission('gen-1', '2031-01-01'))
+  const full = spyOn(fs, 'writeSync').mockImplementation(() => {
+    throw new Error('ENOSPC')
+  })
+  const admitting = ledger.admit(admission('gen-2', '2031-01-01'))
+  expect(admitting).toBeInstanceOf(Promise)
+  await Bun.sleep(50)
+  full.mockRestore()
+  expect(await admitting).toBeNull()
+  await ledger.flush()
+  expect(lock.query('select id from holds order by id').all()).toEqual([{ id: 'gen-1' }, { id: 'gen-2' }])
+  expect(lock.query("select held_total_nanos as held from meters where subject = 'key:1'").get()).toEqual({
+    held: 2,
+  })
 })

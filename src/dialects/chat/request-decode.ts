@@ -68,11 +68,10 @@ function listUnknownFields(body: JsonObject): string[] {
     (name) =>
       !knownFields.has(name) && !gatewayFields.has(name) && body[name] !== null && body[name] !== undefined,
   )
-  names.push(
-    ...listUnknownMembers(body.reasoning, knownReasoningFields, 'reasoning'),
-    ...listUnknownMembers(body.stream_options, knownStreamOptions, 'stream_options'),
-    ...asObjects(body.tools).flatMap((tool) => listUnknownToolFields(tool)),
-  )
+  if (body.reasoning) names.push(...listUnknownMembers(body.reasoning, knownReasoningFields, 'reasoning'))
+  if (body.stream_options)
+    names.push(...listUnknownMembers(body.stream_options, knownStreamOptions, 'stream_options'))
+  if (body.tools) names.push(...asObjects(body.tools).flatMap((tool) => listUnknownToolFields(tool)))
   if (vendorEffortOf(body) !== undefined) names.push('reasoning_effort')
   if (asObject(body.response_format) && !decodeFormat(body.response_format)) names.push('response_format')
   if (hasUnknownCacheTtl(body.cache_control)) names.push('cache_control.ttl')

@@ -8,13 +8,15 @@ import type { RequestTrace } from '../settlement/trace.ts'
 /** Longer replies are encoded in chunks, as the client reads them. */
 const chunkedReplyLength = 1024 * 1024
 
+/** `receivedLength` is that of the text the body was made from, where it is known: it need not be estimated then. */
 export function toJsonResponse(
   { timeSlicer }: Gateway,
   body: JsonObject,
   headers: Record<string, string>,
+  receivedLength: number | null = null,
 ): Response {
-  if (estimateJsonLength(body) < chunkedReplyLength) return Response.json(body, { headers })
-  return new Response(timeSlicer.iterate(encodeJsonChunks(body)), {
+  const isShort = (receivedLength ?? estimateJsonLength(body)) < chunkedReplyLength
+  return new Response(isShort ? JSON.stringify(body) : timeSlicer.iterate(encodeJsonChunks(body)), {
     headers: { 'content-type': 'application/json;charset=utf-8', ...headers },
   })
 }
@@ -52,11 +54,9 @@ export function listDroppedFields({ translation }: RequestTrace): string[] {
 }
 
 export function buildReplyHeaders(request: ModelRequest, dropped: string[]): Record<string, string> {
-  return {
-    'x-generation-id': request.id,
-    ...(dropped.length > 0 && { 'x-headgate-dropped': toHeaderList(dropped) }),
-    ...request.replyHeaders,
-  }
+  const headers: Record<string, string> = { 'x-generation-id': request.id }
+  if (dropped.length > 0) headers['x-headgate-dropped'] = toHeaderList(dropped)
+  return Object.assign(headers, request.replyHeaders)
 }
 
 /** Clients reject a response whose headers are too long. */

@@ -46,9 +46,8 @@ export async function replyWhole(
     const status = isInterrupted ? 'failed' : request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
     const outcome: Outcome = { status, charge, summary, error: null, firstTokenMs: null }
     await settle(outcome, await request.store?.(body))
-    return toJsonResponse(gateway, body, {
-      ...buildReplyHeaders(request, [...listDroppedFields(trace), ...summary.losses]),
-    })
+    const headers = buildReplyHeaders(request, [...listDroppedFields(trace), ...summary.losses])
+    return toJsonResponse(gateway, body, headers, attempt.reply.length)
   } catch (error) {
     throw await settleFailure(request, trace, settle, error)
   }

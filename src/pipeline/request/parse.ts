@@ -29,20 +29,31 @@ export async function parseRequest(
   const keyContext = loading instanceof Promise ? await loading : loading
   const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
   const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
-  const { body: _body, source, ...rest } = incoming
-  const inlining = inlineFiles(gateway, incoming, RequestContent.parse(format, body, source))
+  const inlining = inlineFiles(gateway, incoming, RequestContent.parse(format, body, incoming.source))
   const content = inlining instanceof Promise ? await inlining : inlining
-  return {
-    ...rest,
+  const request: Unguarded<InferenceRequest> = {
     ...describeRequest(gateway, incoming, body, keyContext, startedAt),
+    caller,
+    region: incoming.region,
+    httpRequest: incoming.httpRequest,
+    format,
     presetId,
     content,
-    onSettled: incoming.onSettled ?? [],
-    replyTransforms: [],
-    replyFilters: [],
-    replyObservers: [],
+    replyTransforms: none,
+    replyFilters: none,
+    replyObservers: none,
   }
+  const { onAdmitted, store, isNested, onSettled } = incoming
+  if (onAdmitted) request.onAdmitted = onAdmitted
+  if (store) request.store = store
+  if (isNested) request.isNested = isNested
+  if (onSettled) request.onSettled = onSettled
+  return request
 }
+
+const none: readonly never[] = []
+
+const noHeaders: Readonly<Record<string, string>> = {}
 
 type RequestDescription = Omit<
   ModelRequest,
@@ -71,8 +82,8 @@ export function describeRequest(
     at: gateway.clock.now(),
     startedAt,
     spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
-    onSettled: [],
-    replyHeaders: {},
+    onSettled: none,
+    replyHeaders: noHeaders,
     work:
       resolvePlugins(body, options.models, listDefaultPlugins(keyContext, incoming.isNested ?? false)) ??
       (options.models.some(isRouterSlug) ? new RequestWork([]) : null),

@@ -32,7 +32,7 @@ test('observers of a passed-through reply see the signature that the client gets
   await decodeReply(
     { endpoint: { provider: { signatures: 'vendor_d-responses-v1' } } } as unknown as DecodeParameters[0],
     { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
-    body,
+    { body, length: JSON.stringify(body).length },
     new ReplyPipeline([], [recorded]),
     null,
   )
@@ -49,7 +49,7 @@ test('a whole reply with transforms is never passed through, and is what they ma
   const reply = await decodeReply(
     { endpoint: { provider: {} } } as unknown as DecodeParameters[0],
     { dialect: dialects.responses, isPassThrough: true } as unknown as DecodeParameters[1],
-    body,
+    { body, length: JSON.stringify(body).length },
     new ReplyPipeline([redact], []),
     formats.responses.replyCodec.replyLimits,
   )

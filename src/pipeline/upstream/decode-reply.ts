@@ -23,6 +23,8 @@ export interface WholeReply {
   events: readonly ReplyEvent[]
   /** The upstream's body, if it is passed through. */
   body: JsonObject | null
+  /** The length of its text; null if the reply was not received as one. */
+  length: number | null
   /** Why a transform refused the reply. */
   refusal: GatewayError | null
 }
@@ -31,7 +33,7 @@ export interface WholeReply {
 export function decodeReply(
   candidate: Candidate,
   translation: Translation,
-  body: JsonObject,
+  { body, length }: ReceivedBody,
   pipeline: ReplyPipeline,
   limits: ReplyLimits | null,
 ): Awaitable<WholeReply> {
@@ -39,10 +41,10 @@ export function decodeReply(
   const isUnchanged = isPassThrough && !pipeline.hasTransforms
   const summary =
     isUnchanged && !pipeline.hasObservers ? dialect.passthrough.summarizeReply?.(body) : undefined
-  if (summary) return { summary, events: [], body, refusal: null }
+  if (summary) return { summary, events: [], body, length, refusal: null }
   // Observers of an unchanged body see its signatures as the client does, without the vendor's mark.
   const events = isUnchanged ? dialect.upstream.decodeReply(body) : decodeEvents(candidate, translation, body)
-  return processEvents(events, body, pipeline, limits)
+  return processEvents(events, { body, length }, pipeline, limits)
 }
 
 export function decodeEvents(
@@ -57,7 +59,7 @@ export function decodeEvents(
 
 export function processEvents(
   events: ReplyEvent[],
-  body: JsonObject | null,
+  received: ReceivedBody | null,
   pipeline: ReplyPipeline,
   limits: ReplyLimits | null,
 ): Awaitable<WholeReply> {
@@ -66,7 +68,7 @@ export function processEvents(
   if (!summary.hasContent) assertFinished(summary)
   if (pipeline.hasTransforms) return transformEvents(summary, events, pipeline)
   pipeline.observe(events)
-  return { summary, events, body, refusal: null }
+  return { summary, events, body: received?.body ?? null, length: received?.length ?? null, refusal: null }
 }
 
 /** A refused reply was received and is charged, so that the refusal is no error here. */
@@ -81,10 +83,10 @@ async function transformEvents(
     transformed.push(...(await pipeline.end()))
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    return { summary, events: [], body: null, refusal: error }
+    return { summary, events: [], body: null, length: null, refusal: error }
   }
   addLosses(summary.losses, pipeline.losses)
-  return { summary, events: transformed, body: null, refusal: null }
+  return { summary, events: transformed, body: null, length: null, refusal: null }
 }
 
 /** A reply without content is valid only if it was completed, and not by an error. */
@@ -94,15 +96,29 @@ export function assertFinished({ failure, isComplete, finishReasons }: ReplySumm
   if (!isDeliberate) throw unexpectedReplyError('The provider sent an empty reply.')
 }
 
+export interface ReceivedBody {
+  body: JsonObject
+  /** The length of its text. */
+  length: number
+}
+
 export async function readJsonBody(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  parse?: typeof parseLongJson,
+): Promise<JsonObject> {
+  return (await receiveJsonBody(exchange, upstream, parse)).body
+}
+
+export async function receiveJsonBody(
   exchange: UpstreamExchange,
   { response, secrets, maxBytes, maxContainers }: UpstreamResponse,
   parse: typeof parseLongJson = parseLongJson,
-): Promise<JsonObject> {
+): Promise<ReceivedBody> {
   const text = await readBounded(response, maxBytes, exchange)
   try {
     const body = asObject(parse(text, maxContainers, redactWhileParsing(secrets)))
-    if (body) return body
+    if (body) return { body, length: text.length }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
   }

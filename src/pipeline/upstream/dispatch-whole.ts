@@ -6,7 +6,7 @@ import type { Admission } from '../settlement/admit.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
 import { createLoop, type ToolLoop } from '../tools/loop.ts'
 import { buildUpstreamCall } from './build-call.ts'
-import { decodeReply, processEvents, readJsonBody, type WholeReply } from './decode-reply.ts'
+import { decodeReply, processEvents, receiveJsonBody, type WholeReply } from './decode-reply.ts'
 import { dispatchText } from './dispatch-text.ts'
 import { drainAbandoned } from './drain-abandoned.ts'
 import type { UpstreamExchange } from './exchange.ts'
@@ -66,9 +66,9 @@ async function fetchReply(
     return processEvents(await collectEvents(gateway, exchange, simulated), null, pipeline, replyLimits)
   }
   const response = await send(gateway, exchange, buildUpstreamCall(request, translation))
-  const body = await readJsonBody(exchange, response)
+  const received = await receiveJsonBody(exchange, response)
   const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
-  const reply = await decodeReply(candidate, translation, body, pipeline, limits)
+  const reply = await decodeReply(candidate, translation, received, pipeline, limits)
   checkBounds(reply.summary, { parts: gateway.settings.limits.reply_parts, characters: response.maxBytes })
   return reply
 }

@@ -32,8 +32,9 @@ export async function withFailover<T extends AttemptedTranslation, R>(
 ): Promise<R> {
   const { candidates } = plan
   let lossError: GatewayError | null = null
-  for (const [index, candidate] of candidates.entries()) {
-    if (isExhausted(gateway, request, trace)) break
+  for (let index = 0; index < candidates.length; index++) {
+    const candidate = candidates[index]
+    if (!candidate || isExhausted(gateway, request, trace)) break
     if (!shouldTry(gateway, candidates, index, trace)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(stages, candidate)
@@ -81,8 +82,10 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
   isRetry: boolean,
 ): Promise<{ value: R } | null> {
   if (request.httpRequest.signal.aborted) throw new ClientDisconnectedError()
-  const now = performance.now()
-  Object.assign(trace, { candidate, translation, attemptStartedAt: now, isOpen: true })
+  trace.candidate = candidate
+  trace.translation = translation
+  trace.attemptStartedAt = performance.now()
+  trace.isOpen = true
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
@@ -138,11 +141,13 @@ function shouldTry(
   const last = attempts.at(-1)
   if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
   const now = clock.now()
-  const isCoolingDown = ({ id }: Candidate) => routing.health.find(id)?.isCoolingDown(now) ?? false
-  const isEjected = ({ id }: Candidate) => routing.health.find(id)?.isEjected(now) ?? false
-  if (isCoolingDown(candidate)) return false
-  if (candidate.why === 'ejected' || !isEjected(candidate)) return true
-  return candidates.slice(index + 1).every((other) => isCoolingDown(other) || isEjected(other))
+  const health = routing.health.find(candidate.id)
+  if (health?.isCoolingDown(now)) return false
+  if (candidate.why === 'ejected' || !health?.isEjected(now)) return true
+  return candidates.slice(index + 1).every(({ id }) => {
+    const other = routing.health.find(id)
+    return other !== null && (other.isCoolingDown(now) || other.isEjected(now))
+  })
 }
 
 /** With these the provider has not processed the request. After a broken connection that is unknown. */

@@ -100,15 +100,18 @@ async function sendSigned(
   const { access, path, method = 'POST', body } = call
   if (access.problem !== null) throw providerAuthError(new ProviderAuthError(access.problem))
   const { baseUrl } = access
-  await ensureReachable(gateway, exchange, access)
+  const probing = ensureReachable(gateway, exchange, access)
+  if (probing) await probing
   const url = baseUrl + path + access.query
-  const unsigned: HttpRequest = { method, url, headers: buildHeaders(call), body }
-  const signature = await sign(gateway, call, unsigned)
+  const plainHeaders = buildHeaders(call)
+  const signing = sign(gateway, call, { method, url, headers: plainHeaders, body })
+  const signature = signing instanceof Promise ? await signing : signing
   // Not signed: a proxy may continue the trace with a span of its own.
-  const signed = { ...unsigned, headers: { ...unsigned.headers, ...signature, ...exchange.traceHeaders } }
+  const headers = { ...plainHeaders, ...signature, ...exchange.traceHeaders }
+  const request: HttpRequest = { method, url, headers, body }
   const response = await (access.isUserNamed
-    ? requestUserNamed(gateway, exchange, signed)
-    : requestProvider(exchange, signed))
+    ? requestUserNamed(gateway, exchange, request)
+    : requestProvider(exchange, request))
   exchange.status = response.status
   if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
   const { reply_bytes } = gateway.settings.limits
@@ -121,13 +124,17 @@ async function sendSigned(
   }
 }
 
-/** Throws if the server cannot be connected to, before anything is sent. */
-export async function ensureReachable(
+/** Rejects if the server cannot be connected to, before anything is sent; null if it was reached recently. */
+export function ensureReachable(
   gateway: Gateway,
   exchange: UpstreamExchange,
   { baseUrl, isUserNamed }: ProviderAccess,
-): Promise<void> {
-  if (isUserNamed || gateway.origins.isRecentlyReached(baseUrl)) return
+): Promise<void> | null {
+  if (isUserNamed || gateway.origins.isRecentlyReached(baseUrl)) return null
+  return probeOrigin(gateway, exchange, baseUrl)
+}
+
+async function probeOrigin(gateway: Gateway, exchange: UpstreamExchange, baseUrl: string): Promise<void> {
   try {
     const work = gateway.origins.probe(baseUrl)
     await withDeadline(gateway.settings.limits.connect, work, timeoutError)
@@ -217,15 +224,22 @@ function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): Heade
   return headers
 }
 
-async function sign(gateway: Gateway, call: UpstreamCall, plain: HttpRequest): Promise<HeaderMap> {
-  const { access, upstream } = call
+function sign(
+  gateway: Gateway,
+  { access, upstream }: UpstreamCall,
+  plain: HttpRequest,
+): HeaderMap | Promise<HeaderMap> {
   try {
     const context = buildAuthContext(gateway, access, upstream)
-    return await gateway.requestSigner.sign(plain, access.credential, context)
+    const signing = gateway.requestSigner.sign(plain, access.credential, context)
+    return signing instanceof Promise ? signing.catch(throwAuthError) : signing
   } catch (error) {
-    if (error instanceof ProviderAuthError) throw providerAuthError(error)
-    throw error
+    return throwAuthError(error)
   }
+}
+
+function throwAuthError(error: unknown): never {
+  throw error instanceof ProviderAuthError ? providerAuthError(error) : error
 }
 
 function buildAuthContext(

@@ -38,10 +38,7 @@ export function encodeFor(
   const fitted = fitContext(request, model, endpoint)
   const encoded = passOrEncode(fitted.request, model, endpoint)
   const upstreamRequest = dropUnsupported(encoded, endpoint)
-  const hasServerTools = request.work?.tools != null
-  const unimplemented = listUnimplementedFields(request.content.body, upstreamRequest.body, hasServerTools)
-  const ignored = [...fitted.dropped, ...(request.work?.dropped ?? [])]
-  const dropped = [...new Set([...upstreamRequest.dropped, ...unimplemented, ...ignored])].sort()
+  const dropped = listDropped(request, fitted.dropped, upstreamRequest)
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',
@@ -51,6 +48,17 @@ export function encodeFor(
       },
     )
   return { ...encoded, upstreamRequest: { ...upstreamRequest, dropped }, compression: fitted.stage }
+}
+
+/** Each name once, in alphabetical order. */
+function listDropped(
+  { content, work }: InferenceRequest,
+  shortened: readonly string[],
+  { body, dropped }: UpstreamRequest,
+): string[] {
+  const unimplemented = listUnimplementedFields(content.body, body, work?.tools != null)
+  const all = [...dropped, ...unimplemented, ...shortened, ...(work?.dropped ?? [])]
+  return all.length > 1 ? [...new Set(all)].sort() : all
 }
 
 /** Drops fields of the dialect that this provider rejects. */
