@@ -3,6 +3,7 @@ import { maxFollowersPerCaller } from '../../src/account/request-log/followers.t
 import { maxRecordedPerMinute } from '../../src/account/request-log/refused.ts'
 import { flushRequestLog } from '../../src/app/request-log.ts'
 import { createEventStream } from '../../src/areas/generations/log-stream.ts'
+import { createSessionCaller } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
@@ -174,26 +175,14 @@ describeWithUpstreams('the list of requests', (bench) => {
       headers: { authorization: `Bearer ${made.body.key}` },
     })
     expect(response.headers.get('content-type')).toStartWith('text/event-stream')
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-    const decoder = new TextDecoder()
-    let text = ''
-    const readUntil = async (part: string) => {
-      while (!text.includes(part)) {
-        const { value, done } = await reader.read()
-        if (done) throw new Error(`ended: ${text}`)
-        text += decoder.decode(value)
-      }
-    }
+    const { readUntil, reader, received } = follow(response)
     await readUntil(': open')
     await (await send({ model: 'sandbox/echo', session_id: 'other' })).text()
     const body = await readJson(await send({ model: 'sandbox/echo', session_id: 'live' }))
     await (await send({ model: 'test/none', session_id: 'live' })).text()
     await flushRequestLog(server().gateway)
     await readUntil('"refused"')
-    const entries = text
-      .split('\n')
-      .filter((line) => line.startsWith('data: '))
-      .map((line) => JSON.parse(line.slice('data: '.length)))
+    const entries = received()
     expect(entries.map(({ session_id }) => session_id)).toEqual(['live', 'live'])
     expect(entries[0]).toMatchObject({ id: body.id, status: 'completed' })
     await server().call('DELETE', `/keys/${made.body.data.hash}`)
@@ -202,4 +191,51 @@ describeWithUpstreams('the list of requests', (bench) => {
     expect((await reader.read()).done).toBe(true)
     server().clock.release()
   })
+
+  test('R37 a stream follows the workspaces that its member may see now', async () => {
+    const { own, clock, url } = server()
+    const made = await server().call('POST', '/workspaces', { body: { name: 'Other', slug: 'live-other' } })
+    const other: string = made.body.data.id
+    const key = await server().call('POST', '/keys', { body: { name: 'other', workspace_id: other } })
+    const { member, headers } = await createSessionCaller(server(), {
+      workspaces: { [own.workspace.id]: 'admin', [other]: 'admin' },
+    })
+    const response = await fetch(`${url}/api/v1/generations/stream?session_id=moved`, { headers })
+    const { readUntil, reader, received } = follow(response)
+    await readUntil(': open')
+    await (await send({ model: 'sandbox/echo', session_id: 'moved' }, key.body.key)).text()
+    await readUntil(other)
+    const removed = await server().call('POST', `/workspaces/${other}/members/remove`, {
+      body: { user_ids: [member.id] },
+    })
+    expect(removed.status).toBe(200)
+    clock.advance(20_000)
+    await readUntil(': heartbeat')
+    await (await send({ model: 'sandbox/echo', session_id: 'moved' }, key.body.key)).text()
+    await (await send({ model: 'sandbox/echo', session_id: 'moved' })).text()
+    await readUntil(own.workspace.id)
+    expect(received().map(({ workspace }) => workspace.id)).toEqual([other, own.workspace.id])
+    await reader.cancel()
+    clock.release()
+  })
 })
+
+/** Reads server-sent events. */
+function follow(response: Response) {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  const readUntil = async (part: string) => {
+    while (!text.includes(part)) {
+      const { value, done } = await reader.read()
+      if (done) throw new Error(`ended: ${text}`)
+      text += decoder.decode(value)
+    }
+  }
+  const received = () =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => JSON.parse(line.slice('data: '.length)))
+  return { reader, readUntil, received }
+}

@@ -61,7 +61,7 @@ export const logFilters = z.strictObject({
   request_id: text.optional().describe('The value of the response header `X-Request-Id`.'),
 })
 
-type LogFilters = z.output<typeof logFilters>
+export type LogFilters = z.output<typeof logFilters>
 
 export interface LogRequest {
   gateway: Gateway

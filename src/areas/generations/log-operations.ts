@@ -54,7 +54,7 @@ const streamGenerations = defineOperation({
   tag,
   summary: 'Streams new requests to models as they end.',
   description:
-    'An extension: server-sent events, with the filters of `GET /generations`. `request` has an entry of that list; `skipped` says that there are more new requests than the stream shows, at most 100 a second; `end` says why the stream ends: its time is over, its key or session has ended, or it was not read fast enough. A comment is sent every 15 seconds while nothing happens. Five streams can be open for each caller. Requests of all nodes are shown, about a second after they end.',
+    'An extension: server-sent events, with the filters of `GET /generations`. `request` has an entry of that list; `skipped` says that there are more new requests than the stream shows, at most 100 a second; `end` says why the stream ends: its time is over, its key or session has ended, or it was not read fast enough. What the caller may see is checked every 15 seconds. A comment is sent every 15 seconds while nothing happens. Five streams can be open for each caller. Requests of all nodes are shown, about a second after they end.',
   permission: 'generations:read',
   query: logFilters.extend({
     seconds: queryInteger({ min: 1, max: 3600, fallback: 3600 }).describe('When the stream ends.'),
@@ -63,7 +63,7 @@ const streamGenerations = defineOperation({
   response: { contentType: 'text/event-stream' },
   handle: async (context) => {
     const { seconds, ...filters } = context.query
-    return streamRequests(context, await resolveLogSelection(context, filters), seconds * 1000)
+    return streamRequests(context, filters, seconds * 1000)
   },
 })
 

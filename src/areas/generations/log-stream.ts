@@ -1,35 +1,33 @@
 import type { Follower } from '../../account/request-log/followers.ts'
 import type { LogSelection } from '../../account/request-log/selection.ts'
 import { isFollowed, type TailBatch } from '../../account/request-log/tail.ts'
-import type { Gateway } from '../../app/gateway.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
 import { authenticate } from '../../pipeline/request/authenticate.ts'
 import { authorize } from '../../pipeline/request/authorize.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
+import { type LogFilters, type LogRequest, resolveLogSelection } from './filters.ts'
 import { toLogRecords } from './log-record.ts'
 
-/** How often a silent stream sends a comment, and whether its caller is still allowed is checked. */
+/** How often a silent stream sends a comment, and what its caller may see is determined again. */
 const heartbeatMs = 15_000
 /** Entries of one second; there are more than anyone can read. */
 const maxEntries = 100
 /** Pieces that wait for a slow reader before it is disconnected. */
 const maxWaiting = 60
 
-interface StreamRequest {
-  gateway: Gateway
-  caller: Caller
+interface StreamRequest extends LogRequest {
   httpRequest: Request
 }
 
 /** New requests as server-sent events, until the client disconnects or its key or session ends. */
-export function streamRequests(
+export async function streamRequests(
   request: StreamRequest,
-  selection: LogSelection,
+  filters: LogFilters,
   durationMs: number,
-): Response {
+): Promise<Response> {
   const { requestFollowers } = request.gateway
+  const selection = await resolveLogSelection(request, filters)
   const { readable, writer } = createEventStream(() => requestFollowers.remove(follower))
-  const follower = createFollower(request, selection, durationMs, writer)
+  const follower = createFollower(request, { filters, selection, durationMs }, writer)
   requestFollowers.add(follower)
   writer.send(': open\n\n')
   request.httpRequest.signal.addEventListener('abort', () => requestFollowers.remove(follower))
@@ -76,15 +74,21 @@ function formatEvent(name: string, data: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
+interface Following {
+  filters: LogFilters
+  selection: LogSelection
+  durationMs: number
+}
+
 function createFollower(
   request: StreamRequest,
-  selection: LogSelection,
-  durationMs: number,
+  { filters, selection: initial, durationMs }: Following,
   writer: EventWriter,
 ): Follower {
   const { gateway, caller } = request
   const { clock } = gateway
   const endsAt = clock.now() + durationMs
+  let selection = initial
   let lastChecked = clock.now()
   return {
     callerId: `${caller.key.id} ${caller.userId}`,
@@ -94,9 +98,9 @@ function createFollower(
         const isDue = clock.now() - lastChecked >= heartbeatMs
         if (isDue) {
           lastChecked = clock.now()
-          await assertStillAllowed(request)
+          selection = await renewSelection(request, filters)
         }
-        const text = await describeBatch(gateway, caller, selection, batch)
+        const text = await describeBatch(request, selection, batch)
         if (text !== '') writer.send(text)
         else if (isDue) writer.send(': heartbeat\n\n')
         if (clock.now() >= endsAt) writer.end('time_limit', 'The stream was open for as long as it may be.')
@@ -108,13 +112,18 @@ function createFollower(
   }
 }
 
-async function assertStillAllowed({ gateway, httpRequest }: StreamRequest): Promise<void> {
-  await authorize(gateway, await authenticate(gateway, httpRequest), 'generations:read')
+/** The caller may have lost a workspace since. Throws if nothing may be seen any more. */
+async function renewSelection(
+  { gateway, httpRequest }: StreamRequest,
+  filters: LogFilters,
+): Promise<LogSelection> {
+  const caller = await authenticate(gateway, httpRequest)
+  const reach = await authorize(gateway, caller, 'generations:read')
+  return resolveLogSelection({ gateway, caller, reach }, filters)
 }
 
 async function describeBatch(
-  gateway: Gateway,
-  caller: Caller,
+  { gateway, caller }: StreamRequest,
   selection: LogSelection,
   { entries, isIncomplete }: TailBatch,
 ): Promise<string> {
