@@ -21,6 +21,7 @@ import { infoOf } from '../permissions/permissions.ts'
 import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
 import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
+import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
@@ -301,6 +302,8 @@ function openRequest(
   request: Request,
   operation: OpenedOperation | undefined,
 ): OpenedRequest {
+  // Of requests to models, which are no audit events, only a refusal is recorded with it.
+  if (!operation?.inference) rememberPeer(gateway, request)
   return {
     requestId: resolveRequestId(request),
     operation,

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { sql } from 'kysely'
 import { createTenant, describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
 import type { AuditEvent } from '../../audit/entry.ts'
@@ -71,6 +72,24 @@ describeOnEachDatabase('GET /audit', (server, kind) => {
     const other = await call('GET', `/audit?cursor=${first.cursor}`, { key: foreign.managementKey })
     expect(other.status).toBe(400)
     expect((await call('GET', '/audit?from=2030-01-02T00:00:00Z&to=2030-01-01T00:00:00Z')).status).toBe(400)
+  })
+
+  test('an entry has the address of a client that closed the connection at once', async () => {
+    const { call, own, url } = server()
+    const body = JSON.stringify({ name: 'hasty' })
+    const head = [
+      'POST /api/v1/keys HTTP/1.1',
+      'host: headgate',
+      `authorization: Bearer ${own.managementKey}`,
+      'content-type: application/json',
+      'x-request-id: hasty',
+      `content-length: ${body.length}`,
+    ].join('\r\n')
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(`${head}\r\n\r\n${body}`, () => setTimeout(() => socket.resetAndDestroy(), 1))
+    const read = async () => (await call('GET', '/audit?request_id=hasty')).body.data
+    for (let tries = 0; tries < 100 && (await read()).length === 0; tries += 1) await Bun.sleep(20)
+    expect(await read()).toMatchObject([{ action: 'key.create', ip: '127.0.0.1' }])
   })
 
   test('the chain of the installation is for its operator', async () => {

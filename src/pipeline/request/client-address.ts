@@ -11,9 +11,17 @@ export function resolveRequestSource(gateway: Gateway, request: Request): Reques
   return { ip: resolveClientAddress(gateway, request), userAgent }
 }
 
+const peers = new WeakMap<Request, string>()
+
+/** Called when a request arrives: the address is lost when the client closes the connection. */
+export function rememberPeer({ connections }: Gateway, request: Request): void {
+  const peer = connections?.requestIP(request)?.address
+  if (peer !== undefined) peers.set(request, peer)
+}
+
 /** `X-Forwarded-For` counts from the right, as far as each address is a trusted proxy. */
 function resolveClientAddress({ connections, settings }: Gateway, request: Request): string | null {
-  const peer = connections?.requestIP(request)?.address ?? null
+  const peer = peers.get(request) ?? connections?.requestIP(request)?.address ?? null
   const forwarded = (request.headers.get('x-forwarded-for') ?? '').split(',').map((part) => part.trim())
   let address = peer && normalize(peer)
   while (address && isTrusted(settings.trusted_proxies, address)) {
