@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../../test/support/harness.ts'
 import { healthIdOf } from '../../routing/health-id.ts'
+import { byokKeys } from './store.ts'
 
 describeOnEachDatabase('the order and health of BYOK keys', (server) => {
   const create = async (provider: string) =>
@@ -30,6 +31,27 @@ describeOnEachDatabase('the order and health of BYOK keys', (server) => {
     for (const ids of [[first], [first, first], [first, second, first], [first, crypto.randomUUID()]])
       expect((await order('cerebras', ids)).status).toBe(409)
     expect(await list('cerebras')).toEqual([first, second])
+  })
+
+  test('a key that is deleted meanwhile: 409, and it stays as it was deleted', async () => {
+    const [first = '', second = ''] = [await create('deepseek'), await create('deepseek')]
+    const { db, clock } = server().gateway
+    const deletion = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const deleted = db.transaction().execute(async (tx) => {
+      await byokKeys.remove(tx, clock, second)
+      locked.resolve()
+      await deletion.promise
+    })
+    await locked.promise
+    const ordered = order('deepseek', [second, first])
+    await Bun.sleep(200)
+    deletion.resolve()
+    await deleted
+    expect((await ordered).status).toBe(409)
+    expect(await list('deepseek')).toEqual([first])
+    const { data } = (await server().call('GET', `/audit?target_id=${second}&action=byok_key.update`)).body
+    expect(data).toEqual([])
   })
 
   test('R37: the keys of another organization are not found', async () => {

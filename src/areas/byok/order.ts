@@ -6,7 +6,7 @@ import { resolveReachableWorkspace } from '../../pipeline/request/reachable-work
 import { transact } from '../../pipeline/request/transact.ts'
 import { byokRecord, describeKey, toByokRecord } from './record.ts'
 import { resolveProviderSlug } from './resolve-provider.ts'
-import { byokKeys, listKeysInOrder } from './store.ts'
+import { byokKeys, lockKeysOf } from './store.ts'
 
 export const orderByokKeys = defineOperation({
   id: 'orderByokKeys',
@@ -30,7 +30,7 @@ export const orderByokKeys = defineOperation({
     const { id: workspaceId } = await resolveReachableWorkspace(gateway.db, context, body.workspace_id)
     const rows = await transact(context, async (tx, record) => {
       await lockWorkspace(tx, caller.organizationId, workspaceId)
-      const existing = await listKeysInOrder(tx, workspaceId, provider)
+      const existing = await lockKeysOf(tx, workspaceId, provider)
       const ordered = body.ids.flatMap((id) => existing.find((row) => row.id === id) ?? [])
       if (new Set(ordered).size !== existing.length || body.ids.length !== existing.length)
         throw gatewayError(

@@ -32,15 +32,14 @@ export function requireReachable(reach: Reach, row: ByokRow | undefined): ByokRo
   return row
 }
 
-/** The keys of a provider in a workspace, in the order they are tried. */
-export function listKeysInOrder(db: Db, workspaceId: string, provider: string): Promise<ByokRow[]> {
-  return db
-    .selectFrom('byok_keys')
-    .selectAll()
+/** The keys of a provider in a workspace. As `tryLockWorkspace`: none is changed or deleted meanwhile. */
+export function lockKeysOf(tx: Db, workspaceId: string, provider: string): Promise<ByokRow[]> {
+  return tx
+    .updateTable('byok_keys')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
     .where('workspace_id', '=', workspaceId)
     .where('provider', '=', provider)
     .where('deleted_at', 'is', null)
-    .orderBy('sort_order')
-    .orderBy('id')
+    .returningAll()
     .execute()
 }
