@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test'
-import { maxFollowersPerCaller } from '../../src/account/request-log/followers.ts'
+import {
+  maxFollowersPerCaller,
+  maxFollowersPerOrganization,
+} from '../../src/account/request-log/followers.ts'
 import { maxRecordedPerMinute } from '../../src/account/request-log/refused.ts'
 import { flushRequestLog } from '../../src/app/request-log.ts'
 import { createEventStream } from '../../src/areas/generations/log-stream.ts'
@@ -129,6 +132,35 @@ describeWithUpstreams('the list of requests', (bench) => {
     expect(streams.map(({ status }) => status)).toEqual(streams.map(() => 200))
     expect((await open()).status).toBe(429)
     await Promise.all(streams.map(({ body }) => body?.cancel()))
+  })
+
+  test('a member has five streams in all workspaces together', async () => {
+    const { own, url } = server()
+    const made = await server().call('POST', '/workspaces', { body: { name: 'Streams', slug: 'streams' } })
+    const places = [own.workspace.id, made.body.data.id as string]
+    const { headers } = await createSessionCaller(server(), { role: 'org:admin' })
+    const open = (place: string | undefined) =>
+      fetch(`${url}/api/v1/generations/stream`, {
+        headers: { ...headers, 'x-headgate-workspace': place ?? '' },
+      })
+    const streams = await Promise.all(Array.from({ length: 6 }, (_, n) => open(places[n % 2])))
+    expect(streams.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429])
+    await Promise.all(streams.map(({ body }) => body?.cancel()))
+  })
+
+  test('R37 an organization cannot take the streams of others', () => {
+    const { requestFollowers } = server().gateway
+    const create = (organizationId: string, n: number) => ({
+      callerId: `caller ${n}`,
+      organizationId,
+      receive: async () => undefined,
+    })
+    const greedy = Array.from({ length: maxFollowersPerOrganization }, (_, n) => create('greedy', n))
+    for (const follower of greedy) requestFollowers.add(follower)
+    expect(() => requestFollowers.add(create('greedy', greedy.length))).toThrow('At most')
+    const other = create('other', greedy.length)
+    requestFollowers.add(other)
+    for (const follower of [...greedy, other]) requestFollowers.remove(follower)
   })
 
   test('a quote that is refused is not in the list', async () => {

@@ -5,9 +5,10 @@ import type { Clock } from '../../lib/clock.ts'
 import type { CoarseTimer } from '../../lib/coarse-timer.ts'
 import { RequestTail, type TailBatch } from './tail.ts'
 
-/** Of one caller, and of all callers on this node. */
+/** On this node. */
 export const maxFollowersPerCaller = 5
-export const maxFollowers = 100
+export const maxFollowersPerOrganization = 100
+const maxFollowers = 300
 const pollMs = 1000
 
 /** Reads the list of requests as it grows. */
@@ -30,14 +31,22 @@ export class RequestFollowers {
 
   /** Throws if there are too many. */
   add(follower: Follower): void {
-    const own = [...this.#followers].filter(({ callerId }) => callerId === follower.callerId).length
-    if (own >= maxFollowersPerCaller || this.#followers.size >= maxFollowers) {
-      const limit = own >= maxFollowersPerCaller ? maxFollowersPerCaller : maxFollowers
-      const message = `At most ${maxFollowersPerCaller} streams of requests can be open for each caller, and ${maxFollowers} in all. Close one, and try again.`
+    const limit = this.#findReachedLimit(follower)
+    if (limit !== null) {
+      const message = `At most ${maxFollowersPerCaller} streams of requests can be open for each caller, ${maxFollowersPerOrganization} for an organization, and ${maxFollowers} in all. Close one, and try again.`
       throw rateLimitError(message, limit, pollMs, this.#deps.clock.now())
     }
     this.#followers.add(follower)
     if (!this.#isRunning) void this.#run()
+  }
+
+  #findReachedLimit({ callerId, organizationId }: Follower): number | null {
+    const open = [...this.#followers]
+    const ofOrganization = open.filter((other) => other.organizationId === organizationId)
+    const ofCaller = ofOrganization.filter((other) => other.callerId === callerId)
+    if (ofCaller.length >= maxFollowersPerCaller) return maxFollowersPerCaller
+    if (ofOrganization.length >= maxFollowersPerOrganization) return maxFollowersPerOrganization
+    return open.length >= maxFollowers ? maxFollowers : null
   }
 
   remove(follower: Follower): void {

@@ -91,7 +91,8 @@ function createFollower(
   let selection = initial
   let lastChecked = clock.now()
   return {
-    callerId: `${caller.key.id} ${caller.userId}`,
+    // A session has a key for each workspace.
+    callerId: caller.session ? `member ${caller.userId}` : `key ${caller.key.id}`,
     organizationId: caller.organizationId,
     receive: async (batch) => {
       try {
