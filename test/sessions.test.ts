@@ -48,7 +48,8 @@ describeOnEachDatabase('Sessions', (server) => {
 
   test('the csrf_token of GET /session allows changes', async () => {
     const { cookie } = await newSession()
-    const { body } = await call('GET', '/session', { cookie })
+    const { body, headers: sent } = await call('GET', '/session', { cookie })
+    expect(sent.get('cache-control')).toBe('no-store')
     const headers = { cookie, 'x-csrf-token': body.data.csrf_token }
     expect((await call('DELETE', '/sessions', headers)).status).toBe(200)
   })

@@ -55,6 +55,7 @@ export const getSession = defineOperation({
   summary: 'Returns who is signed in, and what the member may do.',
   description: 'Returns 404 for a request with an API key: only a member who is signed in has a session.',
   permission: 'identity:read',
+  noStore: true,
   errors: [404],
   response: z.strictObject({ data: identity }),
   handle: async ({ gateway, caller, httpRequest }) => ({
