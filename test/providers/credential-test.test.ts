@@ -136,6 +136,28 @@ describeOnEachDatabase(
       await server().call('DELETE', `/byok/${id}`)
     })
 
+    test('a test is in the audit log although its client has left', async () => {
+      const id = await createKey()
+      upstream.enqueue({ ...okReply, waitMs: 300 })
+      const { length } = upstream.requests
+      const client = new AbortController()
+      const { own, url } = server()
+      const left = fetch(`${url}/api/v1/byok/${id}/test`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${own.managementKey}` },
+        signal: client.signal,
+      })
+      await upstream.waitForRequests(length + 1)
+      client.abort()
+      await expect(left).rejects.toThrow()
+      const read = async () =>
+        (await server().call('GET', `/audit?target_id=${id}&action=byok_key.test`)).body.data
+      for (let tries = 0; tries < 100 && (await read()).length === 0; tries += 1) await Bun.sleep(50)
+      const details = { ok: true, failed_step: null, model: 'acme/cheap' }
+      expect(await read()).toMatchObject([{ ip: '127.0.0.1', changes: { details } }])
+      await server().call('DELETE', `/byok/${id}`)
+    })
+
     test('R40: a provider that repeats the credential: it is in no answer, and neither are accounts', async () => {
       const id = await createKey()
       const echo = {

@@ -40,11 +40,11 @@ export const testByokKey = defineOperation({
   errors: [404],
   response: testResponse,
   handle: async (context) => {
-    const { gateway, caller, reach, params, body, httpRequest } = context
+    const { gateway, caller, reach, params, body } = context
     const row = requireReachable(reach, await byokKeys.find(gateway.db, caller.organizationId, params.id))
     if (row.sealed_key === null) throw gatewayError('not_found', 'The BYOK key does not exist.')
     const byokKey = toByokKey(row, row.sealed_key)
-    const data = await test(gateway, row.provider, { byokKey, model: body.model, signal: httpRequest.signal })
+    const data = await test(gateway, row.provider, { byokKey, model: body.model })
     const details = { ok: data.ok, failed_step: data.failed_step, model: data.model }
     await transact(context, async (_tx, record) =>
       record({ action: 'byok_key.test', ...describeKey(row), details }),
@@ -70,13 +70,13 @@ export const testByokDraft = defineOperation({
   rateLimit: credentialTestLimit,
   response: testResponse,
   handle: async (context) => {
-    const { gateway, body, httpRequest } = context
+    const { gateway, body } = context
     const provider = resolveProviderSlug(gateway, body.provider)
     rejectKeylessProvider(gateway, provider)
     resolveKeyLabel(gateway, provider, body.key)
     const { id: workspaceId } = await resolveReachableWorkspace(gateway.db, context, body.workspace_id)
     const byokKey = createDraftKey(gateway, provider, body.key)
-    const data = await test(gateway, provider, { byokKey, model: body.model, signal: httpRequest.signal })
+    const data = await test(gateway, provider, { byokKey, model: body.model })
     const details = { ok: data.ok, failed_step: data.failed_step, model: data.model }
     await transact(context, async (_tx, record) =>
       record({ action: 'byok_key.test', target: { type: 'provider', id: provider }, workspaceId, details }),

@@ -24,16 +24,11 @@ export const testProvider = defineOperation({
   errors: [404],
   response: z.strictObject({ data: testOutcome }),
   handle: async (context) => {
-    const { gateway, params, body, httpRequest } = context
+    const { gateway, params, body } = context
     const provider = gateway.catalogue.providers.find(({ slug }) => slug === params.slug)
     if (!provider) throw gatewayError('not_found', 'The provider does not exist.')
     const data = provider.enabled
-      ? await testCredential(gateway, {
-          provider,
-          byokKey: null,
-          model: body.model,
-          signal: httpRequest.signal,
-        })
+      ? await testCredential(gateway, { provider, byokKey: null, model: body.model })
       : createFailedOutcome('credential', describeMissingCredential(provider))
     await transact(context, async (_tx, record) =>
       record({

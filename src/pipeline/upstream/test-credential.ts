@@ -5,7 +5,7 @@ import type { ReplyEvent } from '../../call/event.ts'
 import { type CatalogueProvider, type Endpoint, hasOutput } from '../../catalogue/model.ts'
 import { isGenerateDialect } from '../../catalogue/vocabulary.ts'
 import { newReplySummary } from '../../dialects/dialect.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { simulators } from '../../providers/simulators.ts'
 import { type Candidate, createCandidate } from '../../routing/candidate.ts'
@@ -14,7 +14,7 @@ import { recordEvent } from '../reply/summary.ts'
 import { resolveAccess, type UpstreamAccess } from './access.ts'
 import { adaptCall } from './build-call.ts'
 import { assertFinished, readJsonBody } from './decode-reply.ts'
-import { ClientDisconnectedError, timeoutError, UpstreamError } from './errors.ts'
+import { timeoutError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { send } from './send.ts'
 import { buildSimulateOptions, collectEvents } from './simulation.ts'
@@ -45,15 +45,17 @@ export interface CredentialTest {
   byokKey: ByokKey | null
   /** The model to ask; the cheapest without one. */
   model?: string | undefined
-  signal: AbortSignal
 }
 
-/** Sends a request of a few tokens to a text model. It is not recorded, charged or counted for health. */
+/**
+ * Sends a request of a few tokens to a text model. It is not recorded, charged or counted for health. A client that
+ * disconnects does not end it: the audit log has the outcome of every test.
+ */
 export async function testCredential(gateway: Gateway, test: CredentialTest): Promise<TestOutcome> {
   const reached = resolveTestAccess(gateway, test)
   if ('outcome' in reached) return reached.outcome
   const { candidate, access } = reached
-  const exchange = new UpstreamExchange(test.signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(new AbortController().signal, gateway.exchanges)
   exchange.setTimeout(timeoutMs)
   const startedAt = performance.now()
   const outcome = await request(gateway, exchange, candidate, access)
@@ -122,8 +124,6 @@ async function request(
     await requestReply(gateway, exchange, candidate, access)
     return succeeded
   } catch (error) {
-    if (error instanceof ClientDisconnectedError)
-      throw gatewayError('request_timeout', 'The client closed the connection.')
     if (!(error instanceof UpstreamError)) throw error
     const step = findFailedStep(error)
     const isUnresolved = step === 'connection' && !access.isUserNamed && !(await resolves(gateway, access))
