@@ -229,6 +229,17 @@ for (const kind of databaseKinds) {
       expect(await expectReply({ ...request, format: 'messages', stream: true })).toContain('message_stop')
     })
 
+    test('a deployment for another kind of request receives nothing', async () => {
+      const endpoint_url = `http://127.0.0.1:${vendor.port}/deployments/d/embeddings`
+      const deployment = { model_slug: 'openai/o3', endpoint_url, api_key: canary, model_id: 'd' }
+      const error = await failure({ provider: 'azure', key: [deployment], model: 'openai/o3' })
+      expect(error).toMatchObject({
+        status: 503,
+        body: expect.stringContaining('no format for this request'),
+      })
+      expect(received).toEqual([])
+    })
+
     test('S5 an address that is no longer allowed receives nothing', async () => {
       const { egress } = server.gateway.settings
       const listed = [...egress.allow_private]

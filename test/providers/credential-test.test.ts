@@ -189,6 +189,33 @@ describeOnEachDatabase(
       )
     })
 
+    test('a credential with one deployment is tested with its model, however many are cheaper', async () => {
+      const { catalogue, settings } = server().gateway
+      const endpoints = catalogue.models
+        .flatMap((model) => model.endpoints)
+        .filter(({ provider, service_tier }) => provider.slug === 'azure' && service_tier === null)
+        .filter(({ model_id }) => /^openai\/gpt-[\d.]+-pro$/.test(model_id))
+      const [model_slug] = endpoints.map(({ model_id }) => model_id)
+      const { host } = new URL(upstream.url)
+      settings.egress.allow_private.push(host)
+      const deployment = {
+        model_slug,
+        endpoint_url: `http://${host}/v1`,
+        api_key: byokSecret,
+        model_id: 'mine',
+      }
+      const draft = { provider: 'azure', key: JSON.stringify([deployment]) }
+      upstream.enqueue(okReply)
+      expect((await post('/byok/test', draft)).data).toMatchObject({ ok: true, model: model_slug })
+      expect(upstream.requests.at(-1)?.json).toMatchObject({ model: 'mine' })
+      const other = { ...deployment, endpoint_url: `http://${host}/v1/embeddings` }
+      expect((await post('/byok/test', { ...draft, key: JSON.stringify([other]) })).data).toMatchObject({
+        failed_step: 'credential',
+        message: 'The deployment of this model is not for text.',
+      })
+      settings.egress.allow_private.pop()
+    })
+
     test('without anything to send: no credential, no model, a key for another address', async () => {
       const none = await post('/catalogue/providers/groq/test')
       expect(none.data).toMatchObject({ ok: false, failed_step: 'credential', model: null })

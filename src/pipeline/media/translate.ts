@@ -7,6 +7,7 @@ import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { AttemptedTranslation } from '../settlement/trace.ts'
 import { resolveAccess, type UpstreamAccess } from '../upstream/access.ts'
+import { noFormatError } from '../upstream/translate.ts'
 import type { MediaRequest, MediaSupport } from './task.ts'
 
 /** A request encoded for one upstream. */
@@ -61,7 +62,6 @@ function omitFields(body: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)))
 }
 
-/** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */
 function findDialect<Call, D extends MediaDialect<Call>>(
   { endpoint }: UpstreamAccess,
   { dialects }: MediaSupport<Call, D>,
@@ -70,7 +70,7 @@ function findDialect<Call, D extends MediaDialect<Call>>(
     const dialect = dialects[name]
     if (dialect) return dialect
   }
-  throw gatewayError('no_provider', 'The provider has no format for this request.')
+  throw noFormatError()
 }
 
 /** The options for this provider: those it accepts, and the names of the others. */

@@ -42,6 +42,32 @@ export function resolveAccess(gateway: Gateway, candidate: Candidate, region: Da
   return resolveWithCredential(candidate, opened, region)
 }
 
+export interface FirstAccess {
+  found: { candidate: Candidate; access: UpstreamAccess } | null
+  /** Why the first candidate cannot be used; null if there are none. */
+  problem: string | null
+}
+
+/** The first candidate that can be used, of some with the same provider and BYOK key, which is decrypted once. */
+export function resolveFirstAccess(
+  gateway: Gateway,
+  candidates: readonly Candidate[],
+  region: DataRegion,
+): FirstAccess {
+  const { byokKey, endpoint } = candidates[0] ?? {}
+  const opened = byokKey && endpoint ? openByokKey(gateway, endpoint.provider, byokKey, region) : null
+  if (typeof opened === 'string') return { found: null, problem: opened }
+  let problem: string | null = null
+  for (const candidate of candidates) {
+    const access = opened
+      ? resolveWithCredential(candidate, opened, region)
+      : resolveSharedAccess(candidate, region)
+    if (access.problem === null) return { found: { candidate, access }, problem: null }
+    problem ??= access.problem
+  }
+  return { found: null, problem }
+}
+
 /** For a request that is not about a model. Decrypts the key too. */
 export function resolveByokAccess(
   gateway: Gateway,

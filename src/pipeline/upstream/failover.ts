@@ -31,7 +31,7 @@ export async function withFailover<T extends AttemptedTranslation, R>(
   stages: AttemptStages<T, R>,
 ): Promise<R> {
   const { candidates } = plan
-  let lossError: GatewayError | null = null
+  let encodingError: GatewayError | null = null
   for (let index = 0; index < candidates.length; index++) {
     const candidate = candidates[index]
     if (!candidate || isExhausted(gateway, request, trace)) break
@@ -40,7 +40,7 @@ export async function withFailover<T extends AttemptedTranslation, R>(
     const translation = tryTranslate(stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
     if (translation instanceof GatewayError) {
-      lossError ??= translation
+      encodingError ??= translation
       continue
     }
     const reply = await tryCandidate(gateway, request, candidate, translation, trace, stages, false)
@@ -51,13 +51,16 @@ export async function withFailover<T extends AttemptedTranslation, R>(
     if (retried) return retried.value
   }
   if (trace.attempts.length > 0) throw toClientError(trace.attempts)
-  if (lossError) throw lossError
+  if (encodingError) throw encodingError
   throw rateLimitedError(
     gateway,
     request.options.models,
     candidates.map(({ id }) => id),
   )
 }
+
+/** What another candidate may not fail with: strict mode, and a deployment for another kind of request. */
+const candidateErrors: ReadonlySet<string> = new Set(['loss_refused', 'no_provider'])
 
 function tryTranslate<T extends AttemptedTranslation, R>(
   stages: AttemptStages<T, R>,
@@ -66,7 +69,7 @@ function tryTranslate<T extends AttemptedTranslation, R>(
   try {
     return stages.translate(candidate)
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 'loss_refused') return error
+    if (error instanceof GatewayError && candidateErrors.has(error.code)) return error
     throw error
   }
 }

@@ -11,7 +11,7 @@ import { simulators } from '../../providers/simulators.ts'
 import { type Candidate, createCandidate } from '../../routing/candidate.ts'
 import { isKeyForModel } from '../../routing/filter.ts'
 import { recordEvent } from '../reply/summary.ts'
-import { resolveAccess, type UpstreamAccess } from './access.ts'
+import { resolveFirstAccess, type UpstreamAccess } from './access.ts'
 import { adaptCall } from './build-call.ts'
 import { assertFinished, readJsonBody } from './decode-reply.ts'
 import { timeoutError, UpstreamError } from './errors.ts'
@@ -23,9 +23,6 @@ import { encodeCall } from './translate.ts'
 
 /** A person waits for the outcome. */
 const timeoutMs = 20_000
-
-/** Models with a known price that are tried for one that the credential can be used for. */
-const maxCandidates = 50
 
 /** Some models reject a lower limit. */
 const maxTokens = 16
@@ -52,9 +49,10 @@ export interface CredentialTest {
  * disconnects does not end it: the audit log has the outcome of every test.
  */
 export async function testCredential(gateway: Gateway, test: CredentialTest): Promise<TestOutcome> {
-  const reached = resolveTestAccess(gateway, test)
-  if ('outcome' in reached) return reached.outcome
-  const { candidate, access } = reached
+  const { found, problem } = resolveFirstAccess(gateway, listCandidates(gateway, test), 'global')
+  if (!found) return describeUnsent(problem)
+  const { candidate, access } = found
+  if (!generatesText(access.endpoint)) return describeUnsent('The deployment of this model is not for text.')
   const exchange = new UpstreamExchange(new AbortController().signal, gateway.exchanges)
   exchange.setTimeout(timeoutMs)
   const startedAt = performance.now()
@@ -70,26 +68,13 @@ export async function testCredential(gateway: Gateway, test: CredentialTest): Pr
 const noModelText = 'The catalogue has no text model of this provider to ask.'
 const noModelRemedy = 'Add a model of the provider to the catalogue to test it.'
 
-/** The cheapest model that the credential has an address and permission for. */
-function resolveTestAccess(
-  gateway: Gateway,
-  test: CredentialTest,
-): { candidate: Candidate; access: UpstreamAccess } | { outcome: TestOutcome } {
-  const candidates = listCandidates(gateway, test)
-  let problem: string | null = null
-  for (const candidate of candidates) {
-    const access = resolveAccess(gateway, candidate, 'global')
-    if (access.problem === null) return { candidate, access }
-    problem ??= access.problem
-  }
-  return {
-    outcome:
-      problem === null
-        ? createFailedOutcome('model', { message: noModelText, remedy: noModelRemedy })
-        : createFailedOutcome('credential', { message: problem }),
-  }
+function describeUnsent(problem: string | null): TestOutcome {
+  return problem === null
+    ? createFailedOutcome('model', { message: noModelText, remedy: noModelRemedy })
+    : createFailedOutcome('credential', { message: problem })
 }
 
+/** Text models that the credential has permission for, the cheapest first. */
 function listCandidates(
   { catalogue }: Gateway,
   { provider, byokKey, model: id }: CredentialTest,
@@ -107,7 +92,7 @@ function listCandidates(
       'model',
       'is not a text model that this provider offers and the credential may use',
     )
-  return candidates.sort((one, other) => one.endpoint.price - other.endpoint.price).slice(0, maxCandidates)
+  return candidates.sort((one, other) => one.endpoint.price - other.endpoint.price)
 }
 
 function generatesText({ dialects, service_tier }: Endpoint): boolean {

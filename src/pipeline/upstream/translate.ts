@@ -7,7 +7,7 @@ import { dialects } from '../../dialects/all.ts'
 import type { Dialect, Target, UpstreamRequest } from '../../dialects/dialect.ts'
 import { listUnimplementedFields } from '../../dialects/fields.ts'
 import { resolveReasoning } from '../../dialects/reasoning-options.ts'
-import { gatewayError } from '../../errors/gateway-error.ts'
+import { type GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { RequestSource } from '../request/content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -22,6 +22,11 @@ export type EncodedRequest = { dialect: Dialect; upstreamRequest: UpstreamReques
 )
 
 export type Translation = EncodedRequest & { access: UpstreamAccess; compression: PipelineStage | null }
+
+/** Routing has excluded endpoints without a format of the task; a deployment of a BYOK key may still lack one. */
+export function noFormatError(): GatewayError {
+  return gatewayError('no_provider', 'The provider has no format for this request.')
+}
 
 /** Decrypts the candidate's credential, so it is called right before the request is sent. */
 export function translate(gateway: Gateway, request: InferenceRequest, candidate: Candidate): Translation {
@@ -108,8 +113,11 @@ function encodeWithFewestLosses(call: ModelCall, model: Model, endpoint: Endpoin
     const upstreamRequest = dialect.upstream.encodeRequest(applyReasoning(call, target), target)
     return { dialect, upstreamRequest, isPassThrough: false as const }
   })
-  return translations.reduce((best, next) =>
-    next.upstreamRequest.dropped.length < best.upstreamRequest.dropped.length ? next : best,
+  const [first, ...others] = translations
+  if (!first) throw noFormatError()
+  return others.reduce<EncodedRequest>(
+    (best, next) => (next.upstreamRequest.dropped.length < best.upstreamRequest.dropped.length ? next : best),
+    first,
   )
 }
 
