@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test'
-import { describeOnEachDatabase, type TestServer } from '../../../test/support/harness.ts'
+import {
+  createSessionCaller,
+  describeOnEachDatabase,
+  type TestServer,
+} from '../../../test/support/harness.ts'
 import { recordSpend } from '../../../test/support/spend.ts'
 import { findKeyBySecret } from '../../account/keys.ts'
 
@@ -131,6 +135,14 @@ describeOnEachDatabase('GET /budgets', (server) => {
     expect(other.status).toBe(403)
     const { hash } = await createKey({})
     expect((await server().call('GET', `/budgets?parent=key:${hash}`, { key })).status).toBe(403)
+  })
+
+  test('a member who is not in the workspace and has no keys there is not named', async () => {
+    const workspace_id = await createWorkspace('strangers')
+    const { member } = await createSessionCaller(server(), { workspaces: {} })
+    expect((await list(`member:${workspace_id}:${member.id}`)).status).toBe(404)
+    await createKey({ workspace_id, creator_user_id: member.id })
+    expect((await list(`member:${workspace_id}:${member.id}`)).body.parent.user_id).toBe(member.id)
   })
 
   test.each(['parent=key:1', 'parent=workspace:x', 'cursor=x', 'cursor=%00~x', 'limit=101'])(

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { findKey } from '../../account/keys.ts'
-import { findMember } from '../../account/members.ts'
 import { findOrganization } from '../../account/organizations.ts'
 import { requireWorkspace, type Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -19,7 +18,7 @@ import {
   noMember,
 } from './nodes.ts'
 import { type BudgetNode, budgetNode } from './record.ts'
-import { listKeysAfter, listMembersAfter, listWorkspacesAfter } from './store.ts'
+import { findMemberOf, listKeysAfter, listMembersAfter, listWorkspacesAfter } from './store.ts'
 
 const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const parentPattern = new RegExp(
@@ -116,11 +115,11 @@ async function listMemberLevel({ gateway, query }: PageRequest, workspace: Works
 }
 
 async function listKeyLevel(
-  { gateway, caller, reach, query }: PageRequest,
+  { gateway, reach, query }: PageRequest,
   workspace: Workspace,
   userId: string | null,
 ): Promise<ChildPage> {
-  const parent = await loadOwnerNode(gateway, caller, { workspace, userId })
+  const parent = await loadOwnerNode(gateway, workspace, userId)
   const page = { after: readKeyNumber(query.cursor), limit: query.limit }
   const keys = await listKeysAfter(gateway.db, workspace.id, userId, page)
   const owner = { workspace, userId, seesCredits: reach.everywhere }
@@ -147,11 +146,11 @@ async function loadKeyLevel({ gateway, caller, reach }: PageRequest, hash: strin
 
 async function loadOwnerNode(
   gateway: Gateway,
-  { organizationId }: Caller,
-  { workspace, userId }: { workspace: Workspace; userId: string | null },
+  workspace: Workspace,
+  userId: string | null,
 ): Promise<BudgetNode | null> {
   if (userId === null) return buildOwnerlessNode(gateway, workspace.id)
-  const member = await findMember(gateway.db, organizationId, userId)
+  const member = await findMemberOf(gateway.db, workspace, userId)
   if (!member) throw gatewayError('not_found', 'parent: the member does not exist.')
   return (await loadMemberNodes(gateway, workspace.id, [member]))[0] ?? null
 }

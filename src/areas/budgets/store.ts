@@ -35,12 +35,8 @@ export function listWorkspacesAfter(
 }
 
 /** Those who are in the workspace, or created keys there. */
-export function listMembersAfter(
-  db: Db,
-  { organization_id, id: workspaceId }: Workspace,
-  { after, limit }: Page<TimePosition>,
-): Promise<Member[]> {
-  let query = db
+function selectMembersOf(db: Db, { organization_id, id: workspaceId }: Workspace) {
+  return db
     .selectFrom('members')
     .selectAll()
     .where('organization_id', '=', organization_id)
@@ -63,8 +59,21 @@ export function listMembersAfter(
         ),
       ]),
     )
+}
+
+export function listMembersAfter(
+  db: Db,
+  workspace: Workspace,
+  { after, limit }: Page<TimePosition>,
+): Promise<Member[]> {
+  let query = selectMembersOf(db, workspace)
   if (after) query = query.where(isAfter(after))
   return query.orderBy('created_at').orderBy('id').limit(limit).execute()
+}
+
+/** Undefined for a member whose name the readers of the workspace may not know. */
+export function findMemberOf(db: Db, workspace: Workspace, userId: string): Promise<Member | undefined> {
+  return selectMembersOf(db, workspace).where('members.id', '=', userId).executeTakeFirst()
 }
 
 /** The keys of a member in a workspace, or those without a creator, newest first. */
