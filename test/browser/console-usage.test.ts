@@ -107,6 +107,31 @@ describeInChromium('What the console says of usage', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
+  test('a row of the requests is a link: to a new tab, from any place in it, and with the keyboard', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    const { data } = (await server.call('GET', '/generations?limit=2')).body
+    const [newest, older] = data.map(({ id }: { id: string }) => `/requests/${id}`)
+    await person.open('/requests')
+    const row = page.getByRole('grid', { name: 'Requests' }).getByRole('row').nth(1)
+    const places = [row, row.getByRole('time'), row.getByTitle(/^\$/)]
+    for (const place of places) {
+      const opened = page.context().waitForEvent('page')
+      await place.click({ modifiers: ['ControlOrMeta'] })
+      const tab = await opened
+      await tab.waitForURL(({ pathname }) => pathname === newest, { waitUntil: 'commit' })
+      await tab.close()
+    }
+    await page.getByRole('link', { name: `Request ${newest.slice(10)}` }).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(({ pathname }) => pathname === older)
+    await page.goBack()
+    await row.click()
+    await page.waitForURL(({ pathname }) => pathname === newest)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
   test('credits are added', async () => {
     const person = await arriveAsOwner()
     const { page } = person

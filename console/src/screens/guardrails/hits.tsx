@@ -1,10 +1,10 @@
 import { Badge, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from '../../api/client.ts'
-import { Id } from '../../components/copy.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount } from '../../format/number.ts'
 import { actionColors } from './filter-action.ts'
@@ -52,5 +52,13 @@ const columns: Column<Schemas['ListedGuardrailHit']>[] = [
   },
   { header: 'Matches', render: ({ count, direction }) => `${formatCount(count)} in the ${direction}` },
   { header: 'Key', breaksWords: true, render: ({ api_key_name }) => api_key_name ?? '–' },
-  { header: 'Request', render: ({ generation_id }) => <Id value={generation_id} /> },
+  {
+    header: 'Request',
+    breaksWords: true,
+    render: ({ generation_id }) => (
+      <TextLink to="/requests/$id" params={{ id: generation_id }}>
+        {generation_id}
+      </TextLink>
+    ),
+  },
 ]

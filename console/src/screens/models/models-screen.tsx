@@ -1,5 +1,4 @@
 import {
-  Anchor,
   Button,
   Checkbox,
   Group,
@@ -22,6 +21,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { modelsOf } from '../../components/model-picker.tsx'
 import { Page } from '../../components/page.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { TextLink } from '../../components/text-link.tsx'
 import { formatCompact, formatCount } from '../../format/number.ts'
 import { AddModel } from './add-model.tsx'
 import { isSort, type ModelFilters, outputs, pageSize, queryOf, sorts } from './filters.ts'
@@ -207,9 +207,9 @@ function ModelRow({
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor component={Link} to={`/catalogue/${author}/${encodeURIComponent(slug.join('/'))}`} size="sm">
+        <TextLink to="/catalogue/$author/$slug" params={{ author, slug: slug.join('/') }}>
           {name}
-        </Anchor>
+        </TextLink>
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {id}
         </Text>

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Menu, Select, Textarea } from '@mantine/core'
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { client, type Schemas } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
@@ -20,7 +20,6 @@ interface PresetActionsProps {
 
 export function PresetActions({ preset, mayChange }: PresetActionsProps) {
   const session = useSession()
-  const navigate = useNavigate()
   const [dialog, setDialog] = useState<'version' | 'details' | 'delete' | null>(null)
   const close = () => setDialog(null)
   const live = preset.designated_version
@@ -30,7 +29,9 @@ export function PresetActions({ preset, mayChange }: PresetActionsProps) {
         <Button
           size="xs"
           variant="default"
-          onClick={() => void navigate({ to: '/playground', search: { model: `@preset/${preset.slug}` } })}
+          renderRoot={(props) => (
+            <Link to="/playground" search={{ model: `@preset/${preset.slug}` }} {...props} />
+          )}
         >
           Open in playground
         </Button>

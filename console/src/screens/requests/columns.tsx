@@ -18,16 +18,18 @@ interface ColumnLayout {
   label: string
   width: number
   isDefault: boolean
+  /** Whether a cell says more when it is pointed at. */
+  hasHint?: boolean
 }
 
 export const layouts: Record<string, ColumnLayout> = {
-  created_at: { label: 'Time', width: 210, isDefault: true },
+  created_at: { label: 'Time', width: 210, isDefault: true, hasHint: true },
   status: { label: 'Status', width: 135, isDefault: true },
   error_code: { label: 'Error', width: 120, isDefault: true },
   model: { label: 'Model', width: 150, isDefault: true },
   provider: { label: 'Provider', width: 130, isDefault: true },
   key: { label: 'Key', width: 100, isDefault: true },
-  cost: { label: 'Cost', width: 95, isDefault: true },
+  cost: { label: 'Cost', width: 95, isDefault: true, hasHint: true },
   latency: { label: 'Duration', width: 90, isDefault: true },
   tokens_prompt: { label: 'Tokens in', width: 100, isDefault: true },
   tokens_completion: { label: 'Tokens out', width: 110, isDefault: true },

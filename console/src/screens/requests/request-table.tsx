@@ -1,4 +1,5 @@
 import { Box, Paper, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
@@ -11,7 +12,6 @@ const loadAhead = 20
 interface RequestTableProps {
   rows: LoggedRequest[]
   visibility: Record<string, boolean>
-  onOpen: (id: string) => void
   onHover: (isOver: boolean) => void
   onNearEnd: () => void
   /** Below the last row. */
@@ -19,10 +19,10 @@ interface RequestTableProps {
 }
 
 /**
- * Only the rows that can be seen are in the document. Arrow keys move, Enter opens.
+ * Only the rows that can be seen are in the document. Each is covered by a link; arrow keys move between these.
  * No table element, because virtual rows are placed by transform.
  */
-export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, footer }: RequestTableProps) {
+export function RequestTable({ rows, visibility, onHover, onNearEnd, footer }: RequestTableProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const table = useTable({
     features,
@@ -46,9 +46,7 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
         style={{ minWidth: width }}
         onPointerEnter={() => onHover(true)}
         onPointerLeave={() => onHover(false)}
-        onKeyDown={(event) =>
-          handleKey(event, activeIndex, moveTo, () => onOpen(rows[activeIndex]?.id ?? ''))
-        }
+        onKeyDown={(event) => handleKey(event, activeIndex, moveTo)}
       >
         <HeaderRow labels={visible.map(({ id }) => layouts[id]?.label ?? id)} template={template} />
         <Box role="rowgroup" style={{ height: virtualizer.getTotalSize(), position: 'relative' }}>
@@ -58,17 +56,17 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
             return (
               <Box
                 key={key}
-                id={`row-${row.id}`}
                 role="row"
                 aria-rowindex={index + 2}
-                tabIndex={index === activeIndex ? 0 : -1}
                 onFocus={() => setActiveId(row.id)}
-                onClick={() => onOpen(row.id)}
                 style={{ ...rowStyle, gridTemplateColumns: template, transform: `translateY(${start}px)` }}
               >
-                {row.getVisibleCells().map((cell) => (
+                {row.getVisibleCells().map((cell, place) => (
                   <Box key={cell.id} role="gridcell" style={cellStyle}>
-                    <table.FlexRender cell={cell} />
+                    {place === 0 && <RowLink id={row.id} isActive={index === activeIndex} />}
+                    <CellContent id={row.id} hasHint={layouts[cell.column.id]?.hasHint}>
+                      <table.FlexRender cell={cell} />
+                    </CellContent>
                   </Box>
                 ))}
               </Box>
@@ -80,6 +78,43 @@ export function RequestTable({ rows, visibility, onOpen, onHover, onNearEnd, foo
         {footer}
       </Text>
     </Paper>
+  )
+}
+
+/** Covers the row, so that it opens as any link does: in a new tab, by its menu, with Enter. */
+function RowLink({ id, isActive }: { id: string; isActive: boolean }) {
+  return (
+    <Link
+      id={linkIdOf(id)}
+      to="/requests/$id"
+      params={{ id }}
+      aria-label={`Request ${id}`}
+      tabIndex={isActive ? 0 : -1}
+      style={{ position: 'absolute', inset: 0, outlineOffset: -2 }}
+    />
+  )
+}
+
+const linkIdOf = (id: string) => `open-${id}`
+
+interface CellContentProps {
+  id: string
+  hasHint: boolean | undefined
+  children: ReactNode
+}
+
+/** What has a hint must be above the link of the row for the pointer to find it, so it is a link, too. */
+function CellContent({ id, hasHint = false, children }: CellContentProps) {
+  if (!hasHint) return children
+  return (
+    <Link
+      to="/requests/$id"
+      params={{ id }}
+      tabIndex={-1}
+      style={{ position: 'relative', color: 'inherit', textDecoration: 'none' }}
+    >
+      {children}
+    </Link>
   )
 }
 
@@ -115,7 +150,7 @@ function useActiveRow(rows: LoggedRequest[], scrollTo: (index: number) => void) 
     if (!row) return
     setActiveId(row.id)
     scrollTo(rows.indexOf(row))
-    requestAnimationFrame(() => document.getElementById(`row-${row.id}`)?.focus({ preventScroll: true }))
+    requestAnimationFrame(() => document.getElementById(linkIdOf(row.id))?.focus({ preventScroll: true }))
   }
   return { activeIndex, moveTo, setActiveId }
 }
@@ -138,12 +173,7 @@ function HeaderRow({ labels, template }: { labels: string[]; template: string })
   )
 }
 
-function handleKey(
-  event: KeyboardEvent,
-  index: number,
-  moveTo: (index: number) => void,
-  open: () => void,
-): void {
+function handleKey(event: KeyboardEvent, index: number, moveTo: (index: number) => void): void {
   const targets: Record<string, number> = {
     ArrowDown: index + 1,
     ArrowUp: index - 1,
@@ -153,10 +183,9 @@ function handleKey(
     End: Number.MAX_SAFE_INTEGER,
   }
   const target = targets[event.key]
-  if (target === undefined && event.key !== 'Enter') return
+  if (target === undefined) return
   event.preventDefault()
-  if (target === undefined) open()
-  else moveTo(target)
+  moveTo(target)
 }
 
 const gridStyle = {
@@ -173,7 +202,6 @@ const rowStyle = {
   top: 0,
   left: 0,
   right: 0,
-  cursor: 'pointer',
 } as const
 
 const cellStyle = {

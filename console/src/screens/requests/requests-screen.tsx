@@ -59,7 +59,6 @@ function RequestsScreen() {
           query={query}
           isFiltered={filterNames.some((name) => search[name] !== undefined)}
           onRefresh={() => setNow(Date.now())}
-          onOpen={(id) => void navigate({ to: '/requests/$id', params: { id } })}
         />
       </Stack>
     </Page>
@@ -103,10 +102,9 @@ interface RequestListProps {
   query: ListQuery
   isFiltered: boolean
   onRefresh: () => void
-  onOpen: (id: string) => void
 }
 
-function RequestList({ query, isFiltered, onRefresh, onOpen }: RequestListProps) {
+function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
   const [isLive, setLive] = useState(false)
   const [isOver, setOver] = useState(false)
   const [visibility, setVisibility] = useLocalStorage({
@@ -158,7 +156,6 @@ function RequestList({ query, isFiltered, onRefresh, onOpen }: RequestListProps)
         <RequestTable
           rows={rows}
           visibility={visibility}
-          onOpen={onOpen}
           onHover={setOver}
           onNearEnd={found.loadMore}
           footer={<Footer found={found} />}
