@@ -63,8 +63,9 @@ export class RuleIndex {
   }
 }
 
+/** Every digit: a rounded amount may read as the threshold that it has not reached. */
 export function formatUsd(nanos: bigint): string {
-  return `${usdFromNanos(nanos).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 })} USD`
+  return `${usdFromNanos(nanos).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9 })} USD`
 }
 
 const maxNameLength = 80

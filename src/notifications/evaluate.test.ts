@@ -73,6 +73,16 @@ describeOnEachDatabase('notifications', (server) => {
     expect(await notify('low_balance')).toHaveLength(2)
   })
 
+  test('low balance: the text has every digit, so that it is not the threshold itself', async () => {
+    await fund(110)
+    await spend(10.000002)
+    const [notification] = await notify('low_balance')
+    expect(notification).toMatchObject({
+      title: 'The balance is below 100 USD',
+      text: expect.stringContaining('has 99.999998 USD of credits left'),
+    })
+  })
+
   test('R37 another organization is not notified, and cannot read or mark what this one sees', async () => {
     await fund(10)
     await evaluate()
