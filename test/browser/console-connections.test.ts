@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Locator, Page } from 'playwright-core'
 import { deliver } from '../delivery/support.ts'
 import { describeInChromium } from '../support/chromium.ts'
-import { startTestServer, type TestServer } from '../support/harness.ts'
+import { createSessionCaller, startTestServer, type TestServer } from '../support/harness.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { Person } from './person.ts'
+import { Visitor } from './visitor.ts'
 
 const hostileName = '<img src=x onerror=alert(1)> <script>alert(2)</script>'
 const secret = 'canary-7d1f0a9c'
@@ -104,6 +105,63 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await button(page, 'Delete').click()
     await confirm(page, hostileName, 'Delete')
     await page.getByRole('heading', { name: 'No destinations in this workspace' }).waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('the audit log gets a destination, which is tested, changed, disabled and deleted', async () => {
+    const owner = await arrive()
+    const { page } = owner
+    await owner.open('/audit')
+    await page.getByRole('link', { name: 'Destinations', exact: true }).click()
+    await page.getByRole('heading', { name: 'No destinations yet' }).waitFor()
+    await button(page, 'Add a destination').click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(hostileName)
+    await page.getByLabel('URL').fill(`${receiver.origin}/audit`)
+    await page.getByRole('combobox', { name: 'Only actions that begin with' }).fill('audit_destination.')
+    await page.keyboard.press('Enter')
+    await button(page, 'Add').click()
+    await page.getByText(`Webhook ${receiver.origin}/audit, not signed`).waitFor()
+    await page.getByText('Actions that begin with audit_destination. of the organization').waitFor()
+
+    await button(page, `Test ${hostileName}`).click()
+    await button(page, 'Send the test').click()
+    await page.getByText('The test was accepted').waitFor()
+    expect(receiver.requests.at(-1)?.path).toBe('/audit')
+    await button(page.getByRole('dialog'), 'Close').click()
+
+    await button(page, `Edit ${hostileName}`).click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('SIEM')
+    await page.getByRole('switch', { name: 'Enabled' }).uncheck()
+    await button(page, 'Save').click()
+    await page.getByText('disabled', { exact: true }).waitFor()
+    expect((await owner.read('/audit/destinations')).body.data).toMatchObject([
+      { name: 'SIEM', enabled: false, action_prefixes: ['audit_destination.'], chain: 'organization' },
+    ])
+
+    await owner.open('/audit/destinations')
+    await button(page, 'Delete SIEM').click()
+    await confirm(page, 'SIEM', 'Delete')
+    await page.getByRole('heading', { name: 'No destinations yet' }).waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
+  test('a syslog server gets the audit log; who may only read it is offered no change', async () => {
+    const owner = await arrive()
+    await owner.open('/audit/destinations')
+    await button(owner.page, 'Add a destination').click()
+    await owner.page.getByText('Syslog', { exact: true }).click()
+    await owner.page.getByRole('textbox', { name: 'Name', exact: true }).fill('Logs')
+    await owner.page.getByRole('textbox', { name: 'Host' }).fill('logs.example.com')
+    await choose(owner.page, 'Entries', /^Of the installation/)
+    await button(owner.page, 'Add').click()
+    await owner.page.getByText('Syslog logs.example.com:6514, over TLS').waitFor()
+
+    const { token } = await createSessionCaller(server, { workspaces: {}, roles: [{ roleId: 'auditor' }] })
+    const reader = await Visitor.arrive(server, chromium(), { token })
+    const { problems, text } = await reader.visit('/audit/destinations')
+    expect(problems).toEqual([])
+    expect(text).toContain('Every action of the installation')
+    expect(await reader.page.getByRole('button', { name: /^(Add|Edit|Delete|Test) / }).count()).toBe(0)
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 

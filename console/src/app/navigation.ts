@@ -124,7 +124,12 @@ export const navigation: NavigationGroup[] = [
         permission: 'notifications:read',
         keywords: 'rule alert e-mail webhook threshold',
       },
-      { label: 'Audit log', to: '/audit', permission: 'audit:read', keywords: 'history changes who' },
+      {
+        label: 'Audit log',
+        to: '/audit',
+        permission: 'audit:read',
+        keywords: 'history changes who siem syslog ocsf destination',
+      },
       {
         label: 'Organization',
         to: '/settings',

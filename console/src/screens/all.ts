@@ -1,6 +1,6 @@
 import { accountRoute } from './account/route.ts'
 import { activityRoute } from './activity/route.ts'
-import { auditRoute } from './audit/route.ts'
+import { auditDestinationsRoute, auditRoute } from './audit/route.ts'
 import { budgetsRoute } from './budgets/route.ts'
 import { creditsRoute } from './credits/route.ts'
 import { destinationRoute, destinationsRoute } from './destinations/route.ts'
@@ -58,6 +58,7 @@ export const screenRoutes = [
   destinationRoute,
   notificationsRoute,
   auditRoute,
+  auditDestinationsRoute,
   settingsRoute,
   systemRoute,
   referenceRoute,

@@ -1,5 +1,5 @@
 import { Button, Menu } from '@mantine/core'
-import { createLazyRoute } from '@tanstack/react-router'
+import { createLazyRoute, Link } from '@tanstack/react-router'
 import { callOf, urlOf } from '../../api/call.ts'
 import { api, client } from '../../api/client.ts'
 import { useCursorPages } from '../../api/use-cursor-pages.ts'
@@ -27,7 +27,14 @@ function AuditScreen() {
       title="Audit log"
       description="Who changed what, and what was refused. Entries cannot be changed: each contains a hash of the one before."
       calls={[callOf(options)]}
-      actions={<ExportMenu filters={filters} />}
+      actions={
+        <>
+          <Button component={Link} to="/audit/destinations" variant="default" size="xs">
+            Destinations
+          </Button>
+          <ExportMenu filters={filters} />
+        </>
+      }
     >
       <FilterBar
         key={JSON.stringify(filters)}

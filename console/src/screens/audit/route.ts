@@ -7,3 +7,8 @@ export const auditRoute = createRoute({
   path: '/audit',
   validateSearch: readFilters,
 }).lazy(() => import('./audit-screen.tsx').then(({ screen }) => screen))
+
+export const auditDestinationsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/audit/destinations',
+}).lazy(() => import('./destinations/destinations-screen.tsx').then(({ screen }) => screen))

@@ -1,0 +1,5 @@
+import { api, type Schemas } from '../../../api/client.ts'
+
+export type AuditDestination = Schemas['AuditDestination']
+
+export const destinationsOptions = api.queryOptions('get', '/audit/destinations')
