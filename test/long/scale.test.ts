@@ -30,10 +30,20 @@ describe.if(scale > 0)('The console with 5 million generations and 100,000 keys'
         await person.signInWithLink(own.owner.id)
         const site = siteOf(server)
         const paths = [...(await listMenu(person.page, site)), ...(await listOtherScreens(server))]
-        const screens = await measureScreens(person.page, site, paths, visits)
-        printTimes(kind, screens)
+        const screens: ScreenTimes[] = []
+        for await (const screen of measureScreens(person.page.context(), site, paths, visits)) {
+          screens.push(screen)
+          printScreen(kind, screen)
+          // So many visits of one person need more queries in a minute than anybody is allowed.
+          server.clock.advance(60_000)
+        }
+        const allTimes = screens.flatMap(({ times }) => times)
+        process.stdout.write(`${kind} all screens: p95 ${percentile95(allTimes).toFixed(0)} ms\n`)
+        expect(screens.flatMap(({ path, problem }) => (problem === null ? [] : [{ path, problem }]))).toEqual(
+          [],
+        )
         expect(await chromium.takeProblems()).toEqual([])
-        expect(percentile95(screens.flatMap(({ times }) => times))).toBeLessThan(targetMs)
+        expect(percentile95(allTimes)).toBeLessThan(targetMs)
       } finally {
         await chromium.close()
         await server.stop()
@@ -66,13 +76,10 @@ async function listOtherScreens({ gateway, own }: TestServer): Promise<string[]>
   ]
 }
 
-function printTimes(kind: string, screens: readonly ScreenTimes[]): void {
+function printScreen(kind: string, { path, times, problem }: ScreenTimes): void {
   const format = (ms: number) => ms.toFixed(0).padStart(6)
-  for (const { path, times } of screens)
-    process.stdout.write(
-      `${kind} ${path.slice(0, 60).padEnd(60)} p50 ${format(times[Math.floor(times.length / 2)] ?? 0)} ms  p95 ${format(percentile95(times))} ms\n`,
-    )
-  process.stdout.write(
-    `${kind} all screens: p95 ${format(percentile95(screens.flatMap(({ times }) => times)))} ms\n`,
-  )
+  const result =
+    problem ??
+    `p50 ${format(times[Math.floor(times.length / 2)] ?? 0)} ms  p95 ${format(percentile95(times))} ms`
+  process.stdout.write(`${kind} ${path.slice(0, 60).padEnd(60)} ${result}\n`)
 }

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page, Request } from 'playwright-core'
 
 /** What stands for content that is not there yet. */
 const placeholders = 'main [aria-label="Loading"], main .mantine-Skeleton-root'
@@ -7,35 +7,66 @@ export interface ScreenTimes {
   path: string
   /** From the navigation until nothing of the screen is missing, in milliseconds, sorted. */
   times: number[]
+  /** Why the screen was not visited further. */
+  problem: string | null
 }
 
 /** Opens each screen as a new page of the browser, once to fill its cache and then to measure. */
-export async function measureScreens(
-  page: Page,
+export async function* measureScreens(
+  context: BrowserContext,
   site: string,
   paths: readonly string[],
   visits: number,
-): Promise<ScreenTimes[]> {
-  const results: ScreenTimes[] = []
+): AsyncGenerator<ScreenTimes> {
   for (const path of paths) {
-    await openScreen(page, site + path)
+    // The one before may have crashed, or still be waiting.
+    const page = await context.newPage()
+    const { pending, failed } = trackRequests(page)
     const times: number[] = []
-    for (let visit = 0; visit < visits; visit++) times.push(await openScreen(page, site + path))
-    results.push({ path, times: times.sort((a, b) => a - b) })
+    let problem: string | null = null
+    try {
+      await openScreen(page, site + path)
+      for (let visit = 0; visit < visits; visit++) times.push(await openScreen(page, site + path))
+    } catch (error) {
+      const [reason] = String(error).split('\n')
+      problem = `visit ${times.length}: ${reason} Waits for ${[...pending].join(', ') || 'no request'}.`
+    }
+    problem ??= failed[0] ?? null
+    await page.close()
+    yield { path, times: times.sort((a, b) => a - b), problem }
   }
-  return results
+}
+
+interface TrackedRequests {
+  /** Those that have no whole response yet. */
+  pending: Set<string>
+  /** Those that were refused or failed: their screens show an error in place of content. */
+  failed: string[]
+}
+
+function trackRequests(page: Page): TrackedRequests {
+  const [pending, failed] = [new Set<string>(), [] as string[]]
+  const nameOf = (request: Request) => `${request.method()} ${request.url()}`
+  page.on('request', (request) => pending.add(nameOf(request)))
+  page.on('requestfinished', (request) => pending.delete(nameOf(request)))
+  page.on('requestfailed', (request) => pending.delete(nameOf(request)))
+  page.on('response', (response) => {
+    if (response.status() >= 400) failed.push(`${nameOf(response.request())} has ${response.status()}`)
+  })
+  return { pending, failed }
 }
 
 async function openScreen(page: Page, url: string): Promise<number> {
   const startedAt = performance.now()
   await page.goto(url, { waitUntil: 'commit' })
-  await page.locator('main h1').first().waitFor()
-  for (;;) {
-    const missing = page.locator(placeholders).first()
-    await missing.waitFor({ state: 'detached' })
-    if ((await page.locator(placeholders).count()) === 0) break
-  }
+  await waitForContent(page)
   return performance.now() - startedAt
+}
+
+async function waitForContent(page: Page): Promise<void> {
+  await page.locator('main h1').first().waitFor()
+  do await page.locator(placeholders).first().waitFor({ state: 'detached' })
+  while ((await page.locator(placeholders).count()) > 0)
 }
 
 /** The screens that the menu leads to. */
