@@ -87,6 +87,19 @@ describeInChromium('What the console says of usage', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
+  test('activity that is refused: the reason, and nothing that seems to be loading', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    const error = { code: 429, message: 'Too many queries.' }
+    await page.route('**/analytics/query', (route) => route.fulfill({ status: 429, json: { error } }))
+    await person.open('/activity')
+    await page.getByRole('alert').filter({ hasText: error.message }).first().waitFor()
+    await page.getByRole('button', { name: 'Spend –' }).waitFor()
+    await page.getByRole('button', { name: 'Errors –' }).waitFor()
+    expect(await page.locator('main .mantine-Skeleton-root').count()).toBe(0)
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
   test('requests as CSV, with what a spreadsheet would run as text', async () => {
     const person = await arriveAsOwner()
     const { page } = person

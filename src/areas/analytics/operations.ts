@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../../http/operation.ts'
 import { granularities } from '../../ledger/rollups/aggregator.ts'
+import { callerIdOf } from '../../pipeline/request/caller.ts'
 import { activityItem, activityQuery, readActivity } from './activity.ts'
 import { dimensions } from './dimensions.ts'
 import { displayFormats, metrics } from './metrics.ts'
@@ -87,7 +88,7 @@ const meta: z.input<typeof analyticsMeta> = {
 }
 
 const maxQueriesPerMinute = 64
-const rateLimitMessage = `At most ${maxQueriesPerMinute} queries per minute are allowed.`
+const rateLimitMessage = `At most ${maxQueriesPerMinute} queries per minute are allowed for each key or member.`
 
 const queryAnalytics = defineOperation({
   id: 'queryAnalytics',
@@ -103,12 +104,8 @@ const queryAnalytics = defineOperation({
   handle: async ({ gateway, caller, reach, body }) => {
     const startedAt = performance.now()
     const { organizationId } = caller
-    gateway.rateLimiter.consume(
-      `query ${organizationId}`,
-      maxQueriesPerMinute,
-      gateway.clock.now(),
-      rateLimitMessage,
-    )
+    const { rateLimiter, clock } = gateway
+    rateLimiter.consume(`query ${callerIdOf(caller)}`, maxQueriesPerMinute, clock.now(), rateLimitMessage)
     const { rows, truncated, warnings } = await runQuery(
       gateway,
       { organizationId, visible: listVisibleUsage(reach) },

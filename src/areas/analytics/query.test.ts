@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
+  createSessionCaller,
   createTenant,
   describeOnEachDatabase,
   type Tenant,
@@ -553,6 +554,8 @@ describeOnEachDatabase('Analytics', (server) => {
     )
     const others = await server().call('POST', '/analytics/query', { body: simple })
     expect(others.status).toBe(200)
+    const member = await createSessionCaller(server(), { tenant, role: 'org:admin' })
+    expect((await member.call('POST', '/analytics/query', { body: simple })).status).toBe(200)
     await resetMinute(server())
     const again = await server().call('POST', '/analytics/query', { key: tenant.managementKey, body: simple })
     expect(again.status).toBe(200)

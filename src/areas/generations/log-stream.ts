@@ -4,6 +4,7 @@ import { isFollowed, type TailBatch } from '../../account/request-log/tail.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
 import { authenticate } from '../../pipeline/request/authenticate.ts'
 import { authorize } from '../../pipeline/request/authorize.ts'
+import { callerIdOf } from '../../pipeline/request/caller.ts'
 import { type LogFilters, type LogRequest, resolveLogSelection } from './filters.ts'
 import { toLogRecords } from './log-record.ts'
 
@@ -91,8 +92,7 @@ function createFollower(
   let selection = initial
   let lastChecked = clock.now()
   return {
-    // A session has a key for each workspace.
-    callerId: caller.session ? `member ${caller.userId}` : `key ${caller.key.id}`,
+    callerId: callerIdOf(caller),
     organizationId: caller.organizationId,
     receive: async (batch) => {
       try {

@@ -20,6 +20,11 @@ export function isInferenceKey({ key, session }: Caller): boolean {
   return session === null && key.kind === 'inference'
 }
 
+/** What limits for each caller count by. Not the key of a session: a member has one in each workspace. */
+export function callerIdOf({ key, session, userId }: Caller): string {
+  return session === null ? `key ${key.id}` : `member ${userId}`
+}
+
 /** The owner of the stored responses and conversations a caller can read. */
 export function ownerOf({ organizationId, key }: Caller): Owner {
   return { organizationId, workspaceId: key.workspace_id }

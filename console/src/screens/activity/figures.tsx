@@ -86,8 +86,9 @@ function useFiguresOf(selection: Selection) {
   const failures = useQuery({ ...failuresQuery(selection), enabled: !isLongRange(selection.range) })
   const read = (name: MetricName): number | null | undefined => {
     const { field, isAdditive, isOnlyFailures } = metricOf(name)
-    const rows = (isOnlyFailures ? failures : figures).data?.data.data
-    if (!rows) return undefined
+    const { data, error } = isOnlyFailures ? failures : figures
+    if (!data) return error === null ? undefined : null
+    const rows = data.data.data
     const value = rows[0]?.[field]
     if (typeof value === 'number') return value
     return isAdditive ? 0 : null

@@ -22,7 +22,7 @@ export interface Selection {
   range: Range
 }
 
-/** Queries are limited to 64 a minute, so that of a view which was seen before is not sent again. */
+/** Queries of a member are limited to 64 a minute, so that of a view which was seen before is not sent again. */
 function analyticsQuery({ search, range }: Selection, metric: Metric | null, body: Partial<QueryBody>) {
   const filters = filterNames.flatMap((name): Filter[] => {
     const value = search[name]

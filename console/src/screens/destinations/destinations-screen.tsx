@@ -77,8 +77,9 @@ interface StatusCellProps {
 
 /** The cells of a row share one query. */
 function StatusCell({ id, children }: StatusCellProps) {
-  const { data } = useQuery(statusOptions(id))
-  return data ? children(data.data) : <Skeleton height={20} width={50} />
+  const { data, error } = useQuery(statusOptions(id))
+  if (data) return children(data.data)
+  return error === null ? <Skeleton height={20} width={50} /> : '–'
 }
 
 const columns: Column<Destination>[] = [
