@@ -10,6 +10,8 @@ export interface Column {
   max: number
   /** Of the absolute values of all rows, as a double. */
   total: number
+  /** Whether a row may be negative. */
+  isSigned: boolean
   values: readonly (string | null)[] | null
 }
 
@@ -57,10 +59,10 @@ function createColumn(numbers: ArrayLike<number>, values: Column['values']): Col
     if (number !== first) isConstant = false
     if (number < 0) isSigned = true
   }
-  if (isConstant) return { numbers: null, constant: first, max, total, values }
+  if (isConstant) return { numbers: null, constant: first, max, total, isSigned, values }
   const wide = isSigned || max > maxUint32
   const stored = wide ? Float64Array.from(numbers) : Uint32Array.from(numbers)
-  return { numbers: stored, constant: 0, max, total, values }
+  return { numbers: stored, constant: 0, max, total, isSigned, values }
 }
 
 export function encodeColumn({ numbers, constant, max, total, values }: Column): Uint8Array {
@@ -78,8 +80,18 @@ function narrow(numbers: Uint32Array | Float64Array, max: number) {
 
 export function decodeColumn(bytes: Uint8Array, size: number): Column {
   const { header, data } = decodeFrame<Header>(bytes)
-  const { width, ...known } = header
-  return { ...known, numbers: width === 0 ? null : widen(data, width, size) }
+  const { width, constant, ...known } = header
+  let numbers: Column['numbers'] | undefined
+  return {
+    ...known,
+    constant,
+    isSigned: width === 8 || constant < 0,
+    // Often the total is enough.
+    get numbers() {
+      numbers ??= width === 0 ? null : widen(data, width, size)
+      return numbers
+    },
+  }
 }
 
 /** One kind of array for all widths, so that loops over them are compiled once. */

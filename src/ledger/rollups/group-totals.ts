@@ -1,4 +1,5 @@
 import type { Column } from './column.ts'
+import type { RowGroups } from './row-groups.ts'
 
 /** Half of what a double counts exactly, because the totals compared with it are rounded. */
 const maxSafeTotal = Number.MAX_SAFE_INTEGER / 2
@@ -13,19 +14,31 @@ export class GroupTotals {
   /** No sum exceeds it. */
   #bound = 0
 
-  /** `groups` has the group of each row, or -1 for none. `count` is the number of groups. */
-  add(groups: Int32Array, column: Column, count: number): void {
+  /** `count` is the number of groups. */
+  add(groups: RowGroups, size: number, column: Column, count: number): void {
     if (column.max === 0) return
     this.#grow(count)
-    if (column.total > maxSafeTotal) this.#addExactly(groups, column)
+    if (typeof groups === 'number' && (column.isSigned || column.total > maxSafeTotal))
+      this.add(new Int32Array(size).fill(groups), size, column, count)
+    else if (typeof groups === 'number') this.#addTotal(groups, column.total)
+    else if (column.total > maxSafeTotal) this.#addExactly(groups, column)
     else this.#addFast(groups, column)
   }
 
+  #addTotal(group: number, total: number): void {
+    this.#reserve(total)
+    this.#numbers[group] = (this.#numbers[group] as number) + total
+  }
+
   #addFast(groups: Int32Array, column: Column): void {
-    if (this.#bound + column.total > maxSafeTotal) this.#spill()
-    this.#bound += column.total
+    this.#reserve(column.total)
     if (column.numbers === null) addConstant(groups, column.constant, this.#numbers)
     else addNumbers(groups, column.numbers, this.#numbers)
+  }
+
+  #reserve(total: number): void {
+    if (this.#bound + total > maxSafeTotal) this.#spill()
+    this.#bound += total
   }
 
   get(group: number): bigint {

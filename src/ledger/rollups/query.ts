@@ -1,9 +1,9 @@
 import type { Db } from '../../db/db.ts'
 import { utcDay } from '../../lib/time.ts'
-import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { runInSlices, yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { Aggregator, countMeasure, type Group, type RollupQuery } from './aggregator.ts'
 import { type LevelDefinition, rollupLevels, type SegmentLevel } from './levels.ts'
-import { buildSegments } from './segment.ts'
+import { buildSegments, type RollupSegment } from './segment.ts'
 import {
   listSegments,
   loadSegments,
@@ -21,8 +21,8 @@ import {
 } from './slices.ts'
 import { decodeReversal, selectSourceColumns } from './usage-record.ts'
 
-/** How many rows are read and aggregated before yielding to the event loop. */
-const maxRowsPerBatch = 400_000
+/** How many rows are read before yielding to the event loop. */
+const maxRowsPerBatch = 100_000
 const maxSliceRows = 5000
 const minSliceRows = 500
 const maxAttempts = 5
@@ -49,7 +49,7 @@ export async function queryRollups(
       fromDay: utcDay(query.from),
       toDay: utcDay(query.to - 1),
     })
-    if (!(await addSegments(db, aggregator, query, listing, deadline))) continue
+    if (!(await addParts(db, aggregator, splitQuery(query), listing, deadline))) continue
     if (!(await addUnrolled(db, aggregator, query, listing.unrolled, deadline))) continue
     return aggregator.groups()
   }
@@ -60,7 +60,24 @@ function scopeOf(organizationId: string, { from, to }: RollupQuery): QueryScope 
   return { organizationId, from: new Date(from).toISOString(), to: new Date(to).toISOString() }
 }
 
+/** Sums, and distributions: only these need a row for each request, and columns of it that are few. */
+function splitQuery(query: RollupQuery): RollupQuery[] {
+  const sums = { ...query, measures: [countMeasure, ...query.measures], histograms: [] }
+  return query.histograms.length === 0 ? [sums] : [sums, { ...query, measures: [] }]
+}
+
 /** False when a segment was replaced meanwhile. */
+async function addParts(
+  db: Db,
+  aggregator: Aggregator,
+  parts: readonly RollupQuery[],
+  listing: SegmentListing,
+  deadline: number,
+): Promise<boolean> {
+  for (const part of parts) if (!(await addSegments(db, aggregator, part, listing, deadline))) return false
+  return true
+}
+
 async function addSegments(
   db: Db,
   aggregator: Aggregator,
@@ -75,11 +92,25 @@ async function addSegments(
     for (const batch of splitBatches(some)) {
       const loaded = await loadSegments(db, batch, names)
       if (!loaded) return false
-      for (const segment of loaded) aggregator.add(segment)
-      await yieldOrTimeout(deadline)
+      await addAll(aggregator, loaded, deadline)
     }
   }
   return true
+}
+
+/** Yields to the event loop: a reply in progress must not wait for analytics. */
+async function addAll(
+  aggregator: Aggregator,
+  segments: readonly RollupSegment[],
+  deadline: number,
+): Promise<void> {
+  await runInSlices(
+    (function* () {
+      for (const segment of segments) yield* aggregator.add(segment)
+    })(),
+  )
+  if (performance.now() > deadline) throw new RollupTimeoutError('the query took too long')
+  await yieldToEventLoop()
 }
 
 /** For each day, the smallest roll-up that has the requested columns. */
@@ -115,11 +146,11 @@ function selectColumns(query: RollupQuery, isWhole: boolean): string[] {
   const { granularity, measures, histograms } = query
   const columns = listQueriedColumns(query)
   const time = !isWhole || granularity === 'hour' || granularity === 'minute' ? ['time'] : []
-  return [...new Set<string>([countMeasure, ...columns, ...measures, ...histograms, ...time])]
+  return [...new Set<string>([...columns, ...measures, ...histograms, ...time])]
 }
 
 function createColumnFilter(query: RollupQuery): (column: string) => boolean {
-  const names = new Set(selectColumns(query, false))
+  const names = new Set([countMeasure, ...selectColumns(query, false)])
   return (column) => names.has(column)
 }
 
@@ -156,16 +187,9 @@ async function addUnrolled(
     const records = await readGenerations(db, ids, columns)
     if (records.length < ids.length) return false
     const reversals = some.flatMap(({ previous }) => (previous === null ? [] : [decodeReversal(previous)]))
-    for (const segment of buildSegments([...records, ...reversals], isSelected)) aggregator.add(segment)
-    await yieldOrTimeout(deadline)
+    await addAll(aggregator, buildSegments([...records, ...reversals], isSelected), deadline)
   }
   return true
-}
-
-/** Yields to the event loop: a reply in progress must not wait for analytics. */
-async function yieldOrTimeout(deadline: number): Promise<void> {
-  if (performance.now() > deadline) throw new RollupTimeoutError('the query took too long')
-  await yieldToEventLoop()
 }
 
 export interface GenerationQueryRequest extends QueryRequest {
@@ -189,8 +213,11 @@ export async function queryGenerations(
   const columns = selectSourceColumns(isSelected)
   const aggregator = new Aggregator(query)
   if (ids) {
-    for (const segment of buildSegments(await readGenerationsInScope(db, ids, scope), isSelected))
-      aggregator.add(segment)
+    await addAll(
+      aggregator,
+      buildSegments(await readGenerationsInScope(db, ids, scope), isSelected),
+      deadline,
+    )
     return aggregator.groups()
   }
   const since = new Date(query.from - hourMs).toISOString()
@@ -199,9 +226,7 @@ export async function queryGenerations(
   while (until > since && (limit === null || aggregator.groupCount < limit)) {
     const slice = await findPreviousSlice(db, since, until, size)
     if (!slice) break
-    for (const segment of buildSegments(await readSlice(db, slice, scope, columns), isSelected))
-      aggregator.add(segment)
-    await yieldOrTimeout(deadline)
+    await addAll(aggregator, buildSegments(await readSlice(db, slice, scope, columns), isSelected), deadline)
     until = slice.from
     size = Math.min(maxSliceRows, size * 2)
   }

@@ -12,14 +12,17 @@ type AssignGroup = (key: number) => number
 /** Up to this size a table is cheaper than a lookup of each key. */
 const maxDenseKeys = 65_536
 
-/** For each row the group of its key, or -1 where it is skipped. */
+/** For each row the group of its key, or -1 where it is skipped; one number if all rows are in the same group. */
+export type RowGroups = Int32Array | number
+
 export function groupRows(
   axes: readonly Axis[],
   size: number,
   skipped: Uint8Array | null,
   assignGroup: AssignGroup,
-): Int32Array {
+): RowGroups {
   const count = axes.reduce((product, axis) => product * axis.size, 1)
+  if (count === 1 && skipped === null) return assignGroup(0)
   return groupKeys(combineKeys(axes, size), skipped, count, assignGroup)
 }
 
@@ -124,7 +127,14 @@ interface ColumnPredicate {
 }
 
 /** For a column that does not exist: the same value in every row. */
-export const emptyColumn: Column = { numbers: null, constant: 0, max: 0, total: 0, values: [null] }
+export const emptyColumn: Column = {
+  numbers: null,
+  constant: 0,
+  max: 0,
+  total: 0,
+  isSigned: false,
+  values: [null],
+}
 
 /**
  * 1 for each row that is not selected; null when all are. Times are in milliseconds of the day of the
