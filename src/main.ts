@@ -118,7 +118,7 @@ export async function openGateway(
     ...createReaders(),
     node,
     ...createAuditRecorders({ db, clock, vault, log }, node),
-    rollUps: new RollupThread(config.databaseUrl),
+    rollUps: new RollupThread(config.databaseUrl, db),
     timeSlicer: new TimeSlicer(),
     rateLimiter: new MinuteRateLimiter(),
     taskSampler: new TaskSampler(),

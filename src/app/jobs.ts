@@ -82,6 +82,9 @@ const jobs: Job[] = [
 /** During an outage each job logs its failure once an hour, not at every run. */
 const failureLogIntervalMs = hourMs
 
+/** Rare jobs are not urgent: a start is faster without them. */
+const rareJobMs = 5 * minuteMs
+
 export function startJobs(gateway: Gateway): void {
   for (const job of jobs) void runRepeatedly(gateway, job)
   // A failure is logged by the job, which repeats it.
@@ -90,6 +93,7 @@ export function startJobs(gateway: Gateway): void {
 
 async function runRepeatedly(gateway: Gateway, { name, everyMs, run }: Job): Promise<never> {
   let loggedAt = Number.NEGATIVE_INFINITY
+  if (everyMs > rareJobMs) await sleep(minuteMs)
   for (;;) {
     try {
       await run(gateway)
@@ -98,8 +102,13 @@ async function runRepeatedly(gateway: Gateway, { name, everyMs, run }: Job): Pro
         gateway.log.warn({ err, job: name }, 'job failed')
       loggedAt = performance.now()
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMs).unref())
+    await sleep(everyMs)
   }
+}
+
+/** Does not keep the process alive. */
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
 }
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {

@@ -25,6 +25,8 @@ interface WaitingTask {
 /** Tasks of one organization that wait for the thread. */
 const maxWaiting = 50
 const watchMs = 50
+/** Documents are rare, and the code that reads them is large. */
+const idleMs = 60_000
 
 /**
  * A worker thread for tasks that what users send could make long: one after the other, in turns of the
@@ -38,7 +40,7 @@ export class FairThread {
   #isRunning = false
 
   constructor(file: URL, limits: TaskLimits) {
-    this.#worker = new WorkerThread(file, null)
+    this.#worker = new WorkerThread(file, null, { afterMs: idleMs })
     this.#limits = limits
   }
 

@@ -5,6 +5,13 @@ interface WorkerReply {
   error?: { message: string; code: string }
 }
 
+/** When a thread without calls is ended, so that its memory is free; the next call starts another. */
+export interface IdleEnd {
+  afterMs: number
+  /** Sent to the worker before it is ended. */
+  message?: unknown
+}
+
 /**
  * A worker thread that starts with the first call, does not keep the process alive, and is replaced when it fails.
  * Requests are sent as text, which is faster than a structured clone of an object; long texts are sent beside them,
@@ -13,14 +20,17 @@ interface WorkerReply {
 export class WorkerThread {
   readonly #file: URL
   readonly #initMessage: unknown
+  readonly #idleEnd: IdleEnd | undefined
   readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
   #lastId = 0
   #worker: Worker | null = null
+  #idleTimer: Timer | undefined
 
   /** A new worker receives `initMessage` first. */
-  constructor(file: URL, initMessage: unknown) {
+  constructor(file: URL, initMessage: unknown, idleEnd?: IdleEnd) {
     this.#file = file
     this.#initMessage = initMessage
+    this.#idleEnd = idleEnd
   }
 
   get isRunning(): boolean {
@@ -28,13 +38,24 @@ export class WorkerThread {
   }
 
   call(request: unknown, texts: readonly string[] = []): Promise<unknown> {
+    clearTimeout(this.#idleTimer)
     this.#worker ??= this.#start()
     return this.#post(this.#worker, request, texts)
   }
 
   terminate(): void {
+    clearTimeout(this.#idleTimer)
     this.#worker?.terminate()
     this.#worker = null
+  }
+
+  /** Calls that arrive meanwhile go to another worker. */
+  async #endIdle(message: unknown): Promise<void> {
+    const worker = this.#worker
+    this.#worker = null
+    if (!worker) return
+    if (message !== undefined) await this.#post(worker, message, []).catch(() => undefined)
+    worker.terminate()
   }
 
   #start(): Worker {
@@ -59,6 +80,15 @@ export class WorkerThread {
     this.#pending.delete(id)
     if (error) pending?.reject(Object.assign(new Error(error.message), { code: error.code }))
     else pending?.resolve(result)
+    if (this.#pending.size === 0) this.#watchIdle()
+  }
+
+  #watchIdle(): void {
+    if (!this.#idleEnd || !this.#worker) return
+    const { afterMs, message } = this.#idleEnd
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = setTimeout(() => void this.#endIdle(message), afterMs)
+    this.#idleTimer.unref()
   }
 
   /** Rejects all pending calls; the next call starts a new worker. */

@@ -7,10 +7,9 @@ import { rollupLevelNames, rollupLevels } from './levels.ts'
 import { aggregateSegment, buildSegments } from './segment.ts'
 import { insertSegments, type NewSegment } from './segment-store.ts'
 import { readGenerations } from './slices.ts'
+import { minSegmentRows } from './unrolled.ts'
 import { decodeReversal, recordColumns, type UsageRecord } from './usage-record.ts'
 
-/** A smaller segment is not worth writing. */
-const defaultMinRows = 2000
 /** How many rows are held in memory at once. */
 const defaultMaxRows = 5000
 const maxRowsPerStatement = 500
@@ -28,7 +27,7 @@ export const stepCounterKey = 'roll_up_steps'
  */
 export async function rollUp(
   { db }: { db: Db },
-  { minRows = defaultMinRows, maxRows = defaultMaxRows } = {},
+  { minRows = minSegmentRows, maxRows = defaultMaxRows } = {},
 ): Promise<number> {
   for (let rows = 0; ; ) {
     const steps = await readStepCount(db)

@@ -1,24 +1,38 @@
+import type { Db } from '../../db/db.ts'
 import { WorkerThread } from '../../lib/worker-thread.ts'
 import type { RetentionPolicy } from './retention.ts'
+import { hasUnrolled, minSegmentRows } from './unrolled.ts'
 
 export type RollupTask =
   | { kind: 'open'; url: string }
   | { kind: 'roll'; isAll: boolean }
   | { kind: 'tidy'; now: number; policy: RetentionPolicy }
   | { kind: 'publish'; now: number; retentionDays: number | null }
+  | { kind: 'close' }
 
-/** Maintains the roll-ups on a thread and a connection of its own. */
+/** Longer than the time between two roll-ups under load. */
+const idleMs = 20_000
+
+/** Maintains the roll-ups on a thread and a connection of its own, which exist only while there is work. */
 export class RollupThread {
+  readonly #db: Db
   readonly #thread: WorkerThread
 
-  constructor(url: string) {
+  constructor(url: string, db: Db) {
     const opening: RollupTask = { kind: 'open', url }
-    this.#thread = new WorkerThread(new URL('rollup-worker.ts', import.meta.url), opening)
+    const closing: RollupTask = { kind: 'close' }
+    const idleEnd = { afterMs: idleMs, message: closing }
+    this.#db = db
+    this.#thread = new WorkerThread(new URL('rollup-worker.ts', import.meta.url), opening, idleEnd)
+  }
+
+  get isRunning(): boolean {
+    return this.#thread.isRunning
   }
 
   /** Rolls up only if there are enough rows for a segment, or everything. */
   async rollUp({ isAll } = { isAll: false }): Promise<void> {
-    await this.#send({ kind: 'roll', isAll })
+    if (await hasUnrolled(this.#db, isAll ? 1 : minSegmentRows)) await this.#send({ kind: 'roll', isAll })
   }
 
   async runMaintenance(now: number, policy: RetentionPolicy): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Db, openDb } from '../../db/db.ts'
+import { closeDb, type Db, openDb } from '../../db/db.ts'
 import { handleRequests } from '../../lib/worker-thread.ts'
 import { publishFigures } from '../datasets/publish.ts'
 import { runMaintenance } from './retention.ts'
@@ -11,10 +11,10 @@ let db: Db | undefined
 handleRequests(async (message) => {
   const task = message as RollupTask
   if (task.kind === 'open') db = openDb(task.url)
-  else if (db) await runTask(db, task)
+  else if (db) await (task.kind === 'close' ? closeDb(db) : runTask(db, task))
 })
 
-async function runTask(on: Db, task: Exclude<RollupTask, { kind: 'open' }>): Promise<void> {
+async function runTask(on: Db, task: Exclude<RollupTask, { kind: 'open' | 'close' }>): Promise<void> {
   if (task.kind === 'roll') return void (await rollUp({ db: on }, task.isAll ? { minRows: 1 } : {}))
   const context = { db: on, clock: { now: () => task.now } }
   if (task.kind === 'tidy') await runMaintenance(context, task.policy)

@@ -116,6 +116,18 @@ describeOnEachDatabase('Roll-ups', (server) => {
       .orderBy('day')
       .execute()
 
+  test('the thread starts only if there is something to roll up', async () => {
+    const { rollUps } = gateway()
+    await rollUps.rollUp({ isAll: true })
+    expect(rollUps).toHaveProperty('isRunning', false)
+    await insert(3)
+    await rollUps.rollUp()
+    expect(rollUps).toHaveProperty('isRunning', false)
+    await rollUps.rollUp({ isAll: true })
+    expect(rollUps).toHaveProperty('isRunning', true)
+    expect(await unrolled()).toEqual([])
+  })
+
   test('R23 queries are exact before and after, and what a key spent on a day is retained', async () => {
     await insert(100, (i) => ({ key_id: 7, ...(i % 2 && { is_byok: 1, upstream_cost_nanos: 1000n }) }))
     expect(await totals({ measures: ['requests', 'credits', 'byok_fees'] })).toEqual([100, 2500n])
