@@ -1,5 +1,13 @@
-// Writes openapi.json from the declared operations. A test fails when the committed file differs.
-import { operations } from '../src/areas/all.ts'
+// Writes openapi.json and the addresses of each area from the declared operations. A test fails when a committed file
+// differs.
+import { loadOperations, operationGroups, pageGroups } from '../src/areas/all.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
+import { listAddresses, listPaths } from '../src/http/routes.ts'
 
-await Bun.write('openapi.json', `${JSON.stringify(buildOpenApiDocument(operations), null, 2)}\n`)
+const write = (path: string, value: object) => Bun.write(path, `${JSON.stringify(value, null, 2)}\n`)
+
+await write('openapi.json', buildOpenApiDocument(await loadOperations()))
+await write('src/areas/addresses.json', {
+  operations: await listAddresses(operationGroups),
+  pages: await listPaths(pageGroups),
+})

@@ -1,5 +1,5 @@
 // Writes docs/permissions.md: the permissions, the roles, and what each role may do with each operation.
-import { operations } from '../src/areas/all.ts'
+import { loadOperations } from '../src/areas/all.ts'
 import type { Operation } from '../src/http/operation.ts'
 import {
   infoOf,
@@ -9,6 +9,8 @@ import {
   type Scope,
 } from '../src/permissions/permissions.ts'
 import { additionalRoles, organizationRoles, type Role, workspaceRoles } from '../src/permissions/roles.ts'
+
+const operations = await loadOperations()
 
 const introduction = `# Permissions
 

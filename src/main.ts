@@ -25,7 +25,7 @@ import { describeServerEvent, listChangedSections, recordServerEvent } from './a
 import { readSettings } from './app/settings.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
-import { operations, pages } from './areas/all.ts'
+import { operationGroups, pageGroups } from './areas/all.ts'
 import { createAuditRecorders } from './audit/recorders.ts'
 import { Benchmarks } from './benchmarks/benchmarks.ts'
 import { readOverrides } from './catalogue/store.ts'
@@ -38,6 +38,7 @@ import { StatementWriter } from './db/statement-writer.ts'
 import { upgrade } from './db/upgrade.ts'
 import { PdfReader } from './filters/pdf-reader.ts'
 import { ContentScanner } from './filters/scanner.ts'
+import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
 import type { LedgerEngine } from './ledger/engine.ts'
@@ -210,8 +211,8 @@ export function serializeError(error: unknown) {
 }
 
 export function startServer(gateway: Gateway): Server {
-  const routes = [...pages, ...consoleRoutes, ...buildSystemRoutes()]
-  const server = listen(gateway, operations, routes, consolePage)
+  const routes = [...pageGroups, toRouteGroup([...consoleRoutes, ...buildSystemRoutes()])]
+  const server = listen(gateway, operationGroups, routes, consolePage)
   gateway.connections = server
   return server
 }

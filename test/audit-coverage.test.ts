@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
-import { operations } from '../src/areas/all.ts'
+import { loadOperations } from '../src/areas/all.ts'
 import type { Operation } from '../src/http/operation.ts'
 import { infoOf } from '../src/permissions/permissions.ts'
 import { bwrapPath, formatContainerSettings } from './support/containers.ts'
 import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { makeSample } from './support/samples.ts'
 import { createSessionHeaders } from './support/sessions.ts'
+
+const operations = await loadOperations()
 
 /** Operations that change no record, and why. */
 const unrecorded: Record<string, string> = {

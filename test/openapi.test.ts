@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import type { z } from 'zod'
-import { operations } from '../src/areas/all.ts'
+import { loadOperations } from '../src/areas/all.ts'
 import { gatewayError } from '../src/errors/gateway-error.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
 import { keyPermissions } from '../src/permissions/permissions.ts'
 import { callerKinds, callerOf, configFor } from './long/openapi/config.ts'
 import { unstated } from './long/openapi/exceptions.ts'
+
+const operations = await loadOperations()
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests read schemas of every shape
 type Json = any

@@ -1,12 +1,15 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { operations } from '../src/areas/all.ts'
+import { loadOperations, operationGroups, pageGroups } from '../src/areas/all.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
 import { isSchema, type Operation } from '../src/http/operation.ts'
+import { listAddresses, listPaths } from '../src/http/routes.ts'
 import { infoOf } from '../src/permissions/permissions.ts'
 import { bwrapPath, formatContainerSettings } from './support/containers.ts'
 import { type CallOptions, describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
 import { createRefusedKeys, makeSample, type Sample, samples } from './support/samples.ts'
 import { createSessionHeaders } from './support/sessions.ts'
+
+const operations = await loadOperations()
 
 describe('the declarations', () => {
   test('ids and routes are unique', () => {
@@ -31,6 +34,14 @@ describe('the declarations', () => {
   test('openapi.json matches the declarations (npm run openapi writes it)', async () => {
     const committed = await Bun.file('openapi.json').json()
     expect(committed).toEqual(JSON.parse(JSON.stringify(buildOpenApiDocument(operations))))
+  })
+
+  test('addresses.json has the addresses of every area (npm run openapi writes it)', async () => {
+    const committed = await Bun.file('src/areas/addresses.json').json()
+    expect(committed).toEqual({
+      operations: await listAddresses(operationGroups),
+      pages: await listPaths(pageGroups),
+    })
   })
 
   test('every path parameter is described', () => {

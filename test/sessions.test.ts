@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { createSignInToken } from '../src/account/sessions.ts'
-import { operations } from '../src/areas/all.ts'
+import { loadOperations } from '../src/areas/all.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { createSessionHeaders, headersOf } from './support/sessions.ts'
+
+const operations = await loadOperations()
 
 const minute = 60_000
 const day = 24 * 60 * minute

@@ -1,126 +1,97 @@
 import type { Operation, RawRoute } from '../http/operation.ts'
-import { accountOperations } from './account/operations.ts'
-import { analyticsOperations } from './analytics/operations.ts'
-import { auditOperations } from './audit/operations.ts'
-import { batchOperations } from './batches/operations.ts'
-import { benchmarkOperations } from './benchmarks/operations.ts'
-import { budgetTreeOperations } from './budgets/operations.ts'
-import { byokOperations } from './byok/operations.ts'
-import { catalogueOperations } from './catalogue/operations.ts'
-import { chatOperations } from './chat/operations.ts'
-import { completionOperations } from './completions/operations.ts'
-import { containerOperations } from './containers/operations.ts'
-import { conversationOperations } from './conversations/operations.ts'
-import { creditOperations } from './credits/operations.ts'
-import { datasetOperations } from './datasets/operations.ts'
-import { embeddingOperations } from './embeddings/operations.ts'
-import { endpointOperations } from './endpoints/operations.ts'
-import { fileOperations } from './files/operations.ts'
-import { geminiOperations } from './gemini/operations.ts'
-import { generationOperations } from './generations/operations.ts'
-import { guardrailOperations } from './guardrails/operations.ts'
-import { imageOperations } from './images/operations.ts'
-import { invitationOperations } from './invitations/operations.ts'
-import { invitationPages } from './invitations/pages.ts'
-import { keyOperations } from './keys/operations.ts'
-import { ledgerOperations } from './ledger/operations.ts'
-import { managementKeyOperations } from './management-keys/operations.ts'
-import { messageOperations } from './messages/operations.ts'
-import { modelOperations } from './models/operations.ts'
-import { moderationOperations } from './moderations/operations.ts'
-import { notificationOperations } from './notifications/operations.ts'
-import { notificationRuleOperations } from './notifications/rule-operations.ts'
-import { consentPages } from './oauth/consent.ts'
-import { oauthOperations } from './oauth/operations.ts'
-import { observabilityOperations } from './observability/operations.ts'
-import { ollamaOperations } from './ollama/operations.ts'
-import { organizationOperations } from './organization/operations.ts'
-import { presetOperations } from './presets/operations.ts'
-import { providerOperations } from './providers/operations.ts'
-import { quoteOperations } from './quote/operations.ts'
-import { rerankOperations } from './rerank/operations.ts'
-import { responseOperations } from './responses/operations.ts'
-import { roleOperations } from './roles/operations.ts'
-import { scimOperations } from './scim/operations.ts'
-import { scimServerPages } from './scim/pages.ts'
-import { searchOperations } from './search/operations.ts'
-import { sessionOperations } from './sessions/operations.ts'
-import { codePages } from './sign-in/code.ts'
-import { linkPages } from './sign-in/link.ts'
-import { passkeyPages } from './sign-in/passkey.ts'
-import { passwordPages } from './sign-in/password.ts'
-import { speechOperations } from './speech/operations.ts'
-import { backchannelPages } from './sso/backchannel-logout.ts'
-import { ssoOperations } from './sso/operations.ts'
-import { ssoSignInPages } from './sso/sign-in.ts'
-import { systemOperations } from './system/operations.ts'
-import { transcriptionOperations } from './transcriptions/operations.ts'
-import { videoOperations } from './video/operations.ts'
-import { workloadIdentityOperations } from './workload-identity/operations.ts'
-import { workspaceOperations } from './workspaces/operations.ts'
+import type { RouteGroup } from '../http/routes.ts'
+import addresses from './addresses.json' with { type: 'json' }
 
-/** All operations of the API. An area is a folder here and one line in this list. */
-export const operations: Operation[] = [
-  ...chatOperations,
-  ...completionOperations,
-  ...messageOperations,
-  ...responseOperations,
-  ...conversationOperations,
-  ...geminiOperations,
-  ...ollamaOperations,
-  ...batchOperations,
-  ...quoteOperations,
-  ...generationOperations,
-  ...keyOperations,
-  ...managementKeyOperations,
-  ...oauthOperations,
-  ...workloadIdentityOperations,
-  ...creditOperations,
-  ...ledgerOperations,
-  ...systemOperations,
-  ...analyticsOperations,
-  ...datasetOperations,
-  ...organizationOperations,
-  ...invitationOperations,
-  ...searchOperations,
-  ...sessionOperations,
-  ...roleOperations,
-  ...accountOperations,
-  ...workspaceOperations,
-  ...budgetTreeOperations,
-  ...guardrailOperations,
-  ...observabilityOperations,
-  ...notificationOperations,
-  ...notificationRuleOperations,
-  ...byokOperations,
-  ...scimOperations,
-  ...ssoOperations,
-  ...auditOperations,
-  ...fileOperations,
-  ...containerOperations,
-  ...presetOperations,
-  ...modelOperations,
-  ...endpointOperations,
-  ...providerOperations,
-  ...benchmarkOperations,
-  ...catalogueOperations,
-  ...imageOperations,
-  ...embeddingOperations,
-  ...rerankOperations,
-  ...speechOperations,
-  ...transcriptionOperations,
-  ...moderationOperations,
-  ...videoOperations,
-]
+type Areas<Route> = Record<string, () => Promise<readonly Route[]>>
 
-export const pages: RawRoute[] = [
-  ...linkPages,
-  ...ssoSignInPages,
-  ...backchannelPages,
-  ...passwordPages,
-  ...codePages,
-  ...passkeyPages,
-  ...invitationPages,
-  ...consentPages,
-  ...scimServerPages,
-]
+/**
+ * All operations of the API. An area is a folder here and one line in this list. It is loaded with the first request
+ * to one of its addresses, which `npm run openapi` writes to addresses.json: schemas take time and memory.
+ */
+const operationAreas: Areas<Operation> = {
+  chat: async () => (await import('./chat/operations.ts')).chatOperations,
+  completions: async () => (await import('./completions/operations.ts')).completionOperations,
+  messages: async () => (await import('./messages/operations.ts')).messageOperations,
+  responses: async () => (await import('./responses/operations.ts')).responseOperations,
+  conversations: async () => (await import('./conversations/operations.ts')).conversationOperations,
+  gemini: async () => (await import('./gemini/operations.ts')).geminiOperations,
+  ollama: async () => (await import('./ollama/operations.ts')).ollamaOperations,
+  batches: async () => (await import('./batches/operations.ts')).batchOperations,
+  quote: async () => (await import('./quote/operations.ts')).quoteOperations,
+  generations: async () => (await import('./generations/operations.ts')).generationOperations,
+  keys: async () => (await import('./keys/operations.ts')).keyOperations,
+  'management-keys': async () => (await import('./management-keys/operations.ts')).managementKeyOperations,
+  oauth: async () => (await import('./oauth/operations.ts')).oauthOperations,
+  'workload-identity': async () =>
+    (await import('./workload-identity/operations.ts')).workloadIdentityOperations,
+  credits: async () => (await import('./credits/operations.ts')).creditOperations,
+  ledger: async () => (await import('./ledger/operations.ts')).ledgerOperations,
+  system: async () => (await import('./system/operations.ts')).systemOperations,
+  analytics: async () => (await import('./analytics/operations.ts')).analyticsOperations,
+  datasets: async () => (await import('./datasets/operations.ts')).datasetOperations,
+  organization: async () => (await import('./organization/operations.ts')).organizationOperations,
+  invitations: async () => (await import('./invitations/operations.ts')).invitationOperations,
+  search: async () => (await import('./search/operations.ts')).searchOperations,
+  sessions: async () => (await import('./sessions/operations.ts')).sessionOperations,
+  roles: async () => (await import('./roles/operations.ts')).roleOperations,
+  account: async () => (await import('./account/operations.ts')).accountOperations,
+  workspaces: async () => (await import('./workspaces/operations.ts')).workspaceOperations,
+  budgets: async () => (await import('./budgets/operations.ts')).budgetTreeOperations,
+  guardrails: async () => (await import('./guardrails/operations.ts')).guardrailOperations,
+  observability: async () => (await import('./observability/operations.ts')).observabilityOperations,
+  notifications: async () => (await import('./notifications/operations.ts')).notificationOperations,
+  notificationRules: async () =>
+    (await import('./notifications/rule-operations.ts')).notificationRuleOperations,
+  byok: async () => (await import('./byok/operations.ts')).byokOperations,
+  scim: async () => (await import('./scim/operations.ts')).scimOperations,
+  sso: async () => (await import('./sso/operations.ts')).ssoOperations,
+  audit: async () => (await import('./audit/operations.ts')).auditOperations,
+  files: async () => (await import('./files/operations.ts')).fileOperations,
+  containers: async () => (await import('./containers/operations.ts')).containerOperations,
+  presets: async () => (await import('./presets/operations.ts')).presetOperations,
+  models: async () => (await import('./models/operations.ts')).modelOperations,
+  endpoints: async () => (await import('./endpoints/operations.ts')).endpointOperations,
+  providers: async () => (await import('./providers/operations.ts')).providerOperations,
+  benchmarks: async () => (await import('./benchmarks/operations.ts')).benchmarkOperations,
+  catalogue: async () => (await import('./catalogue/operations.ts')).catalogueOperations,
+  images: async () => (await import('./images/operations.ts')).imageOperations,
+  embeddings: async () => (await import('./embeddings/operations.ts')).embeddingOperations,
+  rerank: async () => (await import('./rerank/operations.ts')).rerankOperations,
+  speech: async () => (await import('./speech/operations.ts')).speechOperations,
+  transcriptions: async () => (await import('./transcriptions/operations.ts')).transcriptionOperations,
+  moderations: async () => (await import('./moderations/operations.ts')).moderationOperations,
+  video: async () => (await import('./video/operations.ts')).videoOperations,
+}
+
+const pageAreas: Areas<RawRoute> = {
+  link: async () => (await import('./sign-in/link.ts')).linkPages,
+  ssoSignIn: async () => (await import('./sso/sign-in.ts')).ssoSignInPages,
+  backchannel: async () => (await import('./sso/backchannel-logout.ts')).backchannelPages,
+  password: async () => (await import('./sign-in/password.ts')).passwordPages,
+  code: async () => (await import('./sign-in/code.ts')).codePages,
+  passkey: async () => (await import('./sign-in/passkey.ts')).passkeyPages,
+  invitation: async () => (await import('./invitations/pages.ts')).invitationPages,
+  consent: async () => (await import('./oauth/consent.ts')).consentPages,
+  scimServer: async () => (await import('./scim/pages.ts')).scimServerPages,
+}
+
+export const operationGroups = groupRoutes(operationAreas, addresses.operations)
+
+export const pageGroups = groupRoutes(pageAreas, addresses.pages)
+
+function groupRoutes<Route>(
+  areas: Areas<Route>,
+  addressesByArea: Record<string, readonly string[]>,
+): RouteGroup<Route>[] {
+  return Object.entries(areas).map(([area, load]) => ({
+    area,
+    addresses: addressesByArea[area] ?? [],
+    load,
+  }))
+}
+
+/** For what describes or tests the whole API. */
+export async function loadOperations(): Promise<Operation[]> {
+  const loaded = await Promise.all(operationGroups.map(({ load }) => load()))
+  return loaded.flat()
+}

@@ -17,30 +17,24 @@ import { parseRequestUrl } from '../lib/request-url.ts'
 import { BlobStoreError } from '../lib/s3-store.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { noReach, type Reach } from '../permissions/grant.ts'
-import { infoOf } from '../permissions/permissions.ts'
 import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
 import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
-import type { Access, Operation, PathRequest, RawRoute } from './operation.ts'
+import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
 import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
-
-/** The canonical base path first; the second is what clients of other services use. */
-const basePaths = ['/api/v1', '/v1']
-
-/** Some clients append `/v1` to the configured URL and others do not: inference works with either. */
-const lenientPaths = ['', '/api', '/anthropic'].flatMap((base) => [base, `${base}/v1`, `${base}/v1/v1`])
-
-/** Base paths of the Azure clients of the OpenAI SDKs for everything but deployments. */
-const azurePaths = ['/openai', '/openai/v1']
-
-/** Some clients escape a slash in the name of a deployment, others do not. */
-const deploymentPaths = ['/openai/deployments/:deployment', '/openai/deployments/:author/:deployment']
+import {
+  loadersByAddress,
+  type OperationsByMethod,
+  once,
+  type RouteGroup,
+  selectOperations,
+} from './routes.ts'
 
 /** Sets the idle timeout of a request's connection. */
 interface Connections {
@@ -49,70 +43,29 @@ interface Connections {
 
 type Handler = (request: PathRequest, connections: Connections) => Promise<Response>
 
-/** The operations of one path. */
-type OperationsByMethod = Map<string, Operation>
-
 function buildRoutes(
   gateway: Gateway,
-  operations: Operation[],
-  rawRoutes: RawRoute[],
+  operations: readonly RouteGroup<Operation>[],
+  rawRoutes: readonly RouteGroup<RawRoute>[],
 ): Record<string, Handler> {
   const routes: Record<string, Handler> = {}
-  for (const [address, methods] of groupByAddress(operations)) {
+  for (const [address, load] of loadersByAddress(operations)) {
     const pattern = address.replace(/\{(\w+)\}/g, ':$1')
-    const handler: Handler = (request, connections) => handleRequest(gateway, request, methods, connections)
+    const methods = once(async () => selectOperations(await load(), address))
+    const handler: Handler = (request, connections) => {
+      const found = methods()
+      return found instanceof Promise
+        ? found.then((loaded) => handleRequest(gateway, request, loaded, connections))
+        : handleRequest(gateway, request, found, connections)
+    }
     routes[pattern] = handler
     routes[`${pattern}/`] = handler
   }
-  for (const [path, group] of Map.groupBy(rawRoutes, (page) => page.path)) {
-    routes[path] = (request) => handleRawRoute(gateway, request, group)
+  for (const [path, load] of loadersByAddress(rawRoutes)) {
+    const group = once(async () => (await load()).filter((route) => route.path === path))
+    routes[path] = async (request) => handleRawRoute(gateway, request, await group())
   }
   return routes
-}
-
-function listBasePaths(methods: OperationsByMethod): string[] {
-  const all = [...methods.values()]
-  if (all.some((operation) => operation.root)) return ['']
-  const deployments = all.some(({ inference }) => inference?.deployments) ? deploymentPaths : []
-  if (all.some(({ permission, path }) => isInference(permission) || path === '/models'))
-    return [...lenientPaths, ...azurePaths, ...deployments]
-  return all.some(({ path }) => openAiResourcePattern.test(path)) ? [...basePaths, ...azurePaths] : basePaths
-}
-
-function isInference(permission: Access): boolean {
-  return permission !== 'public' && infoOf(permission).keys === 'inference'
-}
-
-/** Paths of the OpenAI API other than inference. */
-const openAiResourcePattern = /^\/(?:models\/\{model\}|files)(?:\/|$)/
-
-/** Two formats may share an address, each with different methods. */
-function groupByAddress(operations: Operation[]): Map<string, OperationsByMethod> {
-  const addresses = new Map<string, OperationsByMethod>()
-  const add = (address: string, operation: Operation) => {
-    const methods: OperationsByMethod = addresses.get(address) ?? new Map()
-    if (methods.has(operation.method)) throw new Error(`${operation.method} ${address} is declared twice`)
-    addresses.set(address, methods.set(operation.method, operation))
-  }
-  for (const [path, methods] of groupByPath(operations)) {
-    const bases = listBasePaths(methods)
-    for (const operation of methods.values()) {
-      for (const base of bases) add(base + path, operation)
-    }
-  }
-  return addresses
-}
-
-function groupByPath(operations: Operation[]): Map<string, OperationsByMethod> {
-  const paths = new Map<string, OperationsByMethod>()
-  for (const operation of operations) {
-    for (const path of [operation.path, ...(operation.aliases ?? [])]) {
-      const methods: OperationsByMethod = paths.get(path) ?? new Map()
-      methods.set(operation.method, operation)
-      paths.set(path, methods)
-    }
-  }
-  return paths
 }
 
 /** The order of the checks is documented. HEAD is handled as GET; the runtime drops the body. */
@@ -374,8 +327,8 @@ export type Server = ReturnType<typeof Bun.serve>
 /** The port is open only while requests can be served. */
 export function listen(
   gateway: Gateway,
-  operations: Operation[],
-  rawRoutes: RawRoute[],
+  operations: readonly RouteGroup<Operation>[],
+  rawRoutes: readonly RouteGroup<RawRoute>[],
   fallbackPage?: RawRoute,
 ): Server {
   return Bun.serve({

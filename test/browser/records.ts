@@ -1,8 +1,10 @@
-import { operations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/areas/all.ts'
 import { infoOf } from '../../src/permissions/permissions.ts'
 import type { TestServer } from '../support/harness.ts'
 import { makeSample } from '../support/samples.ts'
 import { createSessionHeaders } from '../support/sessions.ts'
+
+const operations = await loadOperations()
 
 /** Makes a text for a field of a record, with a word to recognize it by. */
 export type TextFactory = (word: string, field: string) => string

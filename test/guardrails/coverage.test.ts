@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { renderCoveragePage } from '../../scripts/guardrails.ts'
-import { operations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/areas/all.ts'
 import { CoverageBench, type LayerName, layers } from './coverage/bench.ts'
 import type { CoverageCase, WayIn } from './coverage/way-in.ts'
 import { waysIn } from './coverage/ways.ts'
+
+const operations = await loadOperations()
 
 const actions = ['block', 'redact', 'flag'] as const
 type Action = (typeof actions)[number]

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { operations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/areas/all.ts'
 import { OriginReachability } from '../../src/lib/origin-reachability.ts'
 import {
   clearGenerations,
@@ -10,6 +10,8 @@ import {
   sendRequest,
   waitForGenerations,
 } from './two-upstreams.ts'
+
+const operations = await loadOperations()
 
 describeWithUpstreams('a request', (bench) => {
   beforeEach(() => clearGenerations(bench()))

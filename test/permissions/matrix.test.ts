@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { operations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/areas/all.ts'
 import type { WorkspaceRole } from '../../src/db/schema.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { isoNow } from '../../src/lib/clock.ts'
@@ -17,6 +17,8 @@ import {
   type TestServer,
 } from '../support/harness.ts'
 import { makeSample, type Sample } from '../support/samples.ts'
+
+const operations = await loadOperations()
 
 /** Those on containers need a machine that can have some. */
 const callable = operations.filter(

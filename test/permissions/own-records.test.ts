@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { Gateway } from '../../src/app/gateway.ts'
-import { operations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/areas/all.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/lib/ids.ts'
 import { infoOf } from '../../src/permissions/permissions.ts'
@@ -12,6 +12,8 @@ import {
   type TestServer,
 } from '../support/harness.ts'
 import { makeSample, type Sample } from '../support/samples.ts'
+
+const operations = await loadOperations()
 
 const ownOperations = operations.filter(
   ({ permission, scope }) =>

@@ -8,7 +8,7 @@ import { createMember, type Member } from '../../src/account/members.ts'
 import { type CreatedOrganization, createOrganization } from '../../src/account/organizations.ts'
 import { startSession } from '../../src/account/sessions.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
-import { operations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/areas/all.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Db } from '../../src/db/db.ts'
 import type { OrganizationRole, WorkspaceRole } from '../../src/db/schema.ts'
@@ -21,6 +21,8 @@ import { OidcProviders } from '../../src/oidc/providers.ts'
 import { Routing } from '../../src/routing/routing.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
 import { headersOf } from './sessions.ts'
+
+const operations = await loadOperations()
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 

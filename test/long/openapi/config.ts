@@ -1,7 +1,9 @@
-import { operations } from '../../../src/areas/all.ts'
+import { loadOperations } from '../../../src/areas/all.ts'
 import type { Operation } from '../../../src/http/operation.ts'
 import { infoOf } from '../../../src/permissions/permissions.ts'
 import { unstated } from './exceptions.ts'
+
+const operations = await loadOperations()
 
 /** A member is signed in, and calls what no key can. */
 export const callerKinds = ['management', 'inference', 'member'] as const
