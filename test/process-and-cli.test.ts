@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterEach, describe, expect, test } from 'bun:test'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -148,10 +148,11 @@ describe('the process', () => {
       join(root, 'src/cli.ts'),
       'serve',
     ])
-    const listPackages = async () => {
+    const listModules = async () => {
       program.output = ''
       program.signal('SIGUSR2')
-      return (await program.says(/packages: (.*);/))[1]?.split(' ')
+      const [, packages = '', areas = ''] = await program.says(/packages: (.*); areas: (.*);/)
+      return { packages: packages.split(' '), areas: areas.split(' ') }
     }
     const url = await program.url()
     const key = (await program.says(/Inference key +(sk-hg-v1-[0-9a-f]{64})/))[1] ?? ''
@@ -161,7 +162,8 @@ describe('the process', () => {
     expect(served.status).toBe(200)
     expect((await fetch(`${url}/signin`)).status).toBe(401)
 
-    const idle = await listPackages()
+    const { packages: idle, areas } = await listModules()
+    expect(areas).toEqual(['chat'])
     expect(idle).toContain('zod')
     for (const name of [
       '@modelcontextprotocol/client',
@@ -178,8 +180,23 @@ describe('the process', () => {
       body: '{}',
     }
     expect((await fetch(`${url}/signin/passkey/options`, options)).status).toBe(200)
-    expect(await listPackages()).toContain('@simplewebauthn/server')
+    expect((await listModules()).packages).toContain('@simplewebauthn/server')
   })
+
+  test.if(process.platform === 'linux')(
+    'an idle server has one thread besides its own: the journal',
+    async () => {
+      const dataDir = folder()
+      const program = start(dataDir)
+      const url = await program.url()
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      const pid = readFileSync(join(dataDir, 'headgate.pid'), 'utf8').trim()
+      const threads = readdirSync(`/proc/${pid}/task`).map((id) =>
+        readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim(),
+      )
+      expect(threads.filter((name) => name === 'Worker')).toHaveLength(1)
+    },
+  )
 
   test('npm start passes signals on and ends with 0, leaving nothing running', async () => {
     const dataDir = folder()

@@ -71,8 +71,11 @@ const forwarderThreads = 48
 /** The first process of the sandbox and the shell that starts the command. */
 const ownProcesses = 2
 
-/** The forwarder reserves more address space than a command may have, so it starts before the limits apply. */
-const startForwarder = `"${sandboxPaths.runtime}" "${sandboxPaths.forwarder}" ${proxyPort} "${sandboxPaths.proxySocket}" </dev/null >/dev/null 2>&1 &
+/**
+ * The forwarder reserves more address space than a command may have, so it starts before the limits apply. The
+ * variable makes a compiled server the runtime that it contains.
+ */
+const startForwarder = `BUN_BE_BUN=1 "${sandboxPaths.runtime}" "${sandboxPaths.forwarder}" ${proxyPort} "${sandboxPaths.proxySocket}" </dev/null >/dev/null 2>&1 &
 disown
 for _ in {1..250}; do (: <>/dev/tcp/127.0.0.1/${proxyPort}) 2>/dev/null && break; sleep 0.02; done
 `

@@ -1,0 +1,43 @@
+// Compiles the command line and its worker threads into one program, so that a start reads no source: see compiled.mjs.
+import { relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [outfile = ''] = Bun.argv.slice(2)
+const source = resolve('src')
+const workers = [...new Bun.Glob('src/**/*-worker.ts').scanSync()]
+
+/** Where the program finds its own modules. */
+const embedded = process.platform === 'win32' ? 'file:///B:/~BUN/root/' : 'file:///$bunfs/root/'
+
+await Bun.build({
+  entrypoints: ['src/cli.ts', ...workers],
+  root: source,
+  target: 'bun',
+  format: 'esm',
+  splitting: true,
+  bytecode: true,
+  sourcemap: 'inline',
+  compile: { outfile },
+  plugins: [
+    {
+      name: 'addresses of files',
+      setup: ({ onLoad }) => {
+        onLoad({ filter: /\.ts$/, namespace: 'file' }, async ({ path }) =>
+          path.startsWith(source)
+            ? { contents: placeFiles(path, await Bun.file(path).text()), loader: 'ts' }
+            : undefined,
+        )
+      },
+    },
+  ],
+})
+
+/** Worker threads are in the program; other files that modules name stay next to their source. */
+function placeFiles(path: string, code: string): string {
+  return code
+    .replace(/new URL\('(?:\.\/)?([\w-]+-worker)\.ts', import\.meta\.url\)/g, (_, name: string) => {
+      const folder = relative(source, resolve(path, '..'))
+      return `new URL(${JSON.stringify(`${embedded}${folder}/${name}.js`)})`
+    })
+    .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
+}
