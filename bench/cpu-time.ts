@@ -1,4 +1,4 @@
-import { median } from './load.ts'
+import { median } from './statistics.ts'
 
 /** The CPU time of one run, of several in a row if one is too short for the clock. */
 export function measureMillis(run: () => unknown, rounds: number): number {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 
 export interface Child {
@@ -96,16 +95,6 @@ export function stopProcessesOnExit(): void {
 }
 
 export const hasProcfs = existsSync('/proc/self/stat')
-
-const ticksPerSecond = hasProcfs ? Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : 100
-
-/** CPU time of all threads of a process in microseconds, user and kernel. */
-export function cpuMicros(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the name and may contain spaces; utime and stime are fields 14 and 15.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return ((Number(fields[11]) + Number(fields[12])) * 1e6) / ticksPerSecond
-}
 
 /** Resident memory of a process. */
 export function readResidentBytes(pid: number): number {

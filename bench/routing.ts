@@ -10,7 +10,7 @@ import {
   type FakeModel,
 } from '../test/support/fake-routing.ts'
 import { seededRandom } from '../test/support/random.ts'
-import { median } from './load.ts'
+import { median } from './statistics.ts'
 
 const modelCount = 500
 const endpointCount = 20

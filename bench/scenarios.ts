@@ -1,7 +1,8 @@
 import type { Candidate, CandidateName } from './candidates.ts'
-import { generateLoad, percentile } from './load.ts'
-import { cpuMicros } from './processes.ts'
+import { cpuMicros } from './cpu-clock.ts'
+import { generateLoad } from './load.ts'
 import type { RequestSpec } from './requests.ts'
+import { percentile } from './statistics.ts'
 
 export interface Scenario {
   id: string

@@ -1,7 +1,7 @@
 import { type CandidateName, candidateNames } from './candidates.ts'
-import { median } from './load.ts'
 import type { MemoryUsage } from './memory.ts'
 import type { Sample, Samples } from './scenarios.ts'
+import { median } from './statistics.ts'
 
 export interface Measurements {
   samples: Samples
