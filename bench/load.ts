@@ -7,29 +7,57 @@ export interface Load {
   connections: number
   /** No request starts after this; those in flight finish. 0: one request for each connection. */
   durationMs: number
-  /** Between the end of a reply and the next request of a connection. */
-  pauseMs: number
+  /** A fixed rate; null: each connection sends the next request as soon as the response has ended. */
+  perSecond: number | null
 }
 
-/** Keep-alive connections that each send the next request as soon as the response has ended. */
 export async function generateLoad(load: Load, whenOpen: () => void = () => undefined): Promise<Timing[]> {
   const connections = await openConnections(load.port, load.connections)
   whenOpen()
-  const timings: Timing[] = []
-  const deadline = performance.now() + load.durationMs
-  let sent = 0
-  const worker = async (connection: Connection) => {
-    do {
-      timings.push(await connection.send(load.requests[sent++ % load.requests.length] as Buffer))
-      if (load.pauseMs > 0) await Bun.sleep(load.pauseMs)
-    } while (performance.now() < deadline)
-  }
   try {
-    await Promise.all(connections.map(worker))
+    return await (load.perSecond === null
+      ? sendContinuously(connections, load)
+      : sendAtRate(connections, load, load.perSecond))
   } finally {
     for (const connection of connections) connection.close()
   }
+}
+
+async function sendContinuously(
+  connections: Connection[],
+  { requests, durationMs }: Load,
+): Promise<Timing[]> {
+  const timings: Timing[] = []
+  const deadline = performance.now() + durationMs
+  let sent = 0
+  const worker = async (connection: Connection) => {
+    do timings.push(await connection.send(requests[sent++ % requests.length] as Buffer))
+    while (performance.now() < deadline)
+  }
+  await Promise.all(connections.map(worker))
   return timings
+}
+
+/** A request that is due while every connection is in use is sent as soon as one is free. */
+async function sendAtRate(
+  connections: Connection[],
+  { requests, durationMs }: Load,
+  perSecond: number,
+): Promise<Timing[]> {
+  const idle = [...connections]
+  const timings: Promise<Timing>[] = []
+  const startedAt = performance.now()
+  for (let passed = 0; passed < durationMs; passed = performance.now() - startedAt) {
+    const due = Math.floor((passed / 1000) * perSecond) + 1
+    while (timings.length < due) {
+      const connection = idle.pop()
+      if (!connection) break
+      const timing = connection.send(requests[timings.length % requests.length] as Buffer)
+      timings.push(timing.finally(() => idle.push(connection)))
+    }
+    await Bun.sleep(1)
+  }
+  return Promise.all(timings)
 }
 
 const openTimeoutMs = 10_000

@@ -23,10 +23,13 @@ export interface LoadSnapshot {
   ownTicks: number
 }
 
-/** `roots` are the processes of the block, each with its descendants. */
+/** `roots` are the processes of the block besides this one, each with its descendants. */
 export function takeLoadSnapshot(roots: number[]): LoadSnapshot {
   const machine = parseMachineTimes(readFileSync('/proc/stat', 'utf8'))
-  return { machine, ownTicks: sumTrees(readProcesses(), roots) }
+  const processes = readProcesses()
+  // Without its descendants: candidates that are not measured in the block count as others.
+  const client = processes.get(process.pid)?.ticks ?? 0
+  return { machine, ownTicks: client + sumTrees(processes, roots) }
 }
 
 /** The share of the machine's CPU time between the snapshots that was stolen or used by other processes. */

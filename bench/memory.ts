@@ -16,7 +16,7 @@ const holdRequest = { model: 'hold', promptBytes: 880, streamed: true }
 const settleMs = 1200
 const leaveTimeoutMs = 4000
 const warmStreams = 100
-const warmRequests = { connections: 32, durationMs: 500, pauseMs: 0 }
+const warmRequests = { connections: 32, durationMs: 500, perSecond: null }
 
 /** A fresh process for each: one that was under load already has memory that new streams would reuse. */
 export async function measureMemory(

@@ -1,9 +1,11 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 
 export interface Child {
   pid: number
-  /** The match of the `ready` pattern in its output. */
-  ready: RegExpExecArray
+  /** The match of the `ready` pattern in its output; empty if it was a port. */
+  ready: string[]
   stop: () => Promise<void>
 }
 
@@ -11,15 +13,24 @@ interface LaunchOptions {
   command: string[]
   cwd: string
   env: Record<string, string>
-  /** Matches its output once it accepts requests. */
-  ready: RegExp
+  /** Matches its output once it accepts requests, or the port that it then listens on. */
+  ready: RegExp | number
   /** Time to exit after SIGTERM before it is killed. */
   graceMs?: number
   /** Its private folder, removed when it has exited. */
   folder?: string
 }
 
-const readyTimeoutMs = 30_000
+/** Without the caller's environment: a key or a setting in it would change the measurement. */
+export const minimalEnvironment: Record<string, string> = {
+  // Bun queues outbound requests past 256 without it; the launcher sets the same.
+  BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+  PATH: process.env.PATH ?? '',
+  HOME: tmpdir(),
+  NODE_ENV: 'production',
+}
+
+const readyTimeoutMs = 60_000
 const running = new Set<{ kill: () => void; stop: () => Promise<void> }>()
 
 export async function startProcess({
@@ -30,7 +41,8 @@ export async function startProcess({
   graceMs = 3000,
   folder,
 }: LaunchOptions): Promise<Child> {
-  const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' })
+  const stderr = typeof ready === 'number' ? 'ignore' : 'inherit'
+  const child = Bun.spawn(command, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr })
   const stop = async () => {
     child.kill('SIGTERM')
     const killTimer = setTimeout(() => child.kill('SIGKILL'), graceMs)
@@ -48,7 +60,9 @@ export async function startProcess({
   running.add(entry)
   const readyTimer = setTimeout(() => child.kill('SIGKILL'), readyTimeoutMs)
   try {
-    return { pid: child.pid, ready: await readUntil(child.stdout, ready), stop }
+    const match = readUntil(child.stdout, ready instanceof RegExp ? ready : null)
+    if (typeof ready === 'number') await Promise.race([match, waitForPort(ready)])
+    return { pid: child.pid, ready: ready instanceof RegExp ? await match : [], stop }
   } catch {
     await stop()
     throw new Error(`${command.slice(0, 3).join(' ')} failed to start`)
@@ -58,13 +72,16 @@ export async function startProcess({
 }
 
 /** Continues to read afterwards: a full pipe would block the process. */
-async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray> {
+async function readUntil(
+  output: ReadableStream<Uint8Array>,
+  pattern: RegExp | null,
+): Promise<RegExpExecArray> {
   const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>()
   void (async () => {
     const decoder = new TextDecoder()
-    let text: string | null = ''
+    let text: string | null = pattern && ''
     for await (const chunk of output) {
-      if (text === null) continue
+      if (text === null || !pattern) continue
       text += decoder.decode(chunk, { stream: true })
       const match = pattern.exec(text)
       if (!match) continue
@@ -74,6 +91,33 @@ async function readUntil(output: ReadableStream<Uint8Array>, pattern: RegExp): P
     reject(new Error('the process exited'))
   })()
   return promise
+}
+
+async function waitForPort(port: number): Promise<void> {
+  const deadline = performance.now() + readyTimeoutMs
+  while (performance.now() < deadline) {
+    try {
+      const socket = await Bun.connect({ hostname: '127.0.0.1', port, socket: { data: () => undefined } })
+      socket.end()
+      return
+    } catch {
+      await Bun.sleep(100)
+    }
+  }
+  throw new Error('nothing listens')
+}
+
+/** Stops something that is not a child of this process as the started processes are stopped. */
+export function stopLater(stopNow: () => void): () => Promise<void> {
+  const entry = {
+    kill: stopNow,
+    stop: async () => {
+      running.delete(entry)
+      stopNow()
+    },
+  }
+  running.add(entry)
+  return entry.stop
 }
 
 export async function stopProcesses(): Promise<void> {
@@ -96,8 +140,25 @@ export function stopProcessesOnExit(): void {
 
 export const hasProcfs = existsSync('/proc/self/stat')
 
-/** Resident memory of a process. */
-export function readResidentBytes(pid: number): number {
+/** Resident memory of a process; `anonymous` without the files it has mapped. */
+export function readResidentBytes(pid: number, kind: 'all' | 'anonymous' = 'all'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1024
+  const pattern = kind === 'all' ? /^VmRSS:\s+(\d+) kB/m : /^RssAnon:\s+(\d+) kB/m
+  return Number(pattern.exec(status)?.[1] ?? Number.NaN) * 1024
+}
+
+/** Memory that processes can still allocate. */
+export function readAvailableBytes(): number {
+  return Number(/^MemAvailable:\s+(\d+) kB/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1] ?? 0) * 1024
+}
+
+/** A free port, for a peer that cannot choose one itself. */
+export function findFreePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer().once('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
 }

@@ -1,6 +1,24 @@
+import { type ClientFormatName, clientFormats, type Turn } from './client-formats.ts'
+
 /** Every candidate receives the same bytes, except for the model name and the headers it needs. */
 const sentence =
   'Summarise the "quarterly" report in three points:\n- revenue, cost and margin;\n- what changed, and why. '
+
+export const upstreamFormatNames = ['chat', 'messages', 'responses', 'gemini'] as const
+export type UpstreamFormatName = (typeof upstreamFormatNames)[number]
+
+/** A client and an upstream that do not share a format: the gateway has to translate. */
+export interface Translation {
+  client: ClientFormatName
+  upstream: UpstreamFormatName
+}
+
+/** A model of the mock, in the catalogue of a gateway. */
+export interface BenchModel {
+  /** As the mock knows it. */
+  name: string
+  upstream: UpstreamFormatName
+}
 
 export interface RequestSpec {
   /** Selects the behaviour of the mock; see children/mock.ts. */
@@ -9,21 +27,28 @@ export interface RequestSpec {
   streamed: boolean
   /** A request for an embedding, in this encoding. */
   embedding?: 'float' | 'base64'
+  /** Only for candidates that translate; the others get the same request in the chat format. */
+  translation?: Translation
 }
 
-export function pathOf({ model, embedding }: RequestSpec): string {
-  if (model === 'image') return '/v1/images/generations'
-  return embedding ? '/v1/embeddings' : '/v1/chat/completions'
+export function modelOf({ model, translation }: RequestSpec): BenchModel {
+  return { name: model, upstream: translation?.upstream ?? 'chat' }
 }
 
-/** The messages of a conversation of about this many bytes. */
-function buildMessages(bytes: number): { role: string; content: string }[] {
+export function pathOf(spec: RequestSpec, modelName: string): string {
+  if (spec.model === 'image') return '/v1/images/generations'
+  if (spec.embedding) return '/v1/embeddings'
+  return formatOf(spec).path(modelName, spec.streamed)
+}
+
+/** A conversation of about this many bytes. */
+function buildTurns(bytes: number): Turn[] {
   const turns = Math.max(2, Math.ceil(bytes / 10_000))
   const content = sentence.repeat(Math.ceil(bytes / turns / sentence.length)).slice(0, bytes / turns)
   return Array.from({ length: turns }, (_, turn) => ({ role: roleOf(turn, turns), content }))
 }
 
-function roleOf(turn: number, turns: number): string {
+function roleOf(turn: number, turns: number): Turn['role'] {
   if (turn === 0) return 'system'
   return (turns - turn) % 2 === 1 ? 'user' : 'assistant'
 }
@@ -34,13 +59,11 @@ export function buildBody(spec: RequestSpec, modelName: string): string {
     const input = sentence.repeat(Math.ceil(spec.promptBytes / sentence.length)).slice(0, spec.promptBytes)
     return JSON.stringify({ model: modelName, input, encoding_format: spec.embedding })
   }
-  return JSON.stringify({
-    model: modelName,
-    messages: buildMessages(spec.promptBytes),
-    temperature: 0.7,
-    max_tokens: 1000,
-    ...(spec.streamed && { stream: true, stream_options: { include_usage: true } }),
-  })
+  return JSON.stringify(formatOf(spec).buildBody(modelName, buildTurns(spec.promptBytes), spec.streamed))
+}
+
+function formatOf({ translation }: RequestSpec) {
+  return clientFormats[translation?.client ?? 'chat']
 }
 
 export function encodeRequest(path: string, headers: Record<string, string>, body: string): Buffer {

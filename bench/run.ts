@@ -1,6 +1,6 @@
 // Runs one part of the benchmark; scripts/bench.mjs starts a process for each.
 import { parseArgs } from 'node:util'
-import { measureInference } from './inference.ts'
+import { type BenchOptions, listRows, measureInference } from './inference.ts'
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2),
@@ -8,23 +8,45 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
+    list: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+    candidates: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string' },
+    against: { type: 'string' },
   },
 })
 
+const maxRounds = 100
+
 const parts: Record<string, () => Promise<void>> = {
-  inference: () =>
-    measureInference({
-      isQuick: values.quick,
-      withProfile: values.profile,
-      only: values.only.split(',').filter((name) => name !== ''),
-    }),
+  inference: async () => {
+    if (values.list) process.stdout.write(listRows())
+    else await measureInference(readInferenceOptions())
+  },
   // Loaded on demand: it imports the whole gateway.
   storage: async () => (await import('./storage.ts')).measureStorage(),
   routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
   guard: async () => (await import('./guard.ts')).measureGuard(values.quick),
   classifier: async () => (await import('./classifier.ts')).measureClassifier(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
+}
+
+function readInferenceOptions(): BenchOptions {
+  const rounds = values.rounds === undefined ? null : Number(values.rounds)
+  if (rounds !== null && !(Number.isInteger(rounds) && rounds >= 1 && rounds <= maxRounds))
+    throw new Error(`--rounds must be a number from 1 to ${maxRounds}`)
+  return {
+    isQuick: values.quick,
+    withProfile: values.profile,
+    only: splitList(values.only),
+    candidates: splitList(values.candidates),
+    rounds,
+    against: values.against ?? null,
+  }
+}
+
+function splitList(texts: string[]): string[] {
+  return texts.flatMap((text) => text.split(',').map((name) => name.trim())).filter((name) => name !== '')
 }
 
 const part = parts[positionals[0] ?? '']

@@ -4,8 +4,11 @@ import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
 
 const args = process.argv.slice(2)
-const options = args.filter((argument) => argument.startsWith('--'))
-const named = args.filter((argument) => !argument.startsWith('--'))
+const optionsWithValue = ['--only', '--candidates', '--rounds', '--against']
+const isPart = (argument, index) =>
+  !argument.startsWith('--') && !optionsWithValue.includes(args[index - 1] ?? '')
+const options = args.filter((argument, index) => !isPart(argument, index))
+const named = args.filter(isPart)
 const parts = named.length > 0 ? named : ['inference', 'routing', 'guard', 'classifier', 'storage', 'records']
 
 ensureInstalled({ dev: true })

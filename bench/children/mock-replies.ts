@@ -1,31 +1,73 @@
+import { zeroUsage } from '../../src/call/usage.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { type Scenario, vendorReplies } from '../../test/support/replies.ts'
+import type { UpstreamFormatName } from '../requests.ts'
+
+export interface MockReply {
+  whole: Buffer
+  /** The head and what comes before the second event. */
+  streamStart: Buffer
+  streamEvent: Buffer
+  streamEnd: Buffer
+}
 
 /** The replies of the mock upstream, as bytes. */
 const common = '"created":1767225600,"model":"mock","system_fingerprint":"fp_44709d6fcb"'
 const usage = '"usage":{"prompt_tokens":210,"completion_tokens":160,"total_tokens":370}'
 const imageBytes = 5_000_000
 const words = 'The quick brown fox jumps over the lazy dog and runs into the forest. '
+const wholeText = words.repeat(10).slice(0, 690)
 
-export const wholeReply = buildWholeReply()
 export const embeddingReplies = buildEmbeddingReplies()
 export const imageReply = buildImageReply()
-export const streamHead = Buffer.from(
-  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n',
-)
-export const streamEvent = encodeChunk(encodeEvent(encodeDelta('{"content":" token"}', 'null')))
-export const streamEnd = Buffer.concat([
-  encodeChunk(encodeEvent(encodeDelta('{}', '"stop"'))),
-  encodeChunk(
-    encodeEvent(`{"id":"chatcmpl-mock","object":"chat.completion.chunk",${common},"choices":[],${usage}}`),
-  ),
-  encodeChunk('data: [DONE]\n\n'),
-  Buffer.from('0\r\n\r\n'),
-])
+const streamHead =
+  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+export const replies: Record<UpstreamFormatName, MockReply> = {
+  chat: buildChatReply(),
+  messages: buildReply('messages'),
+  responses: buildReply('responses'),
+  gemini: buildReply('gemini'),
+}
+
+function buildChatReply(): MockReply {
+  const event = encodeChunk(encodeEvent(encodeDelta('{"content":" token"}', 'null')))
+  const last = `{"id":"chatcmpl-mock","object":"chat.completion.chunk",${common},"choices":[],${usage}}`
+  return {
+    whole: buildWholeReply(),
+    streamStart: Buffer.concat([Buffer.from(streamHead), event]),
+    streamEvent: event,
+    streamEnd: Buffer.concat([
+      encodeChunk(encodeEvent(encodeDelta('{}', '"stop"'))),
+      encodeChunk(encodeEvent(last)),
+      encodeChunk('data: [DONE]\n\n'),
+      Buffer.from('0\r\n\r\n'),
+    ]),
+  }
+}
+
+/** As the vendors of the other formats send it. */
+function buildReply(format: Exclude<UpstreamFormatName, 'chat'>): MockReply {
+  const scenario = (text: string): Scenario => ({
+    text,
+    toolCalls: [],
+    finish: 'stop',
+    usage: { ...zeroUsage, input: 210, output: 160 },
+  })
+  const { frames } = vendorReplies[format](scenario(' token'))
+  const at = frames.findIndex((frame) => frame.includes('" token"'))
+  const chunks = frames.map(encodeChunk)
+  return {
+    whole: encodeWhole(JSON.stringify(vendorReplies[format](scenario(wholeText)).body)),
+    streamStart: Buffer.concat([Buffer.from(streamHead), ...chunks.slice(0, at + 1)]),
+    streamEvent: encodeChunk(frames[at] ?? ''),
+    streamEnd: Buffer.concat([...chunks.slice(at + 1), Buffer.from('0\r\n\r\n')]),
+  }
+}
 
 /** A reply of 1 KB. */
 function buildWholeReply(): Buffer {
-  const content = words.repeat(10).slice(0, 690)
-  const body = `{"id":"chatcmpl-mock","object":"chat.completion",${common},"choices":[{"index":0,"message":{"role":"assistant","content":"${content}","refusal":null},"logprobs":null,"finish_reason":"stop"}],${usage}}`
+  const body = `{"id":"chatcmpl-mock","object":"chat.completion",${common},"choices":[{"index":0,"message":{"role":"assistant","content":"${wholeText}","refusal":null},"logprobs":null,"finish_reason":"stop"}],${usage}}`
   return encodeWhole(body)
 }
 

@@ -1,14 +1,8 @@
 // The mock upstream: a raw socket and prepared bytes, so that it uses little CPU.
-// The model selects its behaviour: `whole`, `embedding-<encoding>`, `image`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
+// The path selects the format, and the model the behaviour: `whole`, `embedding-<encoding>`, `image`, `stream-<events>-<ms between events>`, or `hold` (a stream that never ends).
 import type { Socket } from 'bun'
-import {
-  embeddingReplies,
-  imageReply,
-  streamEnd,
-  streamEvent,
-  streamHead,
-  wholeReply,
-} from './mock-replies.ts'
+import type { UpstreamFormatName } from '../requests.ts'
+import { embeddingReplies, imageReply, type MockReply, replies } from './mock-replies.ts'
 
 interface Peer {
   received: Buffer[]
@@ -19,16 +13,24 @@ interface Peer {
 
 interface Stream {
   socket: Socket<Peer>
+  reply: MockReply
   remainingEvents: number
   paceMs: number
   dueAt: number
 }
 
+const emptyReply = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
 const headEnd = Buffer.from('\r\n\r\n')
 const modelField = Buffer.from('"model":"')
+const formatPaths: [string, UpstreamFormatName][] = [
+  ['POST /v1/messages', 'messages'],
+  ['POST /v1/responses', 'responses'],
+  ['POST /v1beta/models/', 'gemini'],
+]
 const paced = new Set<Stream>()
 const held = new Set<Socket<Peer>>()
 let streamCount = 0
+let deliveredCount = 0
 
 const server = Bun.listen<Peer>({
   hostname: '127.0.0.1',
@@ -70,21 +72,32 @@ function requestLengthOf(start: Buffer): number {
 }
 
 function respond(socket: Socket<Peer>, request: Buffer): void {
-  if (request.indexOf('GET /open') === 0) {
-    sendCount(socket)
-    return
-  }
-  const at = request.indexOf(modelField) + modelField.length
-  const model = request.toString('latin1', at, request.indexOf('"', at))
-  if (model === 'whole') send(socket, wholeReply)
-  else if (model === 'embedding-float' || model === 'embedding-base64') send(socket, embeddingReplies[model])
-  else if (model === 'image') send(socket, imageReply)
-  else startStream(socket, model)
+  const start = request.toString('latin1', 0, 100)
+  if (start.startsWith('GET /open')) sendCount(socket, held.size)
+  else if (start.startsWith('GET /delivered')) sendCount(socket, deliveredCount)
+  else if (start.startsWith('POST /webhook')) {
+    deliveredCount++
+    send(socket, emptyReply)
+  } else respondAsModel(socket, request, start)
 }
 
-function startStream(socket: Socket<Peer>, model: string): void {
+function respondAsModel(socket: Socket<Peer>, request: Buffer, start: string): void {
+  const format = formatPaths.find(([path]) => start.startsWith(path))?.[1] ?? 'chat'
+  const model = format === 'gemini' ? (start.split(/[/:]/)[3] ?? '') : readModel(request)
+  if (model === 'whole') send(socket, replies[format].whole)
+  else if (model === 'embedding-float' || model === 'embedding-base64') send(socket, embeddingReplies[model])
+  else if (model === 'image') send(socket, imageReply)
+  else startStream(socket, model, replies[format])
+}
+
+function readModel(request: Buffer): string {
+  const at = request.indexOf(modelField) + modelField.length
+  return request.toString('latin1', at, request.indexOf('"', at))
+}
+
+function startStream(socket: Socket<Peer>, model: string, reply: MockReply): void {
   // The first token is sent with the head, so that no timer delays it.
-  send(socket, Buffer.concat([streamHead, streamEvent]))
+  send(socket, reply.streamStart)
   if (model === 'hold') {
     held.add(socket)
     return
@@ -93,7 +106,7 @@ function startStream(socket: Socket<Peer>, model: string): void {
   streamCount++
   // Streams start together; their events are spread, as those of independent clients.
   const dueAt = performance.now() + 1 + (streamCount % Number(pace))
-  paced.add({ socket, remainingEvents: Number(events) - 1, paceMs: Number(pace), dueAt })
+  paced.add({ socket, reply, remainingEvents: Number(events) - 1, paceMs: Number(pace), dueAt })
 }
 
 function sendDueEvents(): void {
@@ -102,14 +115,14 @@ function sendDueEvents(): void {
     if (stream.dueAt > now) continue
     // Never two at once, even if the timer is late: each read should return one event.
     stream.dueAt = Math.max(stream.dueAt + stream.paceMs, now + stream.paceMs / 2)
-    send(stream.socket, stream.remainingEvents > 0 ? streamEvent : streamEnd)
+    send(stream.socket, stream.remainingEvents > 0 ? stream.reply.streamEvent : stream.reply.streamEnd)
     if (stream.remainingEvents-- === 0) paced.delete(stream)
   }
 }
 
-function sendCount(socket: Socket<Peer>): void {
-  const count = String(held.size)
-  send(socket, Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${count.length}\r\n\r\n${count}`))
+function sendCount(socket: Socket<Peer>, count: number): void {
+  const text = String(count)
+  send(socket, Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`))
 }
 
 function send(socket: Socket<Peer>, bytes: Buffer): void {

@@ -1,6 +1,6 @@
 // A TypeScript gateway to compare with, installed into a separate folder: it is not a dependency.
-import { createServer } from 'node:net'
 import { resolve } from 'node:path'
+import { findFreePort } from '../processes.ts'
 
 const folder = resolve('bench/.peers/portkey')
 const version = '1.15.2'
@@ -39,15 +39,4 @@ export async function portkeyCommand(): Promise<{ command: string[]; port: numbe
   const entry = `${folder}/node_modules/@portkey-ai/gateway/build/start-server.js`
   const command = [Bun.which('node') ?? 'node', '--import', shim, entry, '--headless', `--port=${port}`]
   return { command, port }
-}
-
-/** A free port, because it cannot choose one itself. */
-function findFreePort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer().once('error', failed)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

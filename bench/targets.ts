@@ -1,0 +1,60 @@
+import { type Figure, type Measurements, summarize } from './summary.ts'
+
+export interface Target {
+  name: string
+  unit: string
+  atMost: number
+  /** Null if it, or what it is compared with, was not measured. */
+  value: number | null
+}
+
+/** The performance targets of the project. */
+export function buildTargets(measured: Measurements): Target[] {
+  const summary = summarize(measured.samples)
+  const of = (scenario: string) => summary[scenario]?.headgate
+  const { steps = [] } = measured.memory.headgate ?? {}
+  const perStream = steps.length === 0 ? null : Math.max(...steps.map((step) => step.bytesPerStream)) / 1024
+  const promptMicros = medianOf(of('prompt')?.cpuMicros)
+  const manyKeys = medianOf(summary.small?.['many-keys']?.cpuMicros)
+  const oneKey = medianOf(of('small')?.cpuMicros)
+  const target = (name: string, unit: string, atMost: number, value: Figure | number | null | undefined) => ({
+    name,
+    unit,
+    atMost,
+    value: typeof value === 'number' ? value : medianOf(value),
+  })
+  return [
+    target('CPU of a 1 KB request', 'x relay', 1.6, of('small')?.timesRelay),
+    target('CPU of a 1 KB request', 'x Portkey', 0.1, of('small')?.timesPortkey),
+    target('CPU of a stream event', 'x relay', 1.3, of('event')?.timesRelay),
+    target('memory of an open stream', 'KB', 50, perStream),
+    target('first token later than direct, p50', 'ms', 1, of('first')?.addedFirstP50),
+    target('CPU the ledger adds to a 1 KB request', 'us', 20, of('small')?.ledgerMicros),
+    target('the ledger at the end of a reply, 1,000 a second, p99', 'ms', 10, of('rate-1000')?.ledgerP99),
+    target(
+      'one key with all the traffic',
+      'x many keys',
+      1.05,
+      oneKey && manyKeys ? oneKey / manyKeys : null,
+    ),
+    target('CPU of an embedding as float', 'x relay', 2, of('embedding-float')?.timesRelay),
+    target('CPU of an embedding as base64', 'x relay', 2, of('embedding-base64')?.timesRelay),
+    target('CPU of an image of 5 MB', 'x relay', 2, of('image')?.timesRelay),
+    target('CPU of a 300 KB prompt', 'ms', 1.5, promptMicros === null ? null : promptMicros / 1000),
+  ]
+}
+
+function medianOf(figure: Figure | null | undefined): number | null {
+  return figure?.median ?? null
+}
+
+export function formatVerdict({ atMost, value, unit }: Target): string {
+  if (value === null) return 'not measured'
+  const over = value - atMost
+  if (over <= 0) return `met (${percent(-over, atMost)} to spare)`
+  return `missed by ${over.toFixed(2)} ${unit} (${percent(over, atMost)})`
+}
+
+function percent(part: number, whole: number): string {
+  return `${((part / whole) * 100).toFixed(0)} %`
+}
