@@ -2,19 +2,11 @@ import type { Gateway } from '../app/gateway.ts'
 import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
-import { isDatabaseUnavailable } from '../db/unavailable.ts'
-import {
-  GatewayError,
-  gatewayError,
-  toErrorEnvelope,
-  toGatewayError,
-  unavailableError,
-} from '../errors/gateway-error.ts'
+import { GatewayError, gatewayError } from '../errors/gateway-error.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
-import { BlobStoreError } from '../lib/s3-store.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { noReach, type Reach } from '../permissions/grant.ts'
 import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
@@ -23,6 +15,7 @@ import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
+import { buildErrorResponse, errorEncoderOf, type FailingOperation, toClientError } from './error-response.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
@@ -240,7 +233,7 @@ function isNavigation(request: Request): boolean {
 /** `pragma` is for the caches of HTTP/1.0, which RFC 6749 considers too. */
 const noStoreHeaders = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-type OpenedOperation = Pick<Operation, 'id' | 'inference' | 'encodeError' | 'noStore'> & { path?: string }
+type OpenedOperation = Pick<Operation, 'id' | 'noStore'> & FailingOperation & { path?: string }
 
 /** A request that has no response yet. */
 interface OpenedRequest {
@@ -279,42 +272,6 @@ function finishResponse(
   gateway.metrics.recordRequest(operation?.id ?? 'none', response.status, seconds)
   spans?.respond(response.status)
   return response
-}
-
-/** Of formats with an error envelope of their own. */
-function errorEncoderOf({ inference, encodeError }: OpenedOperation) {
-  return inference?.encodeError ?? encodeError
-}
-
-/** The only place where an error becomes a response. */
-function buildErrorResponse(
-  gateway: Gateway,
-  error: unknown,
-  { requestId, operation }: Pick<OpenedRequest, 'requestId' | 'operation'>,
-): Response {
-  const failure = toClientError(error)
-  const { status, retry } = failure.row
-  if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
-  if (failure.cause instanceof BlobStoreError)
-    gateway.log.error({ requestId, err: failure.cause }, 'file storage unavailable')
-  const encode = (operation && errorEncoderOf(operation)) ?? toErrorEnvelope
-  return Response.json(encode(failure, requestId), {
-    status,
-    headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
-  })
-}
-
-/** An unavailable database or file storage is a 503, not an internal error. */
-function toClientError(error: unknown): GatewayError {
-  const failure = toGatewayError(error)
-  if (failure.cause instanceof BlobStoreError) return storageUnavailableError(failure.cause)
-  if (failure.code !== 'internal' || !isDatabaseUnavailable(failure.cause)) return failure
-  return unavailableError(failure.cause)
-}
-
-function storageUnavailableError(cause: BlobStoreError): GatewayError {
-  const message = 'The file storage is temporarily unavailable. Retry later.'
-  return new GatewayError('unavailable', { message, cause, headers: { 'retry-after': '5' } })
 }
 
 function addHeaders(response: Response, headers: Record<string, string>): Response {

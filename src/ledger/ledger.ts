@@ -14,11 +14,14 @@ import {
   UnreadableRowsError,
 } from './engine.ts'
 import type { Rejection } from './ledger-state.ts'
+import { LedgerOutage } from './outage.ts'
 import {
   createQueuedRelease,
   hasExtraStatements,
+  logUnusual,
   markRetry,
   type QueuedOperation,
+  toRejection,
   withoutExtraStatements,
 } from './queued-operation.ts'
 
@@ -28,13 +31,9 @@ const maxBatchSize = 256
 const maxQueueLength = 20_000
 /** How long an admission waits for an unavailable database before it is rejected with 503. */
 const admitTimeoutMs = 10_000
-/**
- * How long the end of a reply waits for its settlement. The settlement itself is retried until it succeeds.
- */
+/** How long the end of a reply waits for its settlement. The settlement itself is retried until it succeeds. */
 const settleTimeoutMs = 120_000
 const retryDelayMs = 250
-/** An outage is logged when it begins, when it ends, and at this interval. */
-const outageLogIntervalMs = 30_000
 /** How often checkpoints are written and operations past their deadline are rejected. */
 const tickIntervalMs = 2000
 const defaultCloseTimeoutMs = 10_000
@@ -59,9 +58,7 @@ export class Ledger {
   /** Committed, with settlements that are not on disk yet. */
   readonly #unsynced = new Set<QueuedOperation[]>()
   #isRunning = false
-  #downSince: number | null = null
-  #outageLoggedAt = 0
-  #spoolErrorLoggedAt = Number.NEGATIVE_INFINITY
+  readonly #outage: LedgerOutage
   #tickTimer: Timer | null = null
   #retryTimer: Timer | null = null
 
@@ -69,12 +66,13 @@ export class Ledger {
     this.#engine = engine
     this.#clock = clock
     this.#log = log
+    this.#outage = new LedgerOutage(log)
     this.#closeTimeoutMs = closeTimeoutMs
   }
 
   /** Since when it cannot be written; null while it can. */
   get downSince(): number | null {
-    return this.#downSince ?? this.#engine.fullSince
+    return this.#outage.since ?? this.#engine.fullSince
   }
 
   /** Operations that are not written yet. */
@@ -118,7 +116,7 @@ export class Ledger {
     let pending: LedgerOperation = op
     try {
       // During an outage it waits with the others.
-      const decided = this.#downSince === null ? this.#engine.admitNow(op) : undefined
+      const decided = this.#outage.since === null ? this.#engine.admitNow(op) : undefined
       if (decided !== undefined) return this.#concludeAdmission(op, decided)
     } catch {
       // It may be in memory, but not written: running it again writes it.
@@ -218,7 +216,7 @@ export class Ledger {
   }
 
   #conclude(batch: QueuedOperation[], { results, durable }: BatchOutcome): void {
-    this.#markUp()
+    this.#outage.end()
     for (const [index, queued] of batch.entries()) {
       if (durable && queued.op.op === 'settle') queued.result = results[index] ?? null
       else this.#finish(queued, results[index] ?? null)
@@ -241,16 +239,8 @@ export class Ledger {
   #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
     if (op.op === 'settle') this.#inFlight.delete(op.id)
     else if (op.op === 'admit' && result !== null) this.#inFlight.delete(op.request.id)
-    if (op.op === 'settle') this.#logUnusual(op, result)
+    if (op.op === 'settle') logUnusual(this.#log, op, result)
     resolve(result)
-  }
-
-  #logUnusual({ id, isRetry }: Settlement, result: OperationResult): void {
-    if (result === 'corrected')
-      this.#log.warn({ id }, 'a late charge corrected what another node had settled')
-    // A retry expects to find its settlement done.
-    if (result === 'closed before' && !isRetry)
-      this.#log.warn({ id }, 'the hold of a charge was already settled')
   }
 
   /** One rejected row must not fail the other operations, nor extra statements the charge they come with. */
@@ -278,7 +268,7 @@ export class Ledger {
 
   /** A key whose meters cannot be read must not delay the charges of others. */
   async #deferUnreadable(batch: QueuedOperation[], { ops, cause }: UnreadableRowsError): Promise<void> {
-    this.#logOutage(cause)
+    this.#outage.log(cause, this.waiting)
     const unreadable = batch.filter(({ op }) => ops.has(op))
     const rest = batch.filter(({ op }) => !ops.has(op))
     for (const queued of unreadable) this.#executing.delete(queued)
@@ -293,19 +283,10 @@ export class Ledger {
     if (!this.#isRunning && this.#queue.length > 0) this.#scheduleRun()
   }
 
-  #markUp(): void {
-    if (this.#downSince === null) return
-    this.#log.warn(
-      { seconds: (performance.now() - this.#downSince) / 1000 },
-      'the ledger can be written again',
-    )
-    this.#downSince = null
-  }
-
   /** Operations stay queued until they succeed. */
   async #handleOutage(batch: QueuedOperation[], error: unknown): Promise<void> {
-    this.#downSince ??= performance.now()
-    this.#logOutage(error)
+    this.#outage.begin()
+    this.#outage.log(error, this.waiting)
     for (const queued of batch) {
       this.#executing.delete(queued)
       queued.op = markRetry(queued.op)
@@ -314,13 +295,6 @@ export class Ledger {
     this.#expireLate()
     await this.#spoolPending(0)
     await Bun.sleep(retryDelayMs)
-  }
-
-  #logOutage(err: unknown): void {
-    const now = performance.now()
-    if (now - this.#outageLoggedAt <= outageLogIntervalMs) return
-    this.#outageLoggedAt = now
-    this.#log.error({ err, waiting: this.waiting }, 'the ledger cannot be written')
   }
 
   /** On a timer, because a failing database throws, but a hanging disk does not. */
@@ -339,9 +313,7 @@ export class Ledger {
     try {
       await this.#engine.spool(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
     } catch (err) {
-      if (performance.now() - this.#spoolErrorLoggedAt < outageLogIntervalMs) return
-      this.#spoolErrorLoggedAt = performance.now()
-      this.#log.error({ err }, 'charges waiting for the database could not be written to disk')
+      this.#outage.logSpoolError(err)
     }
   }
 
@@ -370,12 +342,7 @@ export class Ledger {
   }
 
   #writeCheckpoints(): void {
-    if (this.#downSince !== null) return
+    if (this.#outage.since !== null) return
     this.#checkpoints.writeAll((op) => this.#enqueue(op, settleTimeoutMs))
   }
-}
-
-/** A hold that was settled before was admitted. */
-function toRejection(result: OperationResult): Rejection | null {
-  return typeof result === 'string' ? null : result
 }

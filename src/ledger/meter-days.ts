@@ -73,3 +73,7 @@ export async function loadMetersForDay(
     return { ...meter, usedAt: meterRows[0]?.used_at ?? null }
   })
 }
+
+export function isInRange({ from, to }: DayLookup, { day }: Row): boolean {
+  return String(day) >= from && String(day) <= to
+}

@@ -1,4 +1,6 @@
-import type { AdmitOperation, LedgerOperation, OperationResult } from './engine.ts'
+import type { Logger } from 'pino'
+import type { AdmitOperation, LedgerOperation, OperationResult, Settlement } from './engine.ts'
+import type { Rejection } from './ledger-state.ts'
 import { createRelease } from './settlement.ts'
 
 /** An operation that a caller waits for. */
@@ -37,4 +39,15 @@ export function createQueuedRelease({ request, organizationId }: AdmitOperation)
     resolve: ignore,
     reject: ignore,
   }
+}
+
+/** A hold that was settled before was admitted. */
+export function toRejection(result: OperationResult): Rejection | null {
+  return typeof result === 'string' ? null : result
+}
+
+export function logUnusual(log: Logger, { id, isRetry }: Settlement, result: OperationResult): void {
+  if (result === 'corrected') log.warn({ id }, 'a late charge corrected what another node had settled')
+  // A retry expects to find its settlement done.
+  if (result === 'closed before' && !isRetry) log.warn({ id }, 'the hold of a charge was already settled')
 }

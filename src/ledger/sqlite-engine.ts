@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Row } from '../db/batch.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import {
   type AdmitOperation,
@@ -28,9 +27,10 @@ import {
 } from './journal-line.ts'
 import { JournalError } from './journal-segment.ts'
 import { type Amounts, type HoldRequest, LedgerState } from './ledger-state.ts'
-import { clearOtherDays, newMeter } from './meter.ts'
-import { applyOtherDays, type DayLookup, planDayLookup } from './meter-days.ts'
-import { decodeHold, decodeMeter, encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
+import { clearOtherDays } from './meter.ts'
+import { applyOtherDays, isInRange, planDayLookup } from './meter-days.ts'
+import { loadHolds, loadMeters } from './sqlite-rows.ts'
+import { encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
 
 /** How far the database may be behind: the longer, the less often a meter is written. */
 const flushIntervalMs = 250
@@ -202,9 +202,9 @@ export class SqliteEngine implements LedgerEngine {
     const requests = parts.flatMap(({ kind, rest }) => (kind === 'admit' ? [decodeHoldRequest(rest)] : []))
     const placed = new Set(requests.map(({ id }) => id))
     const ids = parts.flatMap(({ kind, id }) => (kind === 'settle' && !placed.has(id) ? [id] : []))
-    await this.#loadHolds(ids)
+    await loadHolds(this.#thread, this.#state, ids)
     const held = ids.flatMap((id) => this.#state.holds.get(id)?.subjects ?? [])
-    await this.#loadMeters([...requests.flatMap(({ subjects }) => subjects), ...held])
+    await loadMeters(this.#thread, this.#state, [...requests.flatMap(({ subjects }) => subjects), ...held])
     await this.#loadOtherDays(requests)
     for (const { kind, id, rest } of parts) {
       if (kind === 'admit') this.#replayAdmit(decodeHoldRequest(rest))
@@ -252,7 +252,9 @@ export class SqliteEngine implements LedgerEngine {
     const unmetered = ops.filter((op) =>
       collectSubjects(this.#state, [op]).some((subject) => !meters.has(subject)),
     )
-    await this.#readOrDefer(unmetered, () => this.#loadMeters(collectSubjects(this.#state, unmetered)))
+    await this.#readOrDefer(unmetered, () =>
+      loadMeters(this.#thread, this.#state, collectSubjects(this.#state, unmetered)),
+    )
     const moving = ops.filter((op) => planDayLookup(this.#state, holdRequestsOf(op)))
     await this.#readOrDefer(moving, () => this.#loadOtherDays(moving.flatMap(holdRequestsOf)))
   }
@@ -270,7 +272,7 @@ export class SqliteEngine implements LedgerEngine {
     const flushed = this.flush()
     // While this waits for a lock, every other operation waits for it.
     await (this.#behindSince === null ? flushed : Promise.race([flushed, rejectAfterTimeout()]))
-    await this.#loadHolds(ids)
+    await loadHolds(this.#thread, this.#state, ids)
   }
 
   async #loadOtherDays(requests: readonly HoldRequest[]): Promise<void> {
@@ -286,23 +288,6 @@ export class SqliteEngine implements LedgerEngine {
     )
     const changes = [...unflushed.values()].flat().map(toMeterDayRow)
     applyOtherDays(this.#state, lookup, [...rows, ...changes.filter((row) => isInRange(lookup, row))])
-  }
-
-  async #loadHolds(ids: string[]): Promise<void> {
-    const select = 'select id, subjects, day, amount_nanos, byok_nanos from holds where id = ?'
-    for (const row of await this.#thread.rows(select, ids))
-      this.#state.holds.set(String(row.id), decodeHold(row))
-  }
-
-  async #loadMeters(subjects: readonly string[]): Promise<void> {
-    const { meters } = this.#state
-    const missing = subjects.filter((subject) => !meters.has(subject))
-    if (missing.length === 0) return
-    const unique = [...new Set(missing)]
-    for (const row of await this.#thread.rows('select * from meters where subject = ?', unique)) {
-      meters.set(String(row.subject), decodeMeter(row))
-    }
-    for (const subject of unique) if (!meters.has(subject)) meters.set(subject, newMeter(subject))
   }
 
   /** Meters that are in the database unchanged. */
@@ -361,8 +346,4 @@ export class SqliteEngine implements LedgerEngine {
 async function rejectAfterTimeout(): Promise<never> {
   await Bun.sleep(flushWaitMs)
   throw new Error('the database is behind the journal')
-}
-
-function isInRange({ from, to }: DayLookup, { day }: Row): boolean {
-  return String(day) >= from && String(day) <= to
 }

@@ -1,0 +1,44 @@
+import type { Gateway } from '../app/gateway.ts'
+import { isDatabaseUnavailable } from '../db/unavailable.ts'
+import { GatewayError, toErrorEnvelope, toGatewayError, unavailableError } from '../errors/gateway-error.ts'
+import { BlobStoreError } from '../lib/s3-store.ts'
+import type { Operation } from './operation.ts'
+
+/** What an error response depends on of an operation. */
+export type FailingOperation = Pick<Operation, 'inference' | 'encodeError'>
+
+/** Of formats with an error envelope of their own. */
+export function errorEncoderOf({ inference, encodeError }: FailingOperation) {
+  return inference?.encodeError ?? encodeError
+}
+
+/** The only place where an error becomes a response. */
+export function buildErrorResponse(
+  gateway: Gateway,
+  error: unknown,
+  { requestId, operation }: { requestId: string; operation: FailingOperation | undefined },
+): Response {
+  const failure = toClientError(error)
+  const { status, retry } = failure.row
+  if (status === 500) gateway.log.error({ requestId, err: failure.cause ?? failure }, 'request failed')
+  if (failure.cause instanceof BlobStoreError)
+    gateway.log.error({ requestId, err: failure.cause }, 'file storage unavailable')
+  const encode = (operation && errorEncoderOf(operation)) ?? toErrorEnvelope
+  return Response.json(encode(failure, requestId), {
+    status,
+    headers: { ...(!retry && { 'x-should-retry': 'false' }), ...failure.headers },
+  })
+}
+
+/** An unavailable database or file storage is a 503, not an internal error. */
+export function toClientError(error: unknown): GatewayError {
+  const failure = toGatewayError(error)
+  if (failure.cause instanceof BlobStoreError) return storageUnavailableError(failure.cause)
+  if (failure.code !== 'internal' || !isDatabaseUnavailable(failure.cause)) return failure
+  return unavailableError(failure.cause)
+}
+
+function storageUnavailableError(cause: BlobStoreError): GatewayError {
+  const message = 'The file storage is temporarily unavailable. Retry later.'
+  return new GatewayError('unavailable', { message, cause, headers: { 'retry-after': '5' } })
+}
