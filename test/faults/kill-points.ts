@@ -75,6 +75,13 @@ async function watchEngines(): Promise<void> {
       return ran
     }
   }
+  const { admitNow } = SqliteEngine.prototype
+  SqliteEngine.prototype.admitNow = function (op) {
+    killIfArmed('before a hold is written')
+    const decided = admitNow.call(this, op)
+    if (decided !== undefined) killIfArmed('after a hold is committed')
+    return decided
+  }
 }
 
 /** Kill points in the journal. */
