@@ -9,7 +9,9 @@ const isPart = (argument, index) =>
   !argument.startsWith('--') && !optionsWithValue.includes(args[index - 1] ?? '')
 const options = args.filter((argument, index) => !isPart(argument, index))
 const named = args.filter(isPart)
-const parts = named.length > 0 ? named : ['inference', 'routing', 'guard', 'classifier', 'storage', 'records']
+const all = ['inference', 'routing', 'guard', 'classifier', 'storage', 'records']
+// Only inference has rows to list.
+const parts = options.includes('--list') ? ['inference'] : named.length > 0 ? named : all
 
 ensureInstalled({ dev: true })
 let child
