@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
+import { runtimeSettings } from '../scripts/runtime-settings.mjs'
 
 export interface Child {
   pid: number
@@ -23,8 +24,7 @@ interface LaunchOptions {
 
 /** Without the caller's environment: a key or a setting in it would change the measurement. */
 export const minimalEnvironment: Record<string, string> = {
-  // Bun queues outbound requests past 256 without it; the launcher sets the same.
-  BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+  ...runtimeSettings,
   PATH: process.env.PATH ?? '',
   HOME: tmpdir(),
   NODE_ENV: 'production',

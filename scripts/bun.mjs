@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { findBunBinary, root } from './install.mjs'
+import { runtimeSettings } from './runtime-settings.mjs'
 
 export function startBun(script, args) {
   return startProgram(findBunBinary(), [join(root, script), ...args])
@@ -11,8 +12,7 @@ export function startProgram(path, args) {
   const child = spawn(path, args, {
     // The channel closes with this process, however it dies: the server then stops too.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    // Without this, Bun queues outbound requests past 256; it is read when the process starts.
-    env: { BUN_CONFIG_MAX_HTTP_REQUESTS: '65535', ...process.env },
+    env: { ...runtimeSettings, ...process.env },
   })
   child.on('error', (error) => {
     process.stderr.write(`headgate: ${path} cannot be started: ${error.message}\n`)

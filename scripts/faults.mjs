@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
+import { runtimeSettings } from './runtime-settings.mjs'
 
 const paths = process.argv.slice(2)
 
@@ -17,8 +18,7 @@ const child = spawn(findBunBinary(), ['--no-env-file', 'test', '--timeout', '360
   cwd: root,
   stdio: 'inherit',
   env: {
-    // As in the launcher: without it Bun queues outbound requests past 256.
-    BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+    ...runtimeSettings,
     ...process.env,
     HEADGATE_FAULTS: 'long',
     ...(postgres && { TEST_DATABASE_URL: postgres.url }),

@@ -8,6 +8,7 @@ import { prepareBubblewrap } from './bubblewrap.mjs'
 import { prepareChromium } from './chromium.mjs'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
+import { runtimeSettings } from './runtime-settings.mjs'
 import { startS3 } from './s3.mjs'
 import { createScratchFolder } from './scratch.mjs'
 import { preparePython } from './toolchains.mjs'
@@ -107,9 +108,8 @@ async function runChecks() {
 
 /** In several processes, each of which loads a module once for all its files. */
 function startTests() {
-  // As in the launcher: without it Bun queues outbound requests past 256.
   const env = {
-    BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+    ...runtimeSettings,
     ...process.env,
     ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: String(postgres.isPrivate) }),
     ...(s3 && { TEST_S3_URL: s3.url }),

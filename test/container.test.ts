@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { Glob } from 'bun'
 import { parse } from 'yaml'
+import { runtimeSettings } from '../scripts/runtime-settings.mjs'
 import { readConfig } from '../src/config.ts'
 import { buildSystemRoutes } from '../src/http/system-routes.ts'
 
@@ -35,6 +36,11 @@ async function readCompose(file: string): Promise<Compose> {
 }
 
 describe('the container image', () => {
+  test('runs with the settings of the launcher', () => {
+    for (const [name, value] of Object.entries(runtimeSettings))
+      expect(dockerfile).toContain(`${name}=${value} `)
+  })
+
   test('has every file that the server imports', async () => {
     const transpiler = new Bun.Transpiler({ loader: 'ts' })
     const seen = new Set(['src/cli.ts'])

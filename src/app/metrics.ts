@@ -15,7 +15,8 @@ const processMetrics = createProcessMetrics()
 /** CPU, memory and event loop: of the process, whichever gateways are open in it. */
 function createProcessMetrics(): Registry {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'headgate_' })
+  // At its default, the process would wake up a hundred times a second to measure how late it is.
+  collectDefaultMetrics({ register: registry, prefix: 'headgate_', eventLoopMonitoringPrecision: 100 })
   // Bun walks through the whole heap for these, and so would every scrape. It has no such spaces.
   for (const part of ['total', 'used', 'available'])
     registry.removeSingleMetric(`headgate_nodejs_heap_space_size_${part}_bytes`)

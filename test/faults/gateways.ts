@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { SQL } from 'bun'
+import { runtimeSettings } from '../../scripts/runtime-settings.mjs'
 import { newId } from '../../src/lib/ids.ts'
 import type { DatabaseKind } from '../support/harness.ts'
 import { Clients } from './clients.ts'
@@ -107,7 +108,7 @@ export class GatewayProcess {
           HOME: process.env.HOME ?? '',
           PORT: '0',
           LOG_LEVEL: 'warn',
-          BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+          ...runtimeSettings,
           HEADGATE_MANAGEMENT_KEY: managementKey,
           HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
           HEADGATE_INITIAL_CREDITS: '100000',

@@ -1,0 +1,1 @@
+export const runtimeSettings: Record<string, string>
