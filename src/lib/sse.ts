@@ -38,6 +38,7 @@ export class SseReader implements FrameReader {
     const wasEmpty = this.#length === 0
     this.#length += decoded.length
     if (this.#length > this.#maxLength) throw new SseError('an event of the stream is too long')
+    if (wasEmpty && decoded.endsWith('\n\n') && !decoded.includes('\r')) return this.#takeWhole(decoded)
     const seam = this.#tail + decoded
     this.#tail = seam.slice(-3)
     const hasFrameEnd = seam.includes('\n\n') || crBlankLine.test(seam)
@@ -49,6 +50,13 @@ export class SseReader implements FrameReader {
     this.#buffer.add(rest)
     this.#length = rest.length
     return frames
+  }
+
+  /** Nearly every chunk is one or more whole events. */
+  #takeWhole(text: string): SseFrame[] {
+    this.#length = 0
+    this.#tail = ''
+    return splitLfFrames(text).frames
   }
 
   /** A last event without its blank line: some vendors close the stream right after it. */

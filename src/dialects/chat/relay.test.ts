@@ -170,6 +170,34 @@ describe('relaying a stream', () => {
     }
   })
 
+  test('chunks that differ only in their text pass with any text', () => {
+    const texts = [
+      'a',
+      ' plain',
+      '',
+      '"',
+      '\\',
+      '\n',
+      '\u0001',
+      '","id":"x',
+      '世界 🙂',
+      'z'.repeat(5000),
+      'end',
+    ]
+    const { chunks, relay } = relayFrames(toFrames(text(texts)))
+    expect(chunks.slice(1).map((chunk) => chunk.choices[0].delta.content)).toEqual(texts)
+    for (const chunk of chunks) expect(chunk.id).toBe('gen-1763190000-Kx2')
+    expect(relay.summary.failure).toBeNull()
+  })
+
+  test('a chunk that lacks the quote around its text is malformed', () => {
+    const frames = toFrames(text(['a', 'b', 'c']))
+    const cut = frames.at(-1)?.data.replace('"c"', '"') ?? ''
+    const { relay, passed } = relayFrames([...frames.slice(0, -1), { event: '', data: cut }])
+    expect(passed.at(-1)).toBe('')
+    expect(relay.summary.failure?.message).toContain('not a JSON object')
+  })
+
   test('there is no content before the first content delta', () => {
     const empty = [delta({ role: 'assistant', content: '' }), delta({ content: null, reasoning_content: '' })]
     expect(relayFrames(toFrames(empty)).relay.summary.hasContent).toBe(false)

@@ -18,6 +18,19 @@ export interface ChunkSplice {
   /** `mustRead`: chunks with reasoning must be parsed. */
   reasoning: { mustRead: boolean; fields: readonly string[] }
   toolCalls: { any: string; numbered: string; id: string; canPass: boolean }
+  /** The start of a text. */
+  content: string
+  /** The last chunk with nothing but a text, around that text; null before there was one. */
+  around: ChunkAround | null
+}
+
+/** Most chunks of a reply differ only in their text: such a chunk is known to be valid, and how it is relayed. */
+interface ChunkAround {
+  before: string
+  after: string
+  /** What the client is sent around the text. */
+  relayedBefore: string
+  relayedAfter: string
 }
 
 export function buildSplice(
@@ -61,11 +74,31 @@ export function buildSplice(
       id: `"id"${gap}"`,
       canPass: areIndexesUnchanged,
     },
+    content: `"content"${gap}"`,
+    around: null,
   }
 }
 
 /** The chunk for the client; null if it must be parsed. Markers only match keys: quotes in strings are escaped. */
 export function spliceChunk(splice: ChunkSplice, data: string): string | null {
+  const { around } = splice
+  const text = around && takeText(around, data)
+  if (around === null || text === null) return spliceOther(splice, data)
+  return around.relayedBefore + text + around.relayedAfter
+}
+
+/** Null if the chunk differs in more than its text, or has escapes in it. */
+function takeText({ before, after }: ChunkAround, data: string): string | null {
+  const isAlike =
+    data.length >= before.length + after.length && data.startsWith(before) && data.endsWith(after)
+  const text = isAlike ? data.slice(before.length, -after.length) : null
+  return text === null || unsafeInString.test(text) ? null : text
+}
+
+/** What ends a string, begins an escape, or is not allowed in one. */
+const unsafeInString = /["\\]|[^ -\uffff]/
+
+function spliceOther(splice: ChunkSplice, data: string): string | null {
   if (!data.startsWith(splice.prefix) || data.includes('\n')) return null
   const suffix = data.slice(splice.prefix.length)
   const rest = suffix.endsWith(splice.nullUsageSuffix)
@@ -81,7 +114,26 @@ export function spliceChunk(splice: ChunkSplice, data: string): string | null {
   }
   if (!isValidChunk(rest, splice.ownFields)) return null
   if (rest.includes('"reasoning')) return spliceReasoning(splice, rest)
+  if (!rest.includes(toolCalls.any)) splice.around = splitAtText(splice, data, rest)
   return `${splice.replacement}${rest}\n\n`
+}
+
+/** `rest` begins as the chunk does after its prefix, and may end earlier. */
+function splitAtText(
+  { prefix, replacement, content }: ChunkSplice,
+  data: string,
+  rest: string,
+): ChunkAround | null {
+  const at = rest.indexOf(content)
+  const start = at + content.length
+  const end = at === -1 ? -1 : findClosingQuote(rest, start)
+  if (end === -1) return null
+  return {
+    before: data.slice(0, prefix.length + start),
+    after: data.slice(prefix.length + end),
+    relayedBefore: replacement + rest.slice(0, start),
+    relayedAfter: `${rest.slice(end)}\n\n`,
+  }
 }
 
 /** Adds this API's reasoning fields to a chunk that has a vendor's. */

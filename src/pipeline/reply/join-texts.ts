@@ -1,12 +1,13 @@
 export type Awaitable<T> = T | Promise<T>
 
 /** Joins the texts that are written for each item, one after the other; a promise only if one of them is. */
-export function joinTexts<T>(items: Iterable<T>, write: (item: T) => Awaitable<string>): Awaitable<string> {
-  const iterator = items[Symbol.iterator]()
+export function joinTexts<T>(items: readonly T[], write: (item: T) => Awaitable<string>): Awaitable<string> {
   let text = ''
-  for (let next = iterator.next(); !next.done; next = iterator.next()) {
-    const written = write(next.value)
-    if (typeof written !== 'string') return joinRest(text, written, iterator, write)
+  let count = 0
+  for (const item of items) {
+    const written = write(item)
+    count++
+    if (typeof written !== 'string') return joinRest(text, written, items.slice(count), write)
     text += written
   }
   return text
@@ -15,10 +16,10 @@ export function joinTexts<T>(items: Iterable<T>, write: (item: T) => Awaitable<s
 async function joinRest<T>(
   before: string,
   first: Promise<string>,
-  iterator: Iterator<T>,
+  rest: readonly T[],
   write: (item: T) => Awaitable<string>,
 ): Promise<string> {
   let text = before + (await first)
-  for (let next = iterator.next(); !next.done; next = iterator.next()) text += await write(next.value)
+  for (const item of rest) text += await write(item)
   return text
 }

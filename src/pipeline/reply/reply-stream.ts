@@ -59,7 +59,9 @@ export class UpstreamStream implements ReplyStream {
   readonly #body: { read(): Promise<{ done: boolean; value?: Uint8Array }> }
   readonly #frames: FrameReader
   readonly #relay: ReplyRelay
+  /** Shared by concurrent readers; null while nothing is read. */
   #pendingRead: Promise<string | null> | null = null
+  #isReading = false
   #passing: Promise<string> | null = null
   /** Received but not decoded yet. */
   #unread: Uint8Array | null = null
@@ -94,14 +96,16 @@ export class UpstreamStream implements ReplyStream {
 
   /** Concurrent calls share one read, so that a drain can start while the last read of the client is pending. */
   next(): Promise<string | null> {
-    this.#pendingRead ??= this.#read().finally(() => {
-      this.#pendingRead = null
-    })
-    return this.#pendingRead
+    if (this.#pendingRead) return this.#pendingRead
+    const reading = this.#read()
+    // It may have ended without a wait.
+    if (this.#isReading) this.#pendingRead = reading
+    return reading
   }
 
   async #read(): Promise<string | null> {
     if (this.#ended) return null
+    this.#isReading = true
     try {
       const bytes = this.#unread ?? (await this.#body.read()).value
       if (!bytes) return this.close()
@@ -122,6 +126,9 @@ export class UpstreamStream implements ReplyStream {
       }
       this.#ended = true
       throw error instanceof SseError ? unexpectedReplyError(error.message) : this.#exchange.toError(error)
+    } finally {
+      this.#isReading = false
+      this.#pendingRead = null
     }
   }
 

@@ -45,10 +45,14 @@ export async function* streamBody(
     if (session.needsHeartbeat) yield request.format.replyCodec.heartbeat
     const attempt = yield* withHeartbeats(gateway, request, opening)
     session.begin(attempt)
-    const { pending, refusal } = attempt.reply
+    const { pending, refusal, stream } = attempt.reply
     if (pending !== '') yield pending
     if (refusal) throw refusal
-    yield* relayUpstream(gateway, request, attempt.reply.stream, waiter, session)
+    const source = new ClientTexts(gateway, request, stream, waiter)
+    for (let text = await source.next(); text !== null; text = await source.next()) {
+      yield text
+      if (source.recordSent() > gateway.settings.limits.heartbeat) session.isClientSlow = true
+    }
     // With heartbeats, because settlement waits while the database is unavailable.
     yield yield* withHeartbeats(gateway, request, session.end())
   } catch (error) {
@@ -74,40 +78,62 @@ async function* withHeartbeats<T>(
   }
 }
 
-/** Relays text as it arrives, with heartbeats while there is none; fails after the idle timeout. */
-async function* relayUpstream(
-  gateway: Gateway,
-  request: InferenceRequest,
-  stream: ReplyStream,
-  waiter: Waiter,
-  session: StreamSession,
-): AsyncGenerator<string> {
-  const timers = new StreamTimers(gateway, stream)
-  let next: Promise<string | null> | null = null
-  // The last event may be known before its text is: filters scan long texts on another thread.
-  while (next || !isFinished(stream)) {
-    if (stream.summary.failure) throw new UpstreamError(stream.summary.failure)
-    next ??= stream.next()
-    const text = await waiter.wait(next, stream.summary.isComplete ? usageGraceMs : timers.waitMs)
-    if (text === null) return
-    timers.update()
-    if (timers.isGraceOver || (text === timedOut && stream.summary.isComplete))
-      return yield await stream.close()
-    if (text !== timedOut) next = null
-    const isEmpty = text === timedOut || text === ''
-    if (!isEmpty || timers.isHeartbeatDue) {
-      yield isEmpty ? request.format.replyCodec.heartbeat : text
-      if (timers.recordSent() > gateway.settings.limits.heartbeat) session.isClientSlow = true
-    }
-    if (timers.isIdle) yield await endStalled(stream)
-  }
-}
+/** The texts of a stream as they arrive, with heartbeats while there are none; fails after the idle timeout. */
+class ClientTexts {
+  readonly #stream: ReplyStream
+  readonly #waiter: Waiter
+  readonly #timers: StreamTimers
+  readonly #heartbeat: string
+  /** Continues if it takes longer than a wait for it. */
+  #reading: Promise<string | null> | null = null
+  #isStalled = false
+  #isEnded = false
 
-/** Ends a stream that makes no progress: complete if everything was received, otherwise with a timeout. */
-async function endStalled(stream: ReplyStream): Promise<string> {
-  const text = await stream.close()
-  if (!stream.summary.isComplete) stream.summary.failure ??= idleTimeoutError().failure
-  return text
+  constructor(gateway: Gateway, { format }: InferenceRequest, stream: ReplyStream, waiter: Waiter) {
+    this.#stream = stream
+    this.#waiter = waiter
+    this.#timers = new StreamTimers(gateway, stream)
+    this.#heartbeat = format.replyCodec.heartbeat
+  }
+
+  /** What the client is sent next; null at the end. */
+  async next(): Promise<string | null> {
+    const stream = this.#stream
+    const timers = this.#timers
+    // The last event may be known before its text is: filters scan long texts on another thread.
+    while (!this.#isEnded && (this.#reading || !isFinished(stream))) {
+      if (stream.summary.failure) throw new UpstreamError(stream.summary.failure)
+      if (timers.isIdle && !this.#isStalled) return this.#endStalled()
+      this.#reading ??= stream.next()
+      const waitMs = stream.summary.isComplete ? usageGraceMs : timers.waitMs
+      const text = await this.#waiter.wait(this.#reading, waitMs)
+      if (text === null) return null
+      if (text !== timedOut) this.#reading = null
+      timers.update()
+      if (timers.isGraceOver || (text === timedOut && stream.summary.isComplete)) return this.#close()
+      if (text !== timedOut && text !== '') return text
+      if (timers.isHeartbeatDue) return this.#heartbeat
+    }
+    return null
+  }
+
+  /** Returns how long the client took to read. */
+  recordSent(): number {
+    return this.#timers.recordSent()
+  }
+
+  async #close(): Promise<string> {
+    this.#isEnded = true
+    return await this.#stream.close()
+  }
+
+  /** Ends a stream that makes no progress: complete if everything was received, otherwise with a timeout. */
+  async #endStalled(): Promise<string> {
+    this.#isStalled = true
+    const text = await this.#stream.close()
+    if (!this.#stream.summary.isComplete) this.#stream.summary.failure ??= idleTimeoutError().failure
+    return text
+  }
 }
 
 /** A streamed reply until it ends, fails or is abandoned. */
