@@ -67,8 +67,8 @@ async function seed(
   await createSeedKeys(db, await insertKeys(scope, size.keys))
   await insertPolicies(scope)
   const perRow = (days * dayMs) / size.generations
-  // The square makes small numbers frequent.
-  const key = sql<number>`(v * v / 1000 * 100 + w % 100) % ${sql.lit(size.keys)}`
+  // The square makes small numbers frequent. The numbers of a row depend on each other, least of all `v` and `y`.
+  const key = sql<number>`(v * v / 1000 * 100 + y / 1000 % 100) % ${sql.lit(size.keys)}`
   await insertGenerations(db, { from: 0, to: size.generations, start: Date.parse(createdAt), perRow, key })
   await insertRefused(scope)
   // A statement of PostgreSQL has at most 65,535 parameters.
