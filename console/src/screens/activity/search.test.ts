@@ -36,6 +36,18 @@ test('a range of its own needs a start before its end, at most a year apart', ()
     expect(readActivitySearch({ from, to })).toEqual({})
 })
 
+test('a period ends with the present minute, hour or UTC day', () => {
+  const rangeAt = (period: 'hour' | 'day' | 'week' | 'month', time: string) => {
+    const { start, end } = rangeOf({ period }, Date.parse(time))
+    return [start, end].map((ms) => new Date(ms).toISOString().slice(0, 16))
+  }
+  const now = '2028-03-01T10:20:30Z'
+  expect(rangeAt('hour', now)).toEqual(['2028-03-01T09:21', '2028-03-01T10:21'])
+  expect(rangeAt('day', now)).toEqual(['2028-02-29T11:00', '2028-03-01T11:00'])
+  expect(rangeAt('week', now)).toEqual(['2028-02-23T11:00', '2028-03-01T11:00'])
+  expect(rangeAt('month', now)).toEqual(['2028-02-01T00:00', '2028-03-02T00:00'])
+})
+
 test('the period before is as long', () => {
   const range = rangeOf({ period: 'day' }, 10 * 86_400_000)
   expect(previousRange(range)).toEqual({ start: 8 * 86_400_000, end: 9 * 86_400_000 })

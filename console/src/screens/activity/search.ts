@@ -1,11 +1,16 @@
 import { type DimensionName, dimensions, type FilterName, filterNames } from './dimensions.ts'
 import { type MetricName, metrics } from './metrics.ts'
 
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+
+/** They end with the present minute, hour or UTC day: whole buckets of the chart, which the server has the sums of. */
 export const periods = {
-  hour: { label: 'Hour', hours: 1 },
-  day: { label: '24 hours', hours: 24 },
-  week: { label: '7 days', hours: 7 * 24 },
-  month: { label: '30 days', hours: 30 * 24 },
+  hour: { label: 'Hour', ms: hourMs, unitMs: minuteMs },
+  day: { label: '24 hours', ms: dayMs, unitMs: hourMs },
+  week: { label: '7 days', ms: 7 * dayMs, unitMs: hourMs },
+  month: { label: '30 days', ms: 30 * dayMs, unitMs: dayMs },
 } as const
 
 export type PeriodName = keyof typeof periods
@@ -47,7 +52,7 @@ function oneOf(choices: string[], value: unknown): string | undefined {
   return choices.find((choice) => choice === value)
 }
 
-const maxRangeMs = 365 * 86_400_000
+const maxRangeMs = 365 * dayMs
 
 function readRange({ from, to }: Record<string, unknown>): { from: string; to: string } | undefined {
   const [start, end] = [from, to].map((value) => (typeof value === 'string' ? Date.parse(value) : Number.NaN))
@@ -63,7 +68,9 @@ export interface Range {
 
 export function rangeOf({ from, to, period = 'week' }: ActivitySearch, now: number): Range {
   if (from && to) return { start: Date.parse(from), end: Date.parse(to) }
-  return { start: now - periods[period].hours * 3_600_000, end: now }
+  const { ms, unitMs } = periods[period]
+  const end = Math.ceil(now / unitMs) * unitMs
+  return { start: end - ms, end }
 }
 
 /** As long, and ended when the range begins. */
@@ -73,7 +80,7 @@ export function previousRange({ start, end }: Range): Range {
 
 /** Some metrics and dimensions cannot be queried over more than 31 days. */
 export function isLongRange({ start, end }: Range): boolean {
-  return end - start > 31 * 86_400_000
+  return end - start > 31 * dayMs
 }
 
 export function toApiTime(ms: number): string {
