@@ -82,6 +82,20 @@ describeOnEachDatabase('What the console reads does not grow with the installati
     await expectIndexed(server(), await record(() => server().call('GET', path)))
   })
 
+  test.each(['/keys?offset=50', '/keys?include_disabled=true&offset=50'])(
+    'GET %s skips the keys before its page in an index',
+    async (path) => {
+      const plans = await Promise.all(
+        (await record(() => server().call('GET', path)))
+          .filter(({ sql }) => / offset /.test(sql))
+          .map((query) => explainQuery(server().gateway.db, query)),
+      )
+      expect(plans.length).toBeGreaterThan(0)
+      for (const plan of plans)
+        expect(plan).toMatch(/(?:COVERING INDEX|Index Only Scan[a-zA-Z ]* using) api_keys_(?:enabled_)?page/)
+    },
+  )
+
   test.each(Object.entries(generationFilters))(
     'GET /generations and its histogram: %s',
     async (_, filter) => {

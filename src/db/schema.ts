@@ -1171,9 +1171,12 @@ export interface UsageSegmentTable {
   id: string
   organization_id: string
   /** The labels it distinguishes; `request` has one row for each request. */
-  level: 'request' | 'hour' | 'day' | 'ends' | 'people'
+  level: 'request' | 'hour' | 'day' | 'ends' | 'people' | 'models' | 'keys'
   day: string
+  /** Its rows. */
   size: number
+  /** The rows of `request` that they are the sums of; null in segments from before it was recorded. */
+  requests: number | null
 }
 
 export interface UsageColumnTable {

@@ -41,6 +41,7 @@ import { explanations } from './041-explanations.ts'
 import { administration } from './042-administration.ts'
 import { lastUse } from './043-last-use.ts'
 import { keySearch } from './044-key-search.ts'
+import { largeInstallations } from './045-large-installations.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -85,4 +86,5 @@ export const migrations: Record<string, Migration> = {
   '042-administration': administration,
   '043-last-use': lastUse,
   '044-key-search': keySearch,
+  '045-large-installations': largeInstallations,
 }

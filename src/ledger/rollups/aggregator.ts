@@ -1,12 +1,16 @@
 import { utcMonthStart, utcWeekStart } from '../../lib/time.ts'
+import type { Column } from './column.ts'
 import { GroupTotals } from './group-totals.ts'
 import { HistogramSet } from './histogram.ts'
+import { NumberMemo } from './number-memo.ts'
 import {
   type Axis,
   bucketByTime,
+  type ColumnPredicate,
   decodeKey,
   emptyColumn,
   findSkippedRows,
+  groupNumbers,
   groupRows,
   type RowGroups,
   skipMismatches,
@@ -66,6 +70,8 @@ const granularityMs = { minute: 60_000, hour: 3_600_000 }
 /** Adds up segments, column by column. */
 export class Aggregator {
   readonly #query: RollupQuery
+  readonly #filters: ColumnPredicate[]
+  readonly #alternatives: ColumnPredicate[][]
   /** The time buckets, then the values of each dimension, by the numbers they were assigned. */
   readonly #buckets = new Interner<string | null>()
   readonly #values: Interner<string | null>[]
@@ -74,11 +80,15 @@ export class Aggregator {
   /** The combinations of all dimensions. */
   readonly #groups = new Interner<number>()
   readonly #groupKeys: Pick<Group, 'bucket' | 'values'>[] = []
+  /** Of a number, where it alone decides. */
+  readonly #groupOfNumber = new NumberMemo((number) => this.#addNumber(number))
   readonly #totals: Map<MeasureName, GroupTotals>
   readonly #histograms: Map<HistogramName, HistogramSet>
 
   constructor(query: RollupQuery) {
     this.#query = query
+    this.#filters = query.filters.map(createPredicate)
+    this.#alternatives = (query.alternatives ?? []).map((filters) => filters.map(createPredicate))
     this.#values = query.dimensions.map(() => new Interner())
     this.#combinations = query.dimensions.map(() => new Interner())
     this.#totals = new Map<MeasureName, GroupTotals>(
@@ -93,11 +103,11 @@ export class Aggregator {
 
   /** In steps of about a millisecond for a large segment. Columns that the segment lacks add nothing. */
   *add(segment: RollupSegment): Generator<void> {
-    const { filters, alternatives = [], from, to } = this.#query
+    const { from, to } = this.#query
     const start = Date.parse(segment.day)
     const time = { from: from - start, to: to - start, all: dayMs }
-    const outside = findSkippedRows(segment, time, filters)
-    const skipped = outside === 'all' ? outside : skipMismatches(segment, outside, alternatives)
+    const outside = findSkippedRows(segment, time, this.#filters)
+    const skipped = outside === 'all' ? outside : skipMismatches(segment, outside, this.#alternatives)
     if (skipped === 'all') return
     yield
     const groups = this.#assignGroups(segment, skipped)
@@ -123,24 +133,45 @@ export class Aggregator {
   }
 
   #assignGroups(segment: RollupSegment, skipped: Uint8Array | null): RowGroups {
+    const numbers = this.#findOnlyNumbers(segment)
+    if (numbers) return groupNumbers(numbers, skipped, this.#groupOfNumber)
     const axes = [this.#buildTimeAxis(segment), ...this.#buildDimensionAxes(segment)]
     const codes = axes.map(() => 0)
     return groupRows(axes, segment.size, skipped, (key) => {
       decodeKey(axes, key, codes)
-      let combination = 0
-      for (let axis = 0; axis < axes.length; axis++) {
-        const id = axes[axis]?.ids[codes[axis] ?? 0] ?? 0
-        combination = axis === 0 ? id : (this.#combinations[axis - 1]?.intern(combination * maxIds + id) ?? 0)
-      }
-      const group = this.#groups.intern(combination)
-      return group < this.#groupKeys.length ? group : this.#addGroup(axes, codes)
+      return this.#internGroup(axes.map(({ idOf }, axis) => idOf(codes[axis] ?? 0)))
     })
   }
 
-  #addGroup(axes: readonly MappedAxis[], codes: readonly number[]): number {
+  /** The numbers of the only dimension: their groups are the same in all segments. */
+  #findOnlyNumbers({ columns }: RollupSegment): Column['numbers'] {
+    const { granularity, dimensions } = this.#query
+    const [only] = dimensions
+    if (granularity !== null || !only || dimensions.length > 1) return null
+    const { numbers, values } = columns.get(only.column) ?? emptyColumn
+    return values ? null : numbers
+  }
+
+  #addNumber(number: number): number {
+    return this.#internGroup([this.#buckets.intern(null), this.#internNumber(0, number)])
+  }
+
+  #internNumber(dimension: number, number: number): number {
+    const value = this.#query.dimensions[dimension]?.read(String(number)) ?? null
+    return this.#values[dimension]?.intern(value) ?? 0
+  }
+
+  #internGroup(ids: readonly number[]): number {
+    let combination = ids[0] ?? 0
+    for (let axis = 1; axis < ids.length; axis++)
+      combination = this.#combinations[axis - 1]?.intern(combination * maxIds + (ids[axis] ?? 0)) ?? 0
+    const group = this.#groups.intern(combination)
+    return group < this.#groupKeys.length ? group : this.#addGroup(ids)
+  }
+
+  #addGroup([bucket = 0, ...ids]: readonly number[]): number {
     const max = this.#histograms.size > 0 ? maxHistogramGroups : maxGroups
     if (this.#groupKeys.length >= max) throw new TooManyGroupsError(`more than ${max} groups`)
-    const [bucket = 0, ...ids] = axes.map(({ ids: all }, axis) => all[codes[axis] ?? 0] ?? 0)
     const values = ids.map((id, dimension) => this.#values[dimension]?.get(id) ?? null)
     return this.#groupKeys.push({ bucket: this.#buckets.get(bucket) ?? null, values }) - 1
   }
@@ -149,21 +180,26 @@ export class Aggregator {
     const { granularity } = this.#query
     if (granularity !== 'hour' && granularity !== 'minute') {
       const bucket = granularity === null ? null : bucketDateOf(granularity, day)
-      return { numbers: noNumbers, size: 1, ids: [this.#buckets.intern(bucket)] }
+      const id = this.#buckets.intern(bucket)
+      return { numbers: noNumbers, size: 1, idOf: () => id }
     }
     const unit = granularityMs[granularity]
     const numbers = bucketByTime(columns.get('time'), size, unit)
     const ids = Array.from({ length: dayMs / unit }, (_, part) =>
       this.#buckets.intern(new Date(Date.parse(day) + part * unit).toISOString()),
     )
-    return { numbers, size: ids.length, ids }
+    return { numbers, size: ids.length, idOf: (part) => ids[part] ?? 0 }
   }
 
   #buildDimensionAxes({ columns }: RollupSegment): MappedAxis[] {
     return this.#query.dimensions.map(({ column: name, read }, dimension) => {
-      const { numbers, values } = columns.get(name) ?? emptyColumn
-      const ids = (values ?? [null]).map((value) => this.#values[dimension]?.intern(read(value)) ?? 0)
-      return { numbers: numbers ?? noNumbers, size: ids.length, ids }
+      const { numbers, constant, max, values } = columns.get(name) ?? emptyColumn
+      if (!values) {
+        const idOf = (number: number) => this.#internNumber(dimension, numbers ? number : constant)
+        return { numbers: numbers ?? noNumbers, size: numbers ? max + 1 : 1, idOf }
+      }
+      const ids = values.map((value) => this.#values[dimension]?.intern(read(value)) ?? 0)
+      return { numbers: numbers ?? noNumbers, size: ids.length, idOf: (code) => ids[code] ?? 0 }
     })
   }
 }
@@ -176,7 +212,11 @@ const noNumbers = new Uint32Array()
 
 /** An axis whose numbers are local to one segment, with their numbers in the whole result. */
 interface MappedAxis extends Axis {
-  ids: number[]
+  idOf: (number: number) => number
+}
+
+function createPredicate({ column, matches }: Filter): ColumnPredicate {
+  return { column, matches, numbers: new NumberMemo((number) => (matches(String(number)) ? 1 : 0)) }
 }
 
 /** Assigns each item the next number. */

@@ -1,14 +1,14 @@
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { utcDay } from '../../lib/time.ts'
+import { sumRequests } from './level-rows.ts'
 import { rollupLevels } from './levels.ts'
 import { aggregateSegment, mergeSegments } from './segment.ts'
 import {
-  deleteSegments,
   findFragmentedDays,
   findSegmentsOfDay,
-  insertSegments,
   loadSegments,
+  replaceSegments,
   type SegmentRow,
 } from './segment-store.ts'
 
@@ -23,7 +23,7 @@ export async function compactSegments({ db, clock }: { db: Db; clock: Clock }): 
   const day = utcDay(clock.now() - settleDelayMs)
   for (const scattered of await findFragmentedDays(db, day, { minSegments, maxRows: maxSegmentRows })) {
     for (const some of splitBatches(await findSegmentsOfDay(db, scattered, maxSegmentRows)))
-      await replaceSegments(db, some)
+      await mergeRows(db, some)
   }
 }
 
@@ -40,23 +40,12 @@ function splitBatches(rows: readonly SegmentRow[]): SegmentRow[][] {
   return batches.filter((batch) => batch.length > 1)
 }
 
-class SegmentsReplacedError extends Error {}
-
-/** When two processes do this at once, one of them finds the segments gone and changes nothing. */
-async function replaceSegments(db: Db, rows: SegmentRow[]): Promise<void> {
+async function mergeRows(db: Db, rows: SegmentRow[]): Promise<void> {
   const [first] = rows
   const segments = await loadSegments(db, rows, null)
   if (!first || !segments) return
   const { organization_id: organizationId, level } = first
   const joined = await mergeSegments(segments)
   const segment = level === 'request' ? joined : aggregateSegment(joined, rollupLevels[level])
-  const ids = rows.map(({ id }) => id)
-  try {
-    await db.transaction().execute(async (tx) => {
-      if (!(await deleteSegments(tx, ids))) throw new SegmentsReplacedError()
-      await insertSegments(tx, [{ organizationId, level, segment }])
-    })
-  } catch (error) {
-    if (!(error instanceof SegmentsReplacedError)) throw error
-  }
+  await replaceSegments(db, rows, { organizationId, level, segment, requests: sumRequests(rows) })
 }

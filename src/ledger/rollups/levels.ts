@@ -19,6 +19,9 @@ export const rollupLevels = {
   hour: { labels: endpointLabels, byHour: true },
   ends: { labels: [...endpointLabels, 'finish', 'context'], byHour: false },
   people: { labels: ['workspace', 'external'], byHour: false },
+  /** Has few rows, however many keys and workspaces there are. */
+  models: { labels: ['model', 'provider', 'finish'], byHour: true },
+  keys: { labels: ['workspace', 'key', 'user'], byHour: false },
 } as const satisfies Record<string, LevelDefinition>
 
 export type RollupLevel = keyof typeof rollupLevels

@@ -2,6 +2,7 @@ import type { Db } from '../../db/db.ts'
 import { utcDay } from '../../lib/time.ts'
 import { runInSlices, yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { Aggregator, countMeasure, type Group, type RollupQuery } from './aggregator.ts'
+import { selectComplete } from './level-rows.ts'
 import { type LevelDefinition, rollupLevels, type SegmentLevel } from './levels.ts'
 import { buildSegments, type RollupSegment } from './segment.ts'
 import {
@@ -113,13 +114,11 @@ async function addAll(
   await yieldToEventLoop()
 }
 
-/** For each day, the smallest roll-up that has the requested columns. */
+/** For each day, the smallest roll-up that has all requests and the requested columns. */
 function chooseSegments(segments: readonly SegmentRow[], query: RollupQuery): SegmentRow[] {
   return [...Map.groupBy(segments, ({ day }) => day)].flatMap(([day, ofDay]) => {
-    const byLevel = Map.groupBy(ofDay, ({ level }) => level)
-    const capable = [...byLevel].filter(([level]) => canServe(level, query, day))
-    const sized = capable.map(([, rows]) => ({ rows, size: rows.reduce((sum, { size }) => sum + size, 0) }))
-    return sized.sort((a, b) => a.size - b.size)[0]?.rows ?? []
+    const capable = selectComplete(ofDay).filter(({ level }) => canServe(level, query, day))
+    return capable.sort((a, b) => a.size - b.size)[0]?.rows ?? []
   })
 }
 

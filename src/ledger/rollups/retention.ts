@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { utcDay } from '../../lib/time.ts'
 import { compactEntries } from '../compaction.ts'
 import { compactSegments } from './compact-segments.ts'
+import { completeLevels } from './complete-levels.ts'
 import { deleteSegments, findSegmentsBefore } from './segment-store.ts'
 
 const dayMs = 86_400_000
@@ -31,6 +32,7 @@ export async function runMaintenance(
   { retentionDays, postingDays }: RetentionPolicy,
 ): Promise<void> {
   await compactSegments(context)
+  await completeLevels(context)
   await deleteOldGenerations(context, retentionDays)
   await deleteOldHits(context, retentionDays)
   await deleteOldRefusals(context, retentionDays)

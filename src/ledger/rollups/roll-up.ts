@@ -37,7 +37,7 @@ export async function rollUp(
   }
 }
 
-async function readStepCount(db: Db): Promise<string> {
+export async function readStepCount(db: Db): Promise<string> {
   const row = await db
     .selectFrom('instance')
     .select('value')
@@ -81,7 +81,7 @@ async function rollUpBatch(
 /**
  * Another process that read the same rows, or rows that were corrected meanwhile, finds the number changed.
  */
-async function advanceStep(tx: Db, steps: string): Promise<boolean> {
+export async function advanceStep(tx: Db, steps: string): Promise<boolean> {
   const result = await tx
     .updateTable('instance')
     .set({ value: String(Number(steps) + 1) })
@@ -102,9 +102,10 @@ async function buildNewSegments(records: readonly UsageRecord[]): Promise<NewSeg
   const segments: NewSegment[] = []
   for (const [organizationId, ofOrganization] of Map.groupBy(records, (record) => record.organization_id)) {
     for (const segment of buildSegments(ofOrganization, (column) => column !== 'id')) {
-      segments.push({ organizationId, level: 'request', segment })
+      const origin = { organizationId, requests: segment.size }
+      segments.push({ ...origin, level: 'request', segment })
       for (const level of rollupLevelNames) {
-        segments.push({ organizationId, level, segment: aggregateSegment(segment, rollupLevels[level]) })
+        segments.push({ ...origin, level, segment: aggregateSegment(segment, rollupLevels[level]) })
       }
       await yieldToEventLoop()
     }

@@ -13,10 +13,13 @@ import {
   unpackColumns,
 } from './column.ts'
 import { compactSegments } from './compact-segments.ts'
+import { completeLevels } from './complete-levels.ts'
 import { GroupTotals } from './group-totals.ts'
+import { rollupLevelNames } from './levels.ts'
 import { queryRollups } from './query.ts'
 import { deleteOldGenerations, deleteOldSegments } from './retention.ts'
 import { rollUp } from './roll-up.ts'
+import { insertSegments } from './segment-store.ts'
 
 describe('columns', () => {
   const number = fc.oneof(fc.nat(3), fc.nat(300), fc.nat(70_000), fc.maxSafeNat(), fc.maxSafeInteger())
@@ -196,9 +199,9 @@ describeOnEachDatabase('Roll-ups', (server) => {
       await rollUp(gateway(), { minRows: 1 })
     }
     server().clock.freeze(now)
-    expect(await segments()).toHaveLength(5 * 5)
+    expect(await segments()).toHaveLength(5 * (rollupLevelNames.length + 1))
     await compactSegments(gateway())
-    expect(await segments()).toHaveLength(5)
+    expect(await segments()).toHaveLength(rollupLevelNames.length + 1)
     await insert(2, () => ({ ...began, ended_at: minutesAgo(2) }))
     const leapDay = { from: Date.parse('2028-02-29'), to: Date.parse('2028-03-01') }
     expect((await totals(leapDay))[0]).toBe(17)
@@ -206,6 +209,61 @@ describeOnEachDatabase('Roll-ups', (server) => {
     expect((await totals(leapDay))[0]).toBe(17)
     expect((await totals({ from: Date.parse('2028-03-01') }))[0]).toBe(0)
     expect((await keyDays()).map(({ day, requests }) => [day, requests])).toEqual([['2028-02-29', 17]])
+  })
+
+  test('a level that was added later is read once it has all requests of a day', async () => {
+    const { db } = gateway()
+    const yesterday = { created_at: '2028-03-14T09:00:00.000Z', ended_at: '2028-03-14T09:00:01.000Z' }
+    await insert(3, (n) => ({ ...yesterday, key_id: 7 + (n % 2) }))
+    await rollUp(gateway(), { minRows: 1 })
+    await db.deleteFrom('usage_segments').where('level', 'in', ['models', 'keys']).execute()
+    await db.updateTable('usage_segments').set({ requests: null }).execute()
+    await insert(2, () => ({ ...yesterday, key_id: 8 }))
+    await rollUp(gateway(), { minRows: 1 })
+    const scope = { organizationId: tenant.organization.id, timeoutMs: 10_000 }
+    const read = async (column: 'model' | 'key') => {
+      const query = { ...whole, dimensions: [{ column, read: (value: string | null) => value }] }
+      const groups = await queryRollups(db, { ...scope, query })
+      return Object.fromEntries(groups.map(({ values, sum }) => [values[0], Number(sum('requests'))]))
+    }
+    const byModel = await read('model')
+    expect(Object.values(byModel)).toEqual([5])
+    expect(await read('key')).toEqual({ 7: 2, 8: 3 })
+    await completeLevels(gateway())
+    const added = async () =>
+      (await segments())
+        .filter(({ level }) => level === 'models' || level === 'keys')
+        .map(({ level, size, requests }) => [level, size, requests])
+        .sort()
+    expect(await added()).toEqual([
+      ['keys', 2, 5],
+      ['models', 1, 5],
+    ])
+    await Promise.all([completeLevels(gateway()), compactSegments(gateway())])
+    expect(await added()).toHaveLength(2)
+    expect(await read('model')).toEqual(byModel)
+    expect(await read('key')).toEqual({ 7: 2, 8: 3 })
+  })
+
+  test('keys are counted also where they were stored as texts', async () => {
+    const { db } = gateway()
+    const day = '2028-03-14'
+    const [key, requests] = [createTextColumn(['7', '8', '7']), createNumberColumn([1, 1, 1])]
+    const columns = new Map(Object.entries({ key, requests }))
+    const segment = { day, size: 3, columns }
+    const organizationId = tenant.organization.id
+    await insertSegments(db, [{ organizationId, level: 'request', segment, requests: null }])
+    await insert(1, () => ({ created_at: `${day}T09:00:00.000Z`, key_id: 7 }))
+    const query = {
+      ...whole,
+      dimensions: [{ column: 'key' as const, read: (value: string | null) => value }],
+    }
+    const groups = await queryRollups(db, { organizationId, timeoutMs: 10_000, query })
+    const counts = groups.map(({ values, sum }) => [values[0], Number(sum('requests'))])
+    expect(counts.sort()).toEqual([
+      ['7', 3],
+      ['8', 1],
+    ])
   })
 
   test('a day is compacted by several processes at once, while others query it', async () => {

@@ -1,4 +1,5 @@
 import type { Column } from './column.ts'
+import type { NumberMemo } from './number-memo.ts'
 
 /** A dimension of the rows: a number for each row, and how many numbers there are. */
 export interface Axis {
@@ -100,6 +101,19 @@ function groupDense(
   return groups
 }
 
+/** As `groupRows`, for numbers whose group does not depend on the segment. */
+export function groupNumbers(
+  numbers: Uint32Array | Float64Array,
+  skipped: Uint8Array | null,
+  groupOf: NumberMemo,
+): Int32Array {
+  const groups = new Int32Array(numbers.length).fill(-1)
+  for (let row = 0; row < numbers.length; row++) {
+    if (skipped === null || skipped[row] === 0) groups[row] = groupOf.get(numbers[row] as number)
+  }
+  return groups
+}
+
 function groupSparse(
   keys: Uint32Array | Float64Array,
   skipped: Uint8Array | null,
@@ -121,9 +135,11 @@ function groupSparse(
 }
 
 /** Whether each value is selected. */
-interface ColumnPredicate {
+export interface ColumnPredicate {
   column: string
   matches: (value: string | null) => boolean
+  /** 1 for a number that matches, in a column of numbers. */
+  numbers: NumberMemo
 }
 
 /** For a column that does not exist: the same value in every row. */
@@ -150,15 +166,22 @@ export function findSkippedRows(
     skipped = new Uint8Array(size)
     skipOutside(columns.get('time'), time.from, time.to, skipped)
   }
-  for (const { column: name, matches } of predicates) {
-    const { numbers, values } = columns.get(name) ?? emptyColumn
-    const matching = Uint8Array.from(values ?? [], (value) => (matches(value) ? 1 : 0))
-    if (!matching.includes(0)) continue
-    if (!matching.includes(1)) return 'all'
+  for (const predicate of predicates) {
+    const column = columns.get(predicate.column) ?? emptyColumn
+    const matching = matchValues(column, predicate)
+    if (matching && !matching.includes(0)) continue
+    if (matching && !matching.includes(1)) return 'all'
     skipped ??= new Uint8Array(size)
-    if (numbers) skipValues(numbers, matching, skipped)
+    if (matching && column.numbers) skipValues(column.numbers, matching, skipped)
+    else if (column.numbers) skipNumbers(column.numbers, predicate.numbers, skipped)
   }
   return skipped
+}
+
+/** 1 for each distinct value that matches; null for a column of different numbers. */
+function matchValues({ numbers, constant, values }: Column, predicate: ColumnPredicate): Uint8Array | null {
+  if (values) return Uint8Array.from(values, (value) => (predicate.matches(value) ? 1 : 0))
+  return numbers ? null : Uint8Array.of(predicate.numbers.get(constant))
 }
 
 const anyTime = { from: 0, to: 1, all: 1 }
@@ -190,6 +213,11 @@ function skipOutside(time: Column | undefined, from: number, to: number, skipped
 
 function skipValues(numbers: Uint32Array | Float64Array, matching: Uint8Array, skipped: Uint8Array): void {
   for (let row = 0; row < skipped.length; row++) if (matching[numbers[row] as number] === 0) skipped[row] = 1
+}
+
+function skipNumbers(numbers: Uint32Array | Float64Array, matches: NumberMemo, skipped: Uint8Array): void {
+  for (let row = 0; row < skipped.length; row++)
+    if (matches.get(numbers[row] as number) === 0) skipped[row] = 1
 }
 
 /** The part of the day each row is in. */

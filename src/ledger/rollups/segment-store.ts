@@ -2,9 +2,17 @@ import { sql } from 'kysely'
 import type { Db } from '../../db/db.ts'
 import type { UsageColumnTable, UsageSegmentTable } from '../../db/schema.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
-import { decodeColumn, encodeColumn, packColumns, unpackColumns } from './column.ts'
+import {
+  type Column,
+  createNumberColumn,
+  decodeColumn,
+  encodeColumn,
+  packColumns,
+  unpackColumns,
+} from './column.ts'
 import type { SegmentLevel } from './levels.ts'
 import type { RollupSegment } from './segment.ts'
+import { numberLabels } from './usage-record.ts'
 
 export type SegmentRow = UsageSegmentTable
 
@@ -21,14 +29,16 @@ export interface NewSegment {
   organizationId: string
   level: SegmentLevel
   segment: RollupSegment
+  /** How many rows of `request` it is the sum of. */
+  requests: number | null
 }
 
 export async function insertSegments(tx: Db, segments: readonly NewSegment[]): Promise<void> {
   const columns: UsageColumnTable[] = []
-  const rows = segments.map(({ organizationId, level, segment }): SegmentRow => {
+  const rows = segments.map(({ organizationId, level, segment, requests }): SegmentRow => {
     const id = newTimeOrderedHex()
     for (const [name, body] of encodeBodies(segment)) columns.push({ segment_id: id, name, body })
-    return { id, organization_id: organizationId, level, day: segment.day, size: segment.size }
+    return { id, organization_id: organizationId, level, day: segment.day, size: segment.size, requests }
   })
   for (let at = 0; at < rows.length; at += maxRowsPerInsert) {
     await tx
@@ -56,6 +66,27 @@ export async function deleteSegments(tx: Db, ids: string[]): Promise<boolean> {
   return Number(result.numDeletedRows) === ids.length
 }
 
+class SegmentsReplacedError extends Error {}
+
+/** When two processes do this at once, one of them finds the segments gone, or is not `allowed`, and changes nothing. */
+export async function replaceSegments(
+  db: Db,
+  rows: readonly SegmentRow[],
+  replacement: NewSegment,
+  allowed: (tx: Db) => Promise<boolean> = async () => true,
+): Promise<void> {
+  const ids = rows.map(({ id }) => id)
+  try {
+    await db.transaction().execute(async (tx) => {
+      if (!(await allowed(tx))) throw new SegmentsReplacedError()
+      if (ids.length > 0 && !(await deleteSegments(tx, ids))) throw new SegmentsReplacedError()
+      await insertSegments(tx, [replacement])
+    })
+  } catch (error) {
+    if (!(error instanceof SegmentsReplacedError)) throw error
+  }
+}
+
 /** A generation that no segment has with its current values; `previous` as `decodeReversal` reads it. */
 export interface UnrolledGeneration {
   generationId: string
@@ -81,18 +112,19 @@ export async function listSegments(
     level: SegmentLevel | null
     day: string
     size: number
+    requests: number | null
     previous: string | null
   }>`
-    select id, level, day, size, null as previous from usage_segments
+    select id, level, day, size, requests, null as previous from usage_segments
       where organization_id = ${organizationId} and day >= ${fromDay} and day <= ${toDay}
     union all select * from (
-      select generation_id, null, null, cast(null as bigint), previous from unrolled_generations
+      select generation_id, null, null, cast(null as bigint), cast(null as bigint), previous from unrolled_generations
         where organization_id = ${organizationId} limit ${sql.lit(maxUnrolled + 1)}) as unrolled`.execute(db)
   const segments: SegmentRow[] = []
   const unrolled: UnrolledGeneration[] = []
-  for (const { id, level, day, size, previous } of rows) {
+  for (const { id, level, day, size, requests, previous } of rows) {
     if (level === null) unrolled.push({ generationId: id, previous })
-    else segments.push({ id, level, day, size, organization_id: organizationId })
+    else segments.push({ id, level, day, size, requests, organization_id: organizationId })
   }
   if (unrolled.length > maxUnrolled) throw new RollupTimeoutError('the roll-ups are far behind')
   return { segments, unrolled }
@@ -130,7 +162,22 @@ function decodeSegment(
       ? unpackColumns(first.body)
       : new Map(columns.map(({ name, body }) => [name, body] as const))
   const selected = [...bodies].filter(([name]) => names?.includes(name) ?? true)
-  return { day, size, columns: new Map(selected.map(([name, body]) => [name, decodeColumn(body, size)])) }
+  return { day, size, columns: new Map(selected.map(([name, body]) => [name, readColumn(name, body, size)])) }
+}
+
+function readColumn(name: string, body: Uint8Array, size: number): Column {
+  const column = decodeColumn(body, size)
+  // Stored before these labels were numbers.
+  return column.values && Object.hasOwn(numberLabels, name)
+    ? parseNumbers(column, column.values, size)
+    : column
+}
+
+function parseNumbers({ numbers }: Column, values: readonly (string | null)[], size: number): Column {
+  const parsed = Float64Array.from(values, Number)
+  const all = new Float64Array(size).fill(parsed[0] ?? 0)
+  if (numbers) for (let row = 0; row < size; row++) all[row] = parsed[numbers[row] as number] as number
+  return createNumberColumn(all)
 }
 
 /** Days before `day` that have many small segments. */
@@ -179,4 +226,24 @@ export async function findSegmentsBefore(
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)
+}
+
+/** Days with requests that the level lacks, not counting those from before the number of requests was recorded. */
+export async function findDaysWithout(
+  db: Db,
+  level: SegmentLevel,
+  first: string,
+  end: string,
+): Promise<{ organization_id: string; day: string }[]> {
+  const ofLevel = (column: string) => sql`case when level = ${level} then ${sql.ref(column)} end`
+  return db
+    .selectFrom('usage_segments')
+    .select(['organization_id', 'day'])
+    .where('day', '>=', first)
+    .where('day', '<', end)
+    .where('level', 'in', ['request', level])
+    .groupBy(['organization_id', 'day'])
+    .having(sql<boolean>`sum(case when level = 'request' then size end) > coalesce(sum(${ofLevel('requests')}), 0)
+      and count(${ofLevel('size')}) = count(${ofLevel('requests')})`)
+    .execute()
 }

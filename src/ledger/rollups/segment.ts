@@ -1,8 +1,15 @@
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import { type Column, createNumberColumn, createTextColumn } from './column.ts'
 import type { LevelDefinition } from './levels.ts'
-import { bucketByTime, combineAxes } from './row-groups.ts'
-import { histograms, labels, measureNames, measures, type UsageRecord } from './usage-record.ts'
+import { bucketByTime, combineAxes, emptyColumn } from './row-groups.ts'
+import {
+  histograms,
+  measureNames,
+  measures,
+  numberLabels,
+  textLabels,
+  type UsageRecord,
+} from './usage-record.ts'
 
 /** Requests of one organization that began on one UTC day. */
 export interface RollupSegment {
@@ -18,8 +25,11 @@ function buildSegment(day: string, records: readonly UsageRecord[], isSelected: 
   if (isSelected('time')) {
     columns.set('time', createNumberColumn(records.map((record) => Date.parse(record.created_at) - start)))
   }
-  for (const [name, read] of Object.entries({ ...labels, id: idOf })) {
+  for (const [name, read] of Object.entries({ ...textLabels, id: idOf })) {
     if (isSelected(name)) columns.set(name, createTextColumn(records.map(read)))
+  }
+  for (const [name, read] of Object.entries(numberLabels)) {
+    if (isSelected(name)) columns.set(name, createNumberColumn(records.map(read)))
   }
   for (const [name, read] of Object.entries({ ...measures, ...histograms })) {
     if (isSelected(name))
@@ -43,9 +53,9 @@ export function aggregateSegment(
   segment: RollupSegment,
   { labels: names, byHour }: LevelDefinition,
 ): RollupSegment {
-  const texts = names.map((name) => textsOf(segment, name))
+  const stored = names.map((name) => labelsOf(segment, name))
   const hours = byHour ? hoursOf(segment) : null
-  const axes = texts.map(({ codes, values }) => ({ numbers: codes, size: values.length }))
+  const axes = stored.map(({ codes, size }) => ({ numbers: codes, size }))
   const groupNumbers = combineAxes(
     hours ? [{ numbers: hours, size: hoursPerDay }, ...axes] : axes,
     segment.size,
@@ -54,8 +64,9 @@ export function aggregateSegment(
   const columns = new Map<string, Column>()
   if (hours) columns.set('time', createNumberColumn(firstRows.map((row) => (hours[row] ?? 0) * hourMs)))
   for (const [index, name] of names.entries()) {
-    const { codes, values } = texts[index] ?? emptyTexts
-    columns.set(name, createTextColumn(firstRows.map((row) => values[codes[row] ?? 0] ?? null)))
+    const { codes, values } = stored[index] ?? emptyLabels
+    const ofGroups = firstRows.map((row) => codes[row] ?? 0)
+    columns.set(name, values ? createTextColumn(readTexts(ofGroups, values)) : createNumberColumn(ofGroups))
   }
   for (const name of measureNames) columns.set(name, sumColumn(segment, name, groups, firstRows.length))
   return { day: segment.day, size: firstRows.length, columns }
@@ -111,8 +122,8 @@ export async function mergeSegments(segments: readonly RollupSegment[]): Promise
 function mergeTexts(segments: readonly RollupSegment[], name: string): Column {
   const texts: (string | null)[] = []
   for (const segment of segments) {
-    const { codes, values } = textsOf(segment, name)
-    for (let row = 0; row < segment.size; row++) texts.push(values[codes[row] ?? 0] ?? null)
+    const { codes, values } = labelsOf(segment, name)
+    for (let row = 0; row < segment.size; row++) texts.push(values?.[codes[row] ?? 0] ?? null)
   }
   return createTextColumn(texts)
 }
@@ -130,14 +141,22 @@ function valueAt(column: Column | undefined, row: number): number {
   return column?.numbers?.[row] ?? column?.constant ?? 0
 }
 
-interface Texts {
+interface Labels {
   codes: Uint32Array | Float64Array
-  values: readonly (string | null)[]
+  /** One more than the largest code. */
+  size: number
+  /** Null if the codes themselves are the values. */
+  values: readonly (string | null)[] | null
 }
 
-const emptyTexts: Texts = { codes: new Uint32Array(), values: [] }
+const emptyLabels: Labels = { codes: new Uint32Array(), size: 0, values: [] }
 
-function textsOf({ columns, size }: RollupSegment, name: string): Texts {
-  const column = columns.get(name)
-  return { codes: column?.numbers ?? new Uint32Array(size), values: column?.values ?? [null] }
+function labelsOf({ columns, size }: RollupSegment, name: string): Labels {
+  const { numbers, constant, max, values } = columns.get(name) ?? emptyColumn
+  const codes = numbers ?? new Uint32Array(size).fill(values ? 0 : constant)
+  return { codes, size: values ? values.length : max + 1, values }
+}
+
+function readTexts(codes: readonly number[], values: readonly (string | null)[]): (string | null)[] {
+  return codes.map((code) => values[code] ?? null)
 }
