@@ -96,7 +96,10 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       query: incoming,
       timeoutMs: 10_000,
     })
-    return groups.map(({ values, sum }) => [values[0], ...incoming.measures.map((name) => Number(sum(name)))])
+    return groups.map((group) => [
+      group.values[0],
+      ...incoming.measures.map((name) => Number(group.sum(name))),
+    ])
   }
 
   const charge = fc.record({ cost: fc.oneof(fc.constant(0), fc.nat(100)), isByok: fc.boolean() })

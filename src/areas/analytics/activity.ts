@@ -7,6 +7,7 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import type { Dimension, Filter, Group } from '../../ledger/rollups/aggregator.ts'
 import { queryRollups } from '../../ledger/rollups/query.ts'
+import type { MeasureName } from '../../ledger/rollups/usage-record.ts'
 import { deriveUuid } from '../../lib/ids.ts'
 import { utcDay } from '../../lib/time.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
@@ -134,11 +135,9 @@ function memoizeEndpointIds(): EndpointIdResolver {
   }
 }
 
-function toActivityItem(
-  { catalogue }: Gateway,
-  { bucket, values, sum }: Group,
-  endpointId: EndpointIdResolver,
-): ActivityItem {
+function toActivityItem({ catalogue }: Gateway, group: Group, endpointId: EndpointIdResolver): ActivityItem {
+  const { bucket, values } = group
+  const sum = (measure: MeasureName) => group.sum(measure)
   const [model = null, endpoint = null, provider = null, workspace] = values
   return {
     date: bucket ?? '',

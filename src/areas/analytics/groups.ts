@@ -11,13 +11,26 @@ export interface GroupPage {
 export function sortAndLimitGroups(groups: readonly Group[], body: QueryBody): GroupPage {
   const keyOf = createSortKey(body)
   const sign = body.order_by?.direction === 'asc' ? 1 : -1
-  const sorted = groups
-    .map((group) => ({ group, key: keyOf(group) }))
-    .sort((a, b) => sign * compareNullable(a.key, b.key) || compareTies(a.group, b.group))
+  const keyed = groups.map((group) => ({ group, key: keyOf(group) }))
+  const sorted = selectCandidates(keyed, body.limit, sign).sort(
+    (a, b) => sign * compareNullable(a.key, b.key) || compareTies(a.group, b.group),
+  )
   return {
     groups: sorted.slice(0, body.limit).map(({ group }) => group),
-    truncated: sorted.length > body.limit,
+    truncated: groups.length > body.limit,
   }
+}
+
+interface KeyedGroup {
+  group: Group
+  key: string | number | null
+}
+
+/** Those that can be among the first `count` with their ties: sorting numbers is several times as fast. */
+function selectCandidates(keyed: KeyedGroup[], count: number, sign: 1 | -1): KeyedGroup[] {
+  if (keyed.length <= count || keyed.some(({ key }) => typeof key !== 'number')) return keyed
+  const last = Float64Array.from(keyed, ({ key }) => sign * Number(key)).sort()[count - 1] ?? 0
+  return keyed.filter(({ key }) => sign * Number(key) <= last)
 }
 
 /** Includes the metric of the order, which need not be requested. */
@@ -30,9 +43,9 @@ export function resolveMetrics({ metrics, order_by }: QueryBody): Metric[] {
 export function selectLargestGroups(groups: readonly Group[], body: QueryBody, max: number): Group[] | null {
   if (groups.length <= max) return null
   const rank = resolveRankingMetric(body)
-  return groups
-    .map((group) => ({ group, size: rank.value(group) ?? 0 }))
-    .sort((a, b) => b.size - a.size || compareTies(a.group, b.group))
+  const keyed = groups.map((group) => ({ group, key: rank.value(group) ?? 0 }))
+  return selectCandidates(keyed, max, -1)
+    .sort((a, b) => -compareNullable(a.key, b.key) || compareTies(a.group, b.group))
     .slice(0, max)
     .map(({ group }) => group)
 }

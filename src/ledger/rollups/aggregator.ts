@@ -52,9 +52,9 @@ export interface Group {
   /** The start of the time bucket, where there is a granularity. */
   bucket: string | null
   values: readonly (string | null)[]
-  sum: (measure: MeasureName) => bigint
-  average: (histogram: HistogramName) => number | null
-  percentile: (histogram: HistogramName, share: number) => number | null
+  sum(measure: MeasureName): bigint
+  average(histogram: HistogramName): number | null
+  percentile(histogram: HistogramName, share: number): number | null
 }
 
 export class TooManyGroupsError extends Error {}
@@ -113,23 +113,19 @@ export class Aggregator {
     const groups = this.#assignGroups(segment, skipped)
     for (const [name, sums] of [...this.#totals, ...this.#histograms]) {
       yield
-      sums.add(groups, segment.size, segment.columns.get(name) ?? emptyColumn, this.#groupKeys.length)
+      const summary = typeof groups === 'number' ? segment.summaries?.get(name) : undefined
+      if (summary && sums instanceof HistogramSet)
+        sums.addSummary(Number(groups), summary, this.#groupKeys.length)
+      else sums.add(groups, segment.size, segment.columns.get(name) ?? emptyColumn, this.#groupKeys.length)
     }
   }
 
   /** Without groups whose requests were all reversed. */
   groups(): Group[] {
     const counts = this.#totals.get(countMeasure)
-    const groups = this.#groupKeys.map(({ bucket, values }, index) => ({
-      index,
-      bucket,
-      values,
-      sum: (measure: MeasureName) => this.#totals.get(measure)?.get(index) ?? 0n,
-      average: (histogram: HistogramName) => this.#histograms.get(histogram)?.average(index) ?? null,
-      percentile: (histogram: HistogramName, share: number) =>
-        this.#histograms.get(histogram)?.percentile(index, share) ?? null,
-    }))
-    return groups.filter(({ index }) => counts?.get(index) !== 0n)
+    const sums = { totals: this.#totals, histograms: this.#histograms }
+    const groups = this.#groupKeys.map((key, index) => new SummedGroup(key, index, sums))
+    return groups.filter(({ index }) => !counts?.isZero(index))
   }
 
   #assignGroups(segment: RollupSegment, skipped: Uint8Array | null): RowGroups {
@@ -163,17 +159,19 @@ export class Aggregator {
 
   #internGroup(ids: readonly number[]): number {
     let combination = ids[0] ?? 0
-    for (let axis = 1; axis < ids.length; axis++)
-      combination = this.#combinations[axis - 1]?.intern(combination * maxIds + (ids[axis] ?? 0)) ?? 0
-    const group = this.#groups.intern(combination)
+    for (let axis = 1; axis < ids.length; axis++) {
+      const interner = axis === ids.length - 1 ? this.#groups : this.#combinations[axis - 1]
+      combination = interner?.intern(combination * maxIds + (ids[axis] ?? 0)) ?? 0
+    }
+    const group = ids.length === 1 ? this.#groups.intern(combination) : combination
     return group < this.#groupKeys.length ? group : this.#addGroup(ids)
   }
 
-  #addGroup([bucket = 0, ...ids]: readonly number[]): number {
+  #addGroup(ids: readonly number[]): number {
     const max = this.#histograms.size > 0 ? maxHistogramGroups : maxGroups
     if (this.#groupKeys.length >= max) throw new TooManyGroupsError(`more than ${max} groups`)
-    const values = ids.map((id, dimension) => this.#values[dimension]?.get(id) ?? null)
-    return this.#groupKeys.push({ bucket: this.#buckets.get(bucket) ?? null, values }) - 1
+    const values = this.#values.map((known, dimension) => known.get(ids[dimension + 1] ?? 0) ?? null)
+    return this.#groupKeys.push({ bucket: this.#buckets.get(ids[0] ?? 0) ?? null, values }) - 1
   }
 
   #buildTimeAxis({ day, size, columns }: RollupSegment): MappedAxis {
@@ -201,6 +199,38 @@ export class Aggregator {
       const ids = values.map((value) => this.#values[dimension]?.intern(read(value)) ?? 0)
       return { numbers: numbers ?? noNumbers, size: ids.length, idOf: (code) => ids[code] ?? 0 }
     })
+  }
+}
+
+interface GroupSums {
+  totals: ReadonlyMap<MeasureName, GroupTotals>
+  histograms: ReadonlyMap<HistogramName, HistogramSet>
+}
+
+/** Not an object of functions: there can be many thousands. */
+class SummedGroup implements Group {
+  readonly bucket: string | null
+  readonly values: readonly (string | null)[]
+  readonly index: number
+  readonly #sums: GroupSums
+
+  constructor({ bucket, values }: Pick<Group, 'bucket' | 'values'>, index: number, sums: GroupSums) {
+    this.bucket = bucket
+    this.values = values
+    this.index = index
+    this.#sums = sums
+  }
+
+  sum(measure: MeasureName): bigint {
+    return this.#sums.totals.get(measure)?.get(this.index) ?? 0n
+  }
+
+  average(histogram: HistogramName): number | null {
+    return this.#sums.histograms.get(histogram)?.average(this.index) ?? null
+  }
+
+  percentile(histogram: HistogramName, share: number): number | null {
+    return this.#sums.histograms.get(histogram)?.percentile(this.index, share) ?? null
   }
 }
 

@@ -45,6 +45,10 @@ export class GroupTotals {
     return (this.#overflow.get(group) ?? 0n) + BigInt(this.#numbers[group] ?? 0)
   }
 
+  isZero(group: number): boolean {
+    return this.#overflow.size === 0 ? (this.#numbers[group] ?? 0) === 0 : this.get(group) === 0n
+  }
+
   #grow(count: number): void {
     if (count <= this.#numbers.length) return
     const larger = new Float64Array(count * 2)

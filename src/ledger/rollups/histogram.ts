@@ -1,4 +1,4 @@
-import type { Column } from './column.ts'
+import { type Column, createNumberColumn } from './column.ts'
 import type { RowGroups } from './row-groups.ts'
 
 /** Each step is 2 % above the previous one, so that a percentile is at most 1 % off. */
@@ -11,6 +11,16 @@ const bucketTable = Uint16Array.from({ length: bucketTableSize }, (_, value) => 
 
 function computeBucket(value: number): number {
   return value < 1 ? 0 : Math.min(bucketCount - 1, 1 + Math.floor(Math.log(value) / Math.log(bucketGrowth)))
+}
+
+/** The numbers of a summary: the sum of the values, and how many are near each size. */
+export const summarySize = 1 + bucketCount
+
+/** The distribution of all rows of a column. */
+export function summarize({ numbers, constant }: Column, size: number): Column {
+  const counts = new Uint32Array(bucketCount)
+  const { total } = countValues(numbers ?? new Uint32Array(size).fill(constant), counts)
+  return createNumberColumn([total, ...counts])
 }
 
 /** The distribution of values in each group: their number, their sum, and how many are near each size. */
@@ -27,11 +37,28 @@ export class HistogramSet {
     else addValues(groups, values, this.#counts, this.#totals)
   }
 
+  /** All rows of a segment at once. */
+  addSummary(group: number, { numbers, constant }: Column, count: number): void {
+    this.#grow(count)
+    const first = group * bucketCount
+    let values = 0
+    for (let bucket = 0; bucket < bucketCount; bucket++) {
+      const some = numbers?.[bucket + 1] ?? constant
+      this.#counts[first + bucket] = (this.#counts[first + bucket] as number) + some
+      values += some
+    }
+    this.#addTotals(group, values, numbers?.[0] ?? constant)
+  }
+
+  #addTotals(group: number, count: number, total: number): void {
+    this.#totals[group * 2] = (this.#totals[group * 2] as number) + count
+    this.#totals[group * 2 + 1] = (this.#totals[group * 2 + 1] as number) + total
+  }
+
   #addToGroup(group: number, values: Uint32Array | Float64Array): void {
     const counts = this.#counts.subarray(group * bucketCount, (group + 1) * bucketCount)
     const { count, total } = countValues(values, counts)
-    this.#totals[group * 2] = (this.#totals[group * 2] as number) + count
-    this.#totals[group * 2 + 1] = (this.#totals[group * 2 + 1] as number) + total
+    this.#addTotals(group, count, total)
   }
 
   average(group: number): number | null {

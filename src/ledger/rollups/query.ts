@@ -6,8 +6,10 @@ import { selectComplete } from './level-rows.ts'
 import { type LevelDefinition, rollupLevels, type SegmentLevel } from './levels.ts'
 import { buildSegments, type RollupSegment } from './segment.ts'
 import {
+  hasSummaries,
   listSegments,
   loadSegments,
+  loadSummaries,
   RollupTimeoutError,
   type SegmentListing,
   type SegmentRow,
@@ -87,16 +89,33 @@ async function addSegments(
   deadline: number,
 ): Promise<boolean> {
   const chosen = chooseSegments(segments, query)
-  // Only days that are partly in the period need the time of each request.
-  for (const [isWholeDays, some] of Map.groupBy(chosen, ({ day }) => isWholeDay(query, day))) {
-    const names = selectColumns(query, isWholeDays)
+  for (const [kind, some] of Map.groupBy(chosen, (row) => chooseReading(query, row))) {
     for (const batch of splitBatches(some)) {
-      const loaded = await loadSegments(db, batch, names)
+      const loaded = await readSegments(db, batch, query, kind)
       if (!loaded) return false
       await addAll(aggregator, loaded, deadline)
     }
   }
   return true
+}
+
+type Reading = 'summaries' | 'whole days' | 'parts of days'
+
+/** Only days that are partly in the period need the time of each request. */
+function chooseReading(query: RollupQuery, row: SegmentRow): Reading {
+  if (!isWholeDay(query, row.day)) return 'parts of days'
+  return isDistributionOfAll(query) && hasSummaries(row) ? 'summaries' : 'whole days'
+}
+
+/** Whether all requests of a day are in the same group. */
+function isDistributionOfAll({ granularity, dimensions, filters, alternatives = [], measures }: RollupQuery) {
+  const isByTime = granularity === 'hour' || granularity === 'minute'
+  return measures.length + dimensions.length + filters.length + alternatives.length === 0 && !isByTime
+}
+
+function readSegments(db: Db, rows: readonly SegmentRow[], query: RollupQuery, kind: Reading) {
+  if (kind === 'summaries') return loadSummaries(db, rows, query.histograms)
+  return loadSegments(db, rows, selectColumns(query, kind === 'whole days'))
 }
 
 /** Yields to the event loop: a reply in progress must not wait for analytics. */

@@ -224,7 +224,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
     const read = async (column: 'model' | 'key') => {
       const query = { ...whole, dimensions: [{ column, read: (value: string | null) => value }] }
       const groups = await queryRollups(db, { ...scope, query })
-      return Object.fromEntries(groups.map(({ values, sum }) => [values[0], Number(sum('requests'))]))
+      return Object.fromEntries(groups.map((group) => [group.values[0], Number(group.sum('requests'))]))
     }
     const byModel = await read('model')
     expect(Object.values(byModel)).toEqual([5])
@@ -245,6 +245,31 @@ describeOnEachDatabase('Roll-ups', (server) => {
     expect(await read('key')).toEqual({ 7: 2, 8: 3 })
   })
 
+  test('the distribution of all requests is that of the single ones, also after compaction', async () => {
+    for (let part = 0; part < 4; part++) {
+      await insert(2100, (n) => ({
+        ...{ created_at: '2028-03-14T09:00:00.000Z', ended_at: '2028-03-14T09:01:00.000Z' },
+        ...{ first_token_ms: null, latency_ms: (n * n * 7919) % (5000 * (part + 1)) },
+      }))
+      await rollUp(gateway(), { minRows: 1 })
+    }
+    const read = async (filters: RollupQuery['filters']) => {
+      const query: RollupQuery = { ...whole, measures: [], histograms: ['latency', 'throughput'], filters }
+      const scope = { organizationId: tenant.organization.id, timeoutMs: 10_000 }
+      const [group] = await queryRollups(gateway().db, { ...scope, query })
+      return (['latency', 'throughput'] as const).map((name) => [
+        ...[0.1, 0.5, 0.99].map((share) => group?.percentile(name, share)),
+        group?.average(name),
+      ])
+    }
+    const single = await read([{ column: 'model', matches: () => true }])
+    expect(single[0]?.every((value) => typeof value === 'number')).toBe(true)
+    expect(await read([])).toEqual(single)
+    await compactSegments(gateway())
+    expect((await segments()).filter(({ level }) => level === 'request')).toHaveLength(1)
+    expect(await read([])).toEqual(single)
+  })
+
   test('keys are counted also where they were stored as texts', async () => {
     const { db } = gateway()
     const day = '2028-03-14'
@@ -259,7 +284,7 @@ describeOnEachDatabase('Roll-ups', (server) => {
       dimensions: [{ column: 'key' as const, read: (value: string | null) => value }],
     }
     const groups = await queryRollups(db, { organizationId, timeoutMs: 10_000, query })
-    const counts = groups.map(({ values, sum }) => [values[0], Number(sum('requests'))])
+    const counts = groups.map((group) => [group.values[0], Number(group.sum('requests'))])
     expect(counts.sort()).toEqual([
       ['7', 3],
       ['8', 1],

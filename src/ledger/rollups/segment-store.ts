@@ -10,9 +10,10 @@ import {
   packColumns,
   unpackColumns,
 } from './column.ts'
+import { summarize, summarySize } from './histogram.ts'
 import type { SegmentLevel } from './levels.ts'
 import type { RollupSegment } from './segment.ts'
-import { numberLabels } from './usage-record.ts'
+import { type HistogramName, histogramNames, numberLabels } from './usage-record.ts'
 
 export type SegmentRow = UsageSegmentTable
 
@@ -56,7 +57,40 @@ export async function insertSegments(tx: Db, segments: readonly NewSegment[]): P
 
 function encodeBodies({ size, columns }: RollupSegment): Map<string, Uint8Array> {
   const bodies = new Map([...columns].map(([name, column]) => [name, encodeColumn(column)]))
-  return size < minUnpackedRows ? new Map([[packedName, packColumns(bodies)]]) : bodies
+  if (size < minUnpackedRows) return new Map([[packedName, packColumns(bodies)]])
+  for (const name of histogramNames) {
+    const column = columns.get(name)
+    if (column) bodies.set(name + summarySuffix, encodeColumn(summarize(column, size)))
+  }
+  return bodies
+}
+
+/** Of the names of summaries, which are stored beside the columns. */
+const summarySuffix = '_counts'
+
+/** Whether the distributions of all its rows are stored: not in those that are small, or from before. */
+export function hasSummaries({ level, size, requests }: SegmentRow): boolean {
+  return level === 'request' && size >= minUnpackedRows && requests !== null
+}
+
+/** Only the distributions of segments that have them; undefined as `loadSegments`. */
+export async function loadSummaries(
+  db: Db,
+  rows: readonly SegmentRow[],
+  names: readonly HistogramName[],
+): Promise<RollupSegment[] | undefined> {
+  const bodies = await readBodies(
+    db,
+    rows,
+    names.map((name) => name + summarySuffix),
+  )
+  const segments = rows.map(({ id, day, size }): RollupSegment | undefined => {
+    const summaries = bodies.get(id)?.map(({ name, body }) => {
+      return [name.slice(0, -summarySuffix.length), decodeColumn(body, summarySize)] as const
+    })
+    return summaries && { day, size, columns: new Map(), summaries: new Map(summaries) }
+  })
+  return segments.every((segment) => segment !== undefined) ? segments : undefined
 }
 
 /** False when some of them were gone. */
@@ -136,18 +170,23 @@ export async function loadSegments(
   rows: readonly SegmentRow[],
   names: readonly string[] | null,
 ): Promise<RollupSegment[] | undefined> {
+  const bySegment = await readBodies(db, rows, names && [packedName, ...names])
+  const segments = rows.map((row) => decodeSegment(row, bySegment.get(row.id) ?? [], names))
+  return segments.every((segment) => segment !== undefined) ? segments : undefined
+}
+
+async function readBodies(
+  db: Db,
+  rows: readonly SegmentRow[],
+  names: readonly string[] | null,
+): Promise<Map<string, UsageColumnTable[]>> {
+  const ids = rows.map(({ id }) => id)
   let query = db
     .selectFrom('usage_columns')
     .select(['segment_id', 'name', 'body'])
-    .where(
-      'segment_id',
-      'in',
-      rows.map(({ id }) => id),
-    )
-  if (names) query = query.where('name', 'in', [packedName, ...names])
-  const bySegment = Map.groupBy(await query.execute(), (column) => column.segment_id)
-  const segments = rows.map((row) => decodeSegment(row, bySegment.get(row.id) ?? [], names))
-  return segments.every((segment) => segment !== undefined) ? segments : undefined
+    .where('segment_id', 'in', ids)
+  if (names) query = query.where('name', 'in', names)
+  return Map.groupBy(await query.execute(), (column) => column.segment_id)
 }
 
 function decodeSegment(
@@ -161,7 +200,7 @@ function decodeSegment(
     first.name === packedName
       ? unpackColumns(first.body)
       : new Map(columns.map(({ name, body }) => [name, body] as const))
-  const selected = [...bodies].filter(([name]) => names?.includes(name) ?? true)
+  const selected = [...bodies].filter(([name]) => names?.includes(name) ?? !name.endsWith(summarySuffix))
   return { day, size, columns: new Map(selected.map(([name, body]) => [name, readColumn(name, body, size)])) }
 }
 

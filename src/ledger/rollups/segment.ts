@@ -16,6 +16,8 @@ export interface RollupSegment {
   day: string
   size: number
   columns: ReadonlyMap<string, Column>
+  /** Distributions of all rows, in place of the columns. */
+  summaries?: ReadonlyMap<string, Column>
 }
 
 /** One row for each request. `time` is in milliseconds since the start of the day. */
@@ -60,7 +62,7 @@ export function aggregateSegment(
     hours ? [{ numbers: hours, size: hoursPerDay }, ...axes] : axes,
     segment.size,
   )
-  const { firstRows, groups } = groupSafely(segment, groupNumbers)
+  const { firstRows, groups } = sortGroups(groupSafely(segment, groupNumbers), stored)
   const columns = new Map<string, Column>()
   if (hours) columns.set('time', createNumberColumn(firstRows.map((row) => (hours[row] ?? 0) * hourMs)))
   for (const [index, name] of names.entries()) {
@@ -89,6 +91,20 @@ function groupSafely({ columns, size }: RollupSegment, groupNumbers: Uint32Array
   const firstRows: number[] = []
   for (let row = 0; row < size; row++) if (groupNumbers[row] === firstRows.length) firstRows.push(row)
   return { firstRows, groups: groupNumbers }
+}
+
+/** By number, if there is one: sums of several segments are then made in the order of memory. */
+function sortGroups(rows: RowGroups, stored: readonly Labels[]): RowGroups {
+  const numbers = stored.find(({ values }) => values === null)?.codes
+  if (!numbers) return rows
+  const numberOf = (group: number) => numbers[rows.firstRows[group] ?? 0] ?? 0
+  const order = Uint32Array.from(rows.firstRows.keys()).sort((a, b) => numberOf(a) - numberOf(b))
+  const places = new Uint32Array(order.length)
+  for (let place = 0; place < order.length; place++) places[order[place] as number] = place
+  return {
+    firstRows: Array.from(order, (group) => rows.firstRows[group] ?? 0),
+    groups: rows.groups.map((group) => places[group] ?? 0),
+  }
 }
 
 interface RowGroups {

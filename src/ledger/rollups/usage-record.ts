@@ -116,6 +116,7 @@ export type MeasureName = keyof typeof measures
 export type HistogramName = keyof typeof histograms
 
 export const measureNames = Object.keys(measures) as MeasureName[]
+export const histogramNames = Object.keys(histograms) as HistogramName[]
 
 function countPromptTokens(record: UsageRecord): number {
   return sumColumns(record, promptColumns)
