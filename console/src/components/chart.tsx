@@ -13,9 +13,13 @@ import type { ChartData, ChartSeries } from './chart-data.ts'
 import { ChartTable } from './chart-table.tsx'
 import { formatBucket } from './chart-time.ts'
 
-const ChartCanvas = lazy(() =>
-  import('./chart-canvas.tsx').then((module) => ({ default: module.ChartCanvas })),
-)
+const loadCanvas = () => import('./chart-canvas.tsx')
+const ChartCanvas = lazy(() => loadCanvas().then((module) => ({ default: module.ChartCanvas })))
+
+/** Loads what draws charts while their data is on its way. If that fails, the chart says so. */
+export function preloadChart(): void {
+  loadCanvas().catch(() => undefined)
+}
 
 /** Values over time. They can be read with a pointer, with the arrow keys, and as a table. */
 export function Chart({ label, height = 260, ...data }: ChartData & { label: string; height?: number }) {

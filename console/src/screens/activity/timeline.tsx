@@ -1,13 +1,15 @@
 import { Skeleton, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, preloadChart } from '../../components/chart.tsx'
 import type { ChartData } from '../../components/chart-data.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Dimension, dimensionOf, nounOf } from './dimensions.ts'
 import { groupSeriesQuery, totalSeriesQuery } from './queries.ts'
 import { buckets, granularityOf, listBuckets, type Row, toGroupSeries, toSeries } from './series.ts'
 import type { View } from './view.ts'
+
+preloadChart()
 
 /** The chart of the chosen metric. */
 export function Timeline({ view, data, error }: { view: View } & ReturnType<typeof useTimeline>) {
