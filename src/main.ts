@@ -5,7 +5,6 @@ import { bootstrapOrganization, hasMatchingVaultKey, syncEnvironmentKey } from '
 import { releaseDeliveryLeases } from './account/destination-states.ts'
 import { ResponseQuota } from './account/response-quota.ts'
 import { releaseLeases } from './account/video-jobs.ts'
-import { AccountCache } from './app/account-cache.ts'
 import { createContainers } from './app/containers.ts'
 import {
   findExposedSecretFile,
@@ -111,7 +110,6 @@ export async function openGateway(
     vault,
     metrics,
     tracer,
-    accounts: new AccountCache(db),
     connections: null,
     ledger,
     statementWriter: new StatementWriter(db),

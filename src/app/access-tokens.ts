@@ -7,8 +7,7 @@ import {
   type SigningKey,
   signingAlgorithm,
 } from '../account/signing-keys.ts'
-import { changeCountOf, type Db } from '../db/db.ts'
-import { unavailableError } from '../errors/gateway-error.ts'
+import type { Db } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Vault } from '../lib/crypto.ts'
 import { sha256 } from '../lib/crypto.ts'
@@ -16,6 +15,8 @@ import { newUuid } from '../lib/ids.ts'
 import { loadJose } from '../lib/jose.ts'
 import { asNumber, asString } from '../lib/json-values.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
+import type { RevisionReader } from '../lib/revision-reader.ts'
+import { staleMs, withUnavailableError } from './account-revision.ts'
 
 /** A workload that acts with an API key. */
 export interface WorkloadIdentity {
@@ -43,9 +44,6 @@ const tokenType = 'at+jwt'
 const maxTokenLength = 4096
 const maxVerifiedTokens = 10_000
 
-/** As AccountCache: how soon a rotation by another process is seen, and how long an outage is bridged. */
-const cacheTimes = { freshMs: 1000, staleMs: 60_000 }
-
 export interface PublicKey {
   kty: 'EC'
   crv: 'P-256'
@@ -56,20 +54,23 @@ export interface PublicKey {
   y: string
 }
 
+interface AccessTokensDeps {
+  db: Db
+  clock: Clock
+  vault: Vault
+}
+
 /** Signs and verifies the access tokens of workloads. Verified ones are cached until they expire. */
 export class AccessTokens {
-  readonly #deps: { db: Db; clock: Clock; vault: Vault }
+  readonly #deps: AccessTokensDeps
   readonly #keys: LoadingCache<null, SigningKey[]>
   /** The least recently used first. */
   readonly #verified = new Map<string, VerifiedToken>()
 
-  constructor(db: Db, clock: Clock, vault: Vault) {
-    this.#deps = { db, clock, vault }
-    const load = () =>
-      listSigningKeys(db).catch((cause: unknown) => {
-        throw unavailableError(cause)
-      })
-    this.#keys = new LoadingCache({ ...cacheTimes, version: () => changeCountOf(db), load })
+  constructor({ revisions, ...deps }: AccessTokensDeps & { revisions: RevisionReader }) {
+    this.#deps = deps
+    const load = () => withUnavailableError(listSigningKeys(deps.db))
+    this.#keys = new LoadingCache({ revisions, staleMs, load })
   }
 
   async issue({ subject, policyId, keyId, issuer, expiresAt }: NewToken): Promise<string> {

@@ -10,14 +10,14 @@ import {
   loadIoLogging,
   loadWorkspaceBudgets,
 } from '../account/workspaces.ts'
-import { changeCountOf, type Db } from '../db/db.ts'
+import type { Db } from '../db/db.ts'
 import type { ExportSettings } from '../destinations/export-settings.ts'
 import { type DefaultPlugin, defaultPlugin } from '../dialects/schema/plugins.ts'
-import { unavailableError } from '../errors/gateway-error.ts'
 import { loadCreditTotals } from '../ledger/entries.ts'
 import type { Limit } from '../ledger/ledger-state.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
+import type { RevisionReader } from '../lib/revision-reader.ts'
 import { buildContentRules, type ContentRules } from '../policy/content-rules.ts'
 import {
   computeEffectivePolicy,
@@ -29,23 +29,10 @@ import { scopedBuiltin } from '../policy/guardrail.ts'
 import { listLimits, listMeterScopes } from '../policy/limits.ts'
 import { loadLayers } from '../policy/store.ts'
 import { type Sort, sorts } from '../routing/query.ts'
-
-/** How soon changes by other nodes and by the CLI, which share the database, are visible. */
-const freshMs = 1000
-/** How long the last known values serve while the database is unavailable. */
-const staleMs = 60_000
+import { staleMs, withUnavailableError } from './account-revision.ts'
 
 /** A secret has at most 512 characters. */
 const maxHashes = 10_000
-
-/** A failed query is a 503, not an internal error. */
-async function withUnavailableError<T>(query: Promise<T>): Promise<T> {
-  try {
-    return await query
-  } catch (cause) {
-    throw unavailableError(cause)
-  }
-}
 
 /** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
 export interface KeyContext {
@@ -73,7 +60,7 @@ export interface KeyContext {
   byokKeys: readonly ByokKey[]
 }
 
-/** Account data for the hot path, without a query. A change made by this process is visible at once. */
+/** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */
 export class AccountCache {
   readonly #keys: LoadingCache<string, ApiKey | undefined>
   /** By secret, of valid and invalid keys alike: hashing costs more than the rest of a lookup. */
@@ -82,8 +69,8 @@ export class AccountCache {
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
-  constructor(db: Db) {
-    const cacheOptions = { freshMs, staleMs, version: () => changeCountOf(db) }
+  constructor(db: Db, revisions: RevisionReader) {
+    const cacheOptions = { revisions, staleMs }
     this.#keys = new LoadingCache({
       ...cacheOptions,
       load: (hash) => withUnavailableError(findKeyByHash(db, hash)),
@@ -94,7 +81,7 @@ export class AccountCache {
     })
     this.#contexts = new LoadingCache({
       ...cacheOptions,
-      load: (key) => withUnavailableError(loadKeyContext(db, key)),
+      load: (key) => withUnavailableError(loadCurrentContext(db, key)),
     })
     this.#presets = new LoadingCache({
       ...cacheOptions,
@@ -128,6 +115,11 @@ export class AccountCache {
   ): ActivePreset | undefined | Promise<ActivePreset | undefined> {
     return this.#presets.get(`${organizationId}/${slug}`, { organizationId, slug })
   }
+}
+
+/** The row of the caller may be older than the revision that the context is stored for. */
+async function loadCurrentContext(db: Db, key: ApiKey): Promise<KeyContext> {
+  return loadKeyContext(db, (await findKeyById(db, key.id)) ?? key)
 }
 
 async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {

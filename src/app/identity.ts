@@ -6,6 +6,8 @@ import { Mailer } from '../mail/mailer.ts'
 import { JwksCache } from '../oidc/jwks-cache.ts'
 import { OidcProviders } from '../oidc/providers.ts'
 import { AccessTokens } from './access-tokens.ts'
+import { AccountCache } from './account-cache.ts'
+import { createRevisionReader } from './account-revision.ts'
 import type { Gateway } from './gateway.ts'
 import type { Settings } from './settings.ts'
 import { SignInLimiter } from './sign-in-limiter.ts'
@@ -21,12 +23,14 @@ interface IdentityOptions {
   settings: () => Settings
 }
 
-/** What people and workloads sign in with. */
+/** Account data, and what people and workloads sign in with. */
 export function createIdentity({ db, clock, vault, settings }: IdentityOptions) {
+  const revisions = createRevisionReader(db)
   const egress = () => ({ allowPrivate: settings().egress.allow_private })
   const jwks = new JwksCache(clock, egress)
   return {
-    accessTokens: new AccessTokens(db, clock, vault),
+    accounts: new AccountCache(db, revisions),
+    accessTokens: new AccessTokens({ db, clock, vault, revisions }),
     jwks,
     oidcProviders: new OidcProviders(clock, egress, jwks),
     mailer: new Mailer(),

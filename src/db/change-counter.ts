@@ -1,39 +1,28 @@
 import type { CompiledQuery, DatabaseConnection } from 'kysely'
 
-/** Tables that change all the time: caches of the hot path read none of them. */
-const uncachedTables = new Set([
-  'audit_entries',
-  'audit_chains',
-  'nodes',
-  'stored_responses',
-  'stored_pages',
-  'stored_item_ids',
-  'conversations',
-  'conversation_items',
-  'video_jobs',
-  'generation_contents',
-  'generation_feedback',
-  'generation_lines',
-  'generation_tasks',
-  'guardrail_hits',
-  'refused_requests',
-  'routing_plans',
-  'daily_requests',
-  'containers',
-  'dataset_contributions',
-  'dataset_days',
-  'dataset_sessions',
-  'dataset_figures',
-  'dataset_apps',
-  'outbox_events',
-  'outbox_deliveries',
-  'destination_states',
+/** Tables whose changes increase the revision of account data, and those whose deleted rows take rows of them along. */
+export const countedTables: ReadonlySet<string> = new Set([
+  'allowed_phrases',
+  'api_keys',
+  'byok_keys',
+  'destinations',
+  'guardrail_keys',
+  'guardrail_members',
+  'guardrails',
+  'ledger_entries',
+  'members',
+  'organizations',
+  'preset_versions',
+  'presets',
+  'signing_keys',
+  'workspace_budgets',
+  'workspaces',
 ])
 
-const writePattern = /^(?:insert into|update|delete from) "(\w+)"/
+const writePattern = /^\s*(?:insert into|update|delete from)\s+"?(\w+)/i
 
 /**
- * Counts the changes this process made to data that may be cached in memory. A change counts when others can
+ * Counts what this process may have changed in account data, which is cached in memory. A change counts when others can
  * see it: at the end of its statement, or of its transaction.
  */
 export class ChangeCounter {
@@ -47,7 +36,7 @@ export class ChangeCounter {
 
   recordQuery(connection: DatabaseConnection, { sql }: CompiledQuery): void {
     const table = writePattern.exec(sql)?.[1]
-    if (table === undefined || uncachedTables.has(table)) return
+    if (table === undefined || !countedTables.has(table)) return
     if (this.#transactions.has(connection)) this.#transactions.set(connection, true)
     else this.count++
   }

@@ -73,9 +73,14 @@ export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
 }
 
-/** Grows with every change this process makes to accounts and policies: what was read before may be stale. */
+/** Grows with every change this process makes to account data: the revision that was read before may be stale. */
 export function changeCountOf(db: Db): number {
   return changeCounters.get(db)?.count ?? 0
+}
+
+/** Grows with every change of account data, by any process. */
+export async function readAccountRevision(db: Db): Promise<number> {
+  return (await db.selectFrom('account_revision').select('revision').executeTakeFirstOrThrow()).revision
 }
 
 export function isPostgres(db: Db): boolean {

@@ -7,6 +7,7 @@ import type { GenerationTable } from './generation-table.ts'
  */
 export interface Schema {
   instance: InstanceTable
+  account_revision: AccountRevisionTable
   organizations: OrganizationTable
   members: MemberTable
   workspaces: WorkspaceTable
@@ -105,6 +106,12 @@ export type Flag = 0 | 1
 export interface InstanceTable {
   name: string
   value: string
+}
+
+/** One row. Triggers increase the number with every change of what is cached of accounts: see `watchTable`. */
+export interface AccountRevisionTable {
+  id: number
+  revision: number
 }
 
 export interface OrganizationTable {

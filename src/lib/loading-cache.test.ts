@@ -1,42 +1,58 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { LoadingCache } from './loading-cache.ts'
+import { RevisionReader } from './revision-reader.ts'
 
 function createCountingCache(freshMs = 60_000, staleMs = 60_000) {
-  let version = 0
-  let loads = 0
-  let value: string | undefined = 'first'
-  let isDown = false
-  const cache = new LoadingCache<string, string | undefined>({
+  const state = { revision: 1, ownChanges: 0, reads: 0, loads: 0, value: 'first' as string | undefined }
+  const down = { revision: false, value: false }
+  let delay = Promise.resolve()
+  const revisions = new RevisionReader({
     freshMs,
+    countChanges: () => state.ownChanges,
+    read: async () => {
+      state.reads++
+      if (down.revision) throw new Error('away')
+      return state.revision
+    },
+  })
+  const cache = new LoadingCache<string, string | undefined>({
+    revisions,
     staleMs,
-    version: () => version,
     load: async () => {
-      loads++
-      if (isDown) throw new Error('away')
-      return value
+      state.loads++
+      if (down.value) throw new Error('away')
+      const loaded = state.value
+      await delay
+      return loaded
     },
     maxEntries: 2,
   })
+  const changeElsewhere = (next: string | undefined) => {
+    state.value = next
+    state.revision++
+  }
   return {
     cache,
+    state,
+    down,
     get: async (key = 'k') => cache.get(key, key),
+    changeElsewhere,
     change: (next: string | undefined) => {
-      value = next
-      version++
+      changeElsewhere(next)
+      state.ownChanges++
     },
-    loads: () => loads,
-    down: () => {
-      isDown = true
+    delayUntil: (until: Promise<void>) => {
+      delay = until
     },
   }
 }
 
 describe('LoadingCache', () => {
   test('loads once, also for concurrent lookups', async () => {
-    const { get, loads } = createCountingCache()
+    const { get, state } = createCountingCache()
     expect(await Promise.all([get(), get(), get()])).toEqual(['first', 'first', 'first'])
     await get()
-    expect(loads()).toBe(1)
+    expect(state).toMatchObject({ loads: 1, reads: 1 })
   })
 
   test('a cached value is not a promise', async () => {
@@ -53,37 +69,95 @@ describe('LoadingCache', () => {
     expect(await get()).toBe('second')
   })
 
+  test('R26 a change by another process is visible with the next reading of the revision', async () => {
+    const { get, changeElsewhere } = createCountingCache(0)
+    await get()
+    changeElsewhere('second')
+    expect(await get()).toBe('second')
+    const patient = createCountingCache()
+    await patient.get()
+    patient.changeElsewhere('second')
+    expect(await patient.get()).toBe('first')
+  })
+
+  test('R26 a value is not valid for a revision that began while it was loaded', async () => {
+    const { get, changeElsewhere, delayUntil } = createCountingCache(0)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    delayUntil(promise)
+    const slow = get()
+    await Bun.sleep(0)
+    changeElsewhere('second')
+    const next = get()
+    resolve()
+    expect(await slow).toBe('first')
+    expect(await next).toBe('second')
+    expect(await get()).toBe('second')
+  })
+
+  test('while the revision stays the same, values are not loaded again', async () => {
+    const { get, state } = createCountingCache(0)
+    for (const key of ['a', 'b', 'a', 'b']) await get(key)
+    expect(state).toMatchObject({ loads: 2, reads: 4 })
+    state.ownChanges++
+    await get('a')
+    expect(state).toMatchObject({ loads: 2, reads: 5 })
+  })
+
+  test('R26 a revision that was lost and counted again does not make an old value valid', async () => {
+    const { get, state, changeElsewhere } = createCountingCache(0)
+    await get('idle')
+    state.revision--
+    await get('busy')
+    changeElsewhere('second')
+    expect(await get('idle')).toBe('second')
+  })
+
   test('S8 a missing value is loaded again', async () => {
-    const { get, change, loads } = createCountingCache()
+    const { get, change, state } = createCountingCache()
     change(undefined)
     await get()
     await get()
-    expect(loads()).toBe(2)
-  })
-
-  test('a value expires', async () => {
-    const { get, loads } = createCountingCache(0)
-    await get()
-    await get()
-    expect(loads()).toBe(2)
+    expect(state.loads).toBe(2)
   })
 
   test('S13 evicts the oldest entry', async () => {
-    const { get, loads } = createCountingCache()
+    const { get, state } = createCountingCache()
     for (const key of ['a', 'b', 'c', 'a']) await get(key)
-    expect(loads()).toBe(4)
+    expect(state.loads).toBe(4)
   })
 
-  test('R21 the last value is served for a while if loading fails, unless it changed', async () => {
-    const { get, down, change } = createCountingCache(0)
-    await get()
-    down()
-    expect(await get()).toBe('first')
-    change('second')
-    expect(get()).rejects.toThrow('away')
+  test('R21 the last value is served for a while if loading fails, unless this process changed it', async () => {
+    for (const failing of ['revision', 'value'] as const) {
+      const { get, down, change, changeElsewhere } = createCountingCache(0)
+      await get()
+      changeElsewhere('second')
+      down[failing] = true
+      expect(await get()).toBe('first')
+      change('third')
+      await expect(get()).rejects.toThrow('away')
+    }
     const expired = createCountingCache(0, 0)
     await expired.get()
-    expired.down()
-    expect(expired.get()).rejects.toThrow('away')
+    expired.down.revision = true
+    await expect(expired.get()).rejects.toThrow('away')
+  })
+
+  test('R21 a value is known for as long as its revision was confirmed, not since it was loaded', async () => {
+    let passed = 0
+    const start = Math.floor(performance.now())
+    const clock = spyOn(performance, 'now').mockImplementation(() => start + passed)
+    try {
+      const { get, down } = createCountingCache(0, 60_000)
+      await get('idle')
+      passed = 70_000
+      await get('busy')
+      down.revision = true
+      passed = 129_999
+      expect(await get('idle')).toBe('first')
+      passed = 130_000
+      await expect(get('idle')).rejects.toThrow('away')
+    } finally {
+      clock.mockRestore()
+    }
   })
 })

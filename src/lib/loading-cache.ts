@@ -1,25 +1,23 @@
+import type { RevisionReader, RevisionReading } from './revision-reader.ts'
+
 const defaultMaxEntries = 100_000
 
 interface CacheEntry<V> {
   value: V
-  version: number
-  loadedAt: number
+  /** The last reading of the revision that the value was valid for. */
+  reading: RevisionReading
 }
 
 interface LoadingCacheOptions<S, V> {
-  /** How long a value is served while the version is unchanged. */
-  freshMs: number
-  /** How long it is served while loading fails. */
+  /** Of the data that values are loaded from: a value is valid until it changes. */
+  revisions: RevisionReader
+  /** How long a value is served after its last valid reading, while the revision or the value cannot be read. */
   staleMs: number
-  /** Changes when cached values may be out of date. */
-  version: () => number
   load: (source: S) => Promise<V>
   maxEntries?: number
 }
 
-/**
- * A short-lived read-through cache. Concurrent lookups share one load; missing values and errors are not cached.
- */
+/** A read-through cache. Concurrent lookups share one load; missing values and errors are not cached. */
 export class LoadingCache<S, V> {
   readonly #options: LoadingCacheOptions<S, V>
   readonly #entries = new Map<string, CacheEntry<NonNullable<V>>>()
@@ -31,22 +29,37 @@ export class LoadingCache<S, V> {
 
   /** A cached value is returned without a promise. `key` identifies `source`. */
   get(key: string, source: S): V | Promise<V> {
-    const entry = this.#entries.get(key)
-    const { version, freshMs } = this.#options
-    if (entry && entry.version === version() && performance.now() - entry.loadedAt < freshMs)
-      return entry.value
-    return this.#load(key, source)
+    const reading = this.#options.revisions.current
+    if (reading === null) return this.#readAndGet(key, source)
+    return this.#find(key, reading) ?? this.#load(key, source, reading)
   }
 
-  #load(key: string, source: S): Promise<V> {
-    const version = this.#options.version()
-    const loadKey = `${version}:${key}`
+  async #readAndGet(key: string, source: S): Promise<V> {
+    let reading: RevisionReading
+    try {
+      reading = await this.#options.revisions.read()
+    } catch (error) {
+      return this.#serveStale(key, error)
+    }
+    return this.#find(key, reading) ?? this.#load(key, source, reading)
+  }
+
+  #find(key: string, reading: RevisionReading): NonNullable<V> | undefined {
+    const entry = this.#entries.get(key)
+    if (entry?.reading.version !== reading.version) return undefined
+    entry.reading = reading
+    return entry.value
+  }
+
+  /** The revision was read first: if it changes meanwhile, the value is stored for the earlier one. */
+  #load(key: string, source: S, reading: RevisionReading): Promise<V> {
+    const loadKey = `${reading.version}:${key}`
     const running = this.#loading.get(loadKey)
     if (running) return running
     const loading = this.#options
       .load(source)
       .then(
-        (value) => this.#store(key, value, version),
+        (value) => this.#store(key, value, reading),
         (error: unknown) => this.#serveStale(key, error),
       )
       .finally(() => this.#loading.delete(loadKey))
@@ -54,18 +67,20 @@ export class LoadingCache<S, V> {
     return loading
   }
 
+  /** A change by this process is never hidden. */
   #serveStale(key: string, error: unknown): V {
+    const { revisions, staleMs } = this.#options
+    if (revisions.latest) this.#find(key, revisions.latest)
     const entry = this.#entries.get(key)
-    const { version, staleMs } = this.#options
-    if (entry && entry.version === version() && performance.now() - entry.loadedAt < staleMs)
-      return entry.value
-    throw error
+    if (!entry || revisions.hasChangedSince(entry.reading)) throw error
+    if (performance.now() - entry.reading.readAt >= staleMs) throw error
+    return entry.value
   }
 
-  #store(key: string, value: V, version: number): V {
+  #store(key: string, value: V, reading: RevisionReading): V {
     this.#entries.delete(key)
     if (value !== undefined && value !== null) {
-      this.#entries.set(key, { value, version, loadedAt: performance.now() })
+      this.#entries.set(key, { value, reading })
       const oldest = this.#entries.size > (this.#options.maxEntries ?? defaultMaxEntries)
       if (oldest) this.#entries.delete(this.#entries.keys().next().value ?? '')
     }

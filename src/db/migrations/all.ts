@@ -42,6 +42,7 @@ import { administration } from './042-administration.ts'
 import { lastUse } from './043-last-use.ts'
 import { keySearch } from './044-key-search.ts'
 import { largeInstallations } from './045-large-installations.ts'
+import { accountRevision } from './046-account-revision.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -87,4 +88,5 @@ export const migrations: Record<string, Migration> = {
   '043-last-use': lastUse,
   '044-key-search': keySearch,
   '045-large-installations': largeInstallations,
+  '046-account-revision': accountRevision,
 }

@@ -1,0 +1,70 @@
+/** What a read of the revision has shown. */
+export interface RevisionReading {
+  /** Differs whenever the revision does. Counted here: a database that failed over may repeat a revision. */
+  version: number
+  revision: number
+  /** When the read began, and the changes of this process by then. */
+  readAt: number
+  changes: number
+}
+
+interface RevisionReaderOptions {
+  /** The revision of the data, which every change of it increases. */
+  read: () => Promise<number>
+  /** Grows with every change by this process. */
+  countChanges: () => number
+  /** How long a reading is current unless this process changes something: how late changes by others are seen. */
+  freshMs: number
+}
+
+/** Reads a revision on demand: at most once in `freshMs` and after changes by this process, for all callers together. */
+export class RevisionReader {
+  readonly #options: RevisionReaderOptions
+  #latest: RevisionReading | null = null
+  #running: { changes: number; reading: Promise<RevisionReading> } | null = null
+
+  constructor(options: RevisionReaderOptions) {
+    this.#options = options
+  }
+
+  /** Current or not; null before the first read. */
+  get latest(): RevisionReading | null {
+    return this.#latest
+  }
+
+  /** Null if the revision has to be read again. */
+  get current(): RevisionReading | null {
+    const latest = this.#latest
+    if (latest === null || this.hasChangedSince(latest)) return null
+    return performance.now() - latest.readAt < this.#options.freshMs ? latest : null
+  }
+
+  /** Whether this process has changed something. */
+  hasChangedSince({ changes }: RevisionReading): boolean {
+    return changes !== this.#options.countChanges()
+  }
+
+  read(): Promise<RevisionReading> {
+    const changes = this.#options.countChanges()
+    // A read that began before a change may not have seen it.
+    if (this.#running?.changes === changes) return this.#running.reading
+    const running = { changes, reading: this.#start(changes) }
+    this.#running = running
+    const end = () => {
+      if (this.#running === running) this.#running = null
+    }
+    running.reading.then(end, end)
+    return running.reading
+  }
+
+  async #start(changes: number): Promise<RevisionReading> {
+    const readAt = performance.now()
+    const revision = await this.#options.read()
+    const latest = this.#latest
+    if (latest && latest.readAt > readAt) return latest
+    const isSame = latest?.revision === revision
+    const version = latest ? latest.version + (isSame ? 0 : 1) : 1
+    this.#latest = { version, revision, readAt, changes }
+    return this.#latest
+  }
+}
