@@ -75,7 +75,7 @@ const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise
   },
   headgate: (environment) => startVariant('headgate', environment),
   against: (environment) => startVariant('against', environment, { root: environment.against ?? '.' }),
-  'many-keys': (environment) => startVariant('many-keys', environment, { keys: 100 }),
+  'many-keys': (environment) => startVariant('many-keys', environment, { keys: 1000 }),
   'no-ledger': (environment) =>
     startVariant('no-ledger', environment, { preload: resolve('bench/children/no-ledger.ts') }),
   guardrail: async (environment) => {

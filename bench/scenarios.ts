@@ -156,7 +156,7 @@ function buildRateScenarios({ blockMs }: Effort): Scenario[] {
       title: '1,000 small requests a second',
       spec: whole,
       perSecond: 1000,
-      candidates: [...text, 'no-ledger', 'postgres'],
+      candidates: [...text, 'many-keys', 'no-ledger', 'postgres'],
     },
     {
       ...row,
