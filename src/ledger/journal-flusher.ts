@@ -19,7 +19,7 @@ import {
   insertEntries,
   insertGenerations,
   insertHolds,
-  insertUnrolled,
+  insertUnrolledAfter,
   replaceMeters,
   stripGeneration,
 } from './tables.ts'
@@ -106,7 +106,7 @@ export class JournalFlusher {
     this.#run('begin immediate')
     try {
       if (!this.#advance(segment.number)) return this.#rollback()
-      const rejected = new SegmentFlush(segment, (sql, values) => this.#run(sql, values)).run()
+      const rejected = new SegmentFlush(segment, this.#lastRow, (sql, values) => this.#run(sql, values)).run()
       this.#run('commit')
       return rejected
     } catch (error) {
@@ -122,6 +122,11 @@ export class JournalFlusher {
     if (flushed !== number - 1) throw new Error(`segment ${number} of the journal does not follow ${flushed}`)
     this.#run('update instance set value = ? where name = ?', [String(number), flushedKey])
     return true
+  }
+
+  get #lastRow(): bigint {
+    const [[row] = []] = this.#prepare('select max(rowid) from generations').values()
+    return BigInt((row as bigint | null) ?? 0)
   }
 
   #rollback(): RejectedWrite[] {
@@ -156,6 +161,8 @@ type Run = (sql: string, values?: readonly unknown[]) => number
 /** One transaction. A hold that is placed and settled within a segment is never written. */
 class SegmentFlush {
   readonly #segment: JournalSegment
+  /** The row that was written last before: the rows of this transaction follow it. */
+  readonly #lastRow: bigint
   readonly #run: Run
   /** Holds as the journal has them, and the checkpoints of their replies. */
   readonly #holds = new Map<string, string>()
@@ -167,20 +174,16 @@ class SegmentFlush {
   #columnIndexes: readonly number[] | null = null
   readonly #rejected: RejectedWrite[] = []
 
-  constructor(segment: JournalSegment, run: Run) {
+  constructor(segment: JournalSegment, lastRow: bigint, run: Run) {
     this.#segment = segment
+    this.#lastRow = lastRow
     this.#run = run
   }
 
   run(): RejectedWrite[] {
     const { lines, meters, otherDays, now } = this.#segment
-    for (const line of lines) {
-      const { kind, id, rest } = splitLine(line)
-      if (kind === 'columns') this.#setColumns(decodeColumns(rest))
-      else if (kind === 'admit') this.#holds.set(id, rest)
-      else if (kind === 'settle') this.#settle(id, rest)
-      else this.#checkpoints.set(id, decodeCheckpointLine(rest))
-    }
+    for (const line of lines) this.#apply(line)
+    this.#run(insertUnrolledAfter, [this.#lastRow])
     for (const hold of this.#holds.values())
       this.#run(insertHolds.singleRow, decodeAdmittedHold(hold).map(toBinding))
     for (const [id, checkpoint] of this.#checkpoints) {
@@ -190,6 +193,14 @@ class SegmentFlush {
     for (const meter of meters) this.#run(replaceMeters.singleRow, meter)
     for (const day of otherDays) this.#run(addMeterDays.singleRow, day)
     return this.#rejected
+  }
+
+  #apply(line: JournalLine): void {
+    const { kind, id, rest } = splitLine(line)
+    if (kind === 'settle') this.#settle(id, rest)
+    else if (kind === 'admit') this.#holds.set(id, rest)
+    else if (kind === 'note') this.#checkpoints.set(id, decodeCheckpointLine(rest))
+    else this.#setColumns(decodeColumns(rest))
   }
 
   /** Columns of another version that this one does not know are ignored. */
@@ -209,20 +220,17 @@ class SegmentFlush {
     if (generation) {
       generation.push(posting, this.#segment.now)
       const recorded = this.#columnIndexes?.map((index) => generation[index]) ?? generation
-      if (this.#record(id, recorded)) this.#run(insertUnrolled.singleRow, [id, organizationId])
+      this.#record(id, recorded)
     }
     if (extraStatements.length > 0) this.#runExtraStatements(id, extraStatements)
   }
 
-  /**
-   * A rejected record is written without its description, so that the balances agree. Returns whether it is
-   * there.
-   */
-  #record(id: string, values: unknown[]): boolean {
+  /** A rejected record is written without its description, so that the balances agree. */
+  #record(id: string, values: unknown[]): void {
     const message = this.#tryRun(this.#insert.singleRow, values)
-    if (message === null) return true
+    if (message === null) return
     this.#rejected.push({ id, kind: 'record', message })
-    return this.#tryRun(insertGenerations.singleRow, stripGeneration(this.#columns, values)) === null
+    this.#tryRun(insertGenerations.singleRow, stripGeneration(this.#columns, values))
   }
 
   #runExtraStatements(id: string, extraStatements: readonly Statement[]): void {

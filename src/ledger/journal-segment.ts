@@ -168,19 +168,31 @@ interface DecodedLine {
   segmentId: SegmentId
   previousSize: number
   syncedSize: number
-  content: string
 }
-
-/** `s`: JSON leaves U+2028 and U+2029 unescaped, which end a line for a pattern, but not in a file. */
-const linePattern = /^(\w+) (\d+) (\d+) ((\d+) (\d+) (.*))$/s
 
 /** Undefined when it is incomplete or damaged. */
 function decodeLine(text: string): DecodedLine | undefined {
-  const [, journal = '', number, hash, hashed = '', previousSize, syncedSize, content] =
-    linePattern.exec(text) ?? []
-  if (content === undefined || Number(hash) !== Bun.hash.xxHash32(hashed, Number(number))) return undefined
+  if (findOperations(text, 0, text.length) < 0) return undefined
+  const [journal = '', number, , previousSize, syncedSize] = text.split(' ', 5)
   const segmentId = { journal, number: Number(number) }
-  return { segmentId, previousSize: Number(previousSize), syncedSize: Number(syncedSize), content }
+  return { segmentId, previousSize: Number(previousSize), syncedSize: Number(syncedSize) }
+}
+
+/**
+ * Where the operations begin in the line of a text from `start` to `end`; negative when the line is incomplete or
+ * damaged. Without a pattern: every line that is flushed passes here.
+ */
+function findOperations(text: string, start: number, end: number): number {
+  const numberAt = text.indexOf(' ', start) + 1
+  const hashAt = text.indexOf(' ', numberAt) + 1
+  const hashedAt = text.indexOf(' ', hashAt) + 1
+  const operationsAt = text.indexOf(' ', text.indexOf(' ', hashedAt) + 1) + 1
+  // The search began again at the start of the text, or went on in the next line.
+  if (operationsAt <= hashedAt || operationsAt > end) return -1
+  const number = Number(text.slice(numberAt, hashAt))
+  const hash = Number(text.slice(hashAt, hashedAt))
+  const isIntact = number > 0 && hash === Bun.hash.xxHash32(text.slice(hashedAt, end), number)
+  return isIntact ? operationsAt : -1
 }
 
 export function segmentPath(database: string, fileNumber: number): string {
@@ -257,9 +269,9 @@ export function* readSegmentLines(path: string, size: number): Generator<Journal
   const text = readPrefix(path, size)
   for (let at = 0, end = 0; at < text.length; at = end + 1) {
     end = text.indexOf('\n', at)
-    const line = end < 0 ? undefined : decodeLine(text.slice(at, end))
-    if (!line) throw new JournalError(`${path} is damaged at ${at}.`)
-    yield* line.content.split('\t')
+    const operationsAt = end < 0 ? -1 : findOperations(text, at, end)
+    if (operationsAt < 0) throw new JournalError(`${path} is damaged at ${at}.`)
+    yield* text.slice(operationsAt, end).split('\t')
   }
 }
 

@@ -19,6 +19,10 @@ export const insertUnrolled = new InsertStatement('unrolled_generations', [
   'organization_id',
 ])
 
+/** The same for every generation after a row of SQLite. */
+export const insertUnrolledAfter =
+  'insert into unrolled_generations (generation_id, organization_id) select id, organization_id from generations where rowid > ?'
+
 /** For a generation that the roll-ups count with its previous values. */
 export const insertCorrected = new InsertStatement('unrolled_generations', [
   'generation_id',
