@@ -15,17 +15,21 @@ import type { JournalLine } from './journal-line.ts'
 /** The journal cannot be trusted: an operator has to look at it. */
 export class JournalError extends Error {}
 
-/** A disk sync costs more CPU than a charge does: settlements that end within this time share one. */
-const syncIntervalMs = 2
-
 /** The number of a segment, and the journal it belongs to: numbers are consecutive. */
 export interface SegmentId {
   journal: string
   number: number
 }
 
-/** Records how much of a segment is on disk; `isFirst`: nothing was recorded for this segment before. */
-export type DurableSizeRecorder = (segmentId: SegmentId, size: number, isFirst: boolean) => Promise<void>
+/**
+ * Records how much of a segment is on disk; `isFirst`: nothing was recorded for this segment before. Without a promise
+ * if nothing has to be waited for.
+ */
+export type DurableSizeRecorder = (
+  segmentId: SegmentId,
+  size: number,
+  isFirst: boolean,
+) => Promise<void> | undefined
 
 /**
  * A file of the journal: one segment at a time, a line for each batch. It is overwritten once its segment is
@@ -36,6 +40,8 @@ export class SegmentFile {
   readonly path: string
   readonly #file: number
   #segmentId: SegmentId = { journal: '', number: 0 }
+  /** What every line of the segment begins with. */
+  #lineStart = ''
   /** How many bytes belong to the segment; what a failed write left behind them is overwritten. */
   #size = 0
   #unwritten = ''
@@ -44,13 +50,13 @@ export class SegmentFile {
   #previousSize = 0
   /** How much of the segment is known to be on disk. */
   #syncedSize = 0
-  #syncing: Promise<void> = Promise.resolve()
+  /** The sync in progress, and the one that begins after it. */
+  #syncing: Promise<void> | null = null
   #nextSync: Promise<void> | null = null
-  #syncedAt = Number.NEGATIVE_INFINITY
   #isDirectorySynced = false
   readonly #recordDurable: DurableSizeRecorder
 
-  constructor(path: string, recordDurable: DurableSizeRecorder = async () => undefined) {
+  constructor(path: string, recordDurable: DurableSizeRecorder = () => undefined) {
     this.path = path
     this.#recordDurable = recordDurable
     this.#file = openSync(path, 'wx', 0o600)
@@ -70,6 +76,7 @@ export class SegmentFile {
   /** `previousSync` resolves when the previous segment survives a power cut; `previousSize` is its size. */
   begin(segmentId: SegmentId, previousSync: Promise<void>, previousSize: number): void {
     this.#segmentId = segmentId
+    this.#lineStart = `${segmentId.journal} ${segmentId.number} `
     this.#previousSync = previousSync
     this.#previousSize = previousSize
     this.#size = 0
@@ -81,8 +88,7 @@ export class SegmentFile {
    * time.
    */
   append(lines: readonly JournalLine[]): void {
-    if (lines.length > 0)
-      this.#unwritten += encodeLine(this.#segmentId, this.#previousSize, this.#syncedSize, lines)
+    if (lines.length > 0) this.#unwritten += this.#encodeLine(lines)
     if (this.#unwritten === '') return
     const written = writeSync(this.#file, this.#unwritten, this.#size)
     const expected = Buffer.byteLength(this.#unwritten)
@@ -91,39 +97,59 @@ export class SegmentFile {
     this.#unwritten = ''
   }
 
+  /** Besides the operations, a line has the size of the previous segment and how much of this one is on disk. */
+  #encodeLine(lines: readonly JournalLine[]): string {
+    const text = `${this.#previousSize} ${this.#syncedSize} ${lines.join('\t')}`
+    return `${this.#lineStart}${Bun.hash.xxHash32(text, this.#segmentId.number)} ${text}\n`
+  }
+
   /** Resolves when what was appended so far also survives a power cut. */
   sync(): Promise<void> {
-    this.#nextSync ??= this.#syncNext()
+    if (!this.#syncing) return this.#beginSync()
+    this.#nextSync ??= this.#syncAfter(this.#syncing)
     return this.#nextSync
   }
 
-  async #syncNext(): Promise<void> {
-    await this.#syncing.catch(() => undefined)
-    const delayMs = this.#syncedAt + syncIntervalMs - performance.now()
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
-    this.#syncedAt = performance.now()
+  async #syncAfter(current: Promise<void>): Promise<void> {
+    await current.catch(() => undefined)
     this.#nextSync = null
-    this.#syncing = this.#syncNow()
-    await this.#syncing
+    await this.#beginSync()
+  }
+
+  #beginSync(): Promise<void> {
+    const syncing = this.#syncNow()
+    this.#syncing = syncing
+    return syncing
   }
 
   async #syncNow(): Promise<void> {
-    const size = this.#size
-    const written = promisifyCall((done) => fdatasync(this.#file, done))
-    await Promise.all([
-      this.#previousSync,
-      written,
-      this.#isDirectorySynced ? undefined : syncDirectory(dirname(this.path)),
-    ])
+    try {
+      const size = this.#size
+      const isFirst = this.#syncedSize === 0
+      await (isFirst ? this.#syncFirst() : this.#syncFile())
+      if (size > this.#syncedSize) await this.#recordDurable(this.#segmentId, size, isFirst)
+      this.#syncedSize = size
+    } finally {
+      // One that waits begins in its turn, and none before it.
+      this.#syncing = this.#nextSync
+    }
+  }
+
+  /** Nothing counts as being on disk before the previous segment and the name of the file are. */
+  async #syncFirst(): Promise<void> {
+    const directory = this.#isDirectorySynced ? undefined : syncDirectory(dirname(this.path))
+    await Promise.all([this.#previousSync, this.#syncFile(), directory])
     this.#isDirectorySynced = true
-    if (size > this.#syncedSize) await this.#recordDurable(this.#segmentId, size, this.#syncedSize === 0)
-    this.#syncedSize = size
+  }
+
+  #syncFile(): Promise<void> {
+    return promisifyCall((done) => fdatasync(this.#file, done))
   }
 
   /** Resolves when no sync is pending. */
   async waitUntilIdle(): Promise<void> {
     await this.#nextSync?.catch(() => undefined)
-    await this.#syncing.catch(() => undefined)
+    await this.#syncing?.catch(() => undefined)
   }
 
   close(): void {
@@ -148,20 +174,6 @@ export async function syncDirectory(path: string): Promise<void> {
 
 export function promisifyCall(call: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => call((error) => (error ? reject(error) : resolve())))
-}
-
-/**
- * A line has, besides the operations, the size of the previous segment and how much of this one was on disk
- * by then.
- */
-function encodeLine(
-  { journal, number }: SegmentId,
-  previousSize: number,
-  syncedSize: number,
-  lines: readonly JournalLine[],
-): string {
-  const text = `${previousSize} ${syncedSize} ${lines.join('\t')}`
-  return `${journal} ${number} ${Bun.hash.xxHash32(text, number)} ${text}\n`
 }
 
 interface DecodedLine {

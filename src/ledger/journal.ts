@@ -148,9 +148,9 @@ export class Journal {
   }
 
   #createFile(fileNumber: number): SegmentFile {
-    return new SegmentFile(segmentPath(this.#databasePath, fileNumber), async (segmentId, size, isFirst) => {
+    return new SegmentFile(segmentPath(this.#databasePath, fileNumber), (segmentId, size, isFirst) => {
       this.#durableSizes.record({ fileNumber, segmentId, size })
-      if (isFirst) await this.#durableSizes.sync()
+      return isFirst ? this.#durableSizes.sync() : undefined
     })
   }
 
@@ -165,12 +165,9 @@ export class Journal {
    * Resolves when what was appended so far survives a power cut: in its file or, if that fails, in the
    * database.
    */
-  async sync(): Promise<void> {
-    try {
-      await (this.#segment ? this.#segment.sync() : this.#closedSync)
-    } catch {
-      await this.flush()
-    }
+  sync(): Promise<void> {
+    const syncing = this.#segment ? this.#segment.sync() : this.#closedSync
+    return syncing.catch(() => this.flush() ?? undefined)
   }
 
   /** Resolves when what was appended so far is in the database; null when it already is. */

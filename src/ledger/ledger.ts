@@ -14,6 +14,7 @@ import {
   UnreadableRowsError,
 } from './engine.ts'
 import type { Rejection } from './ledger-state.ts'
+import { OperationQueue } from './operation-queue.ts'
 import { LedgerOutage } from './outage.ts'
 import {
   createQueuedRelease,
@@ -25,8 +26,6 @@ import {
   withoutExtraStatements,
 } from './queued-operation.ts'
 
-/** Bounds the size of one batch. */
-const maxBatchSize = 256
 /** With more operations waiting than this, admissions are rejected. */
 const maxQueueLength = 20_000
 /** How long an admission waits for an unavailable database before it is rejected with 503. */
@@ -40,7 +39,7 @@ const defaultCloseTimeoutMs = 10_000
 
 /**
  * Every hold and charge goes through here. Group commit: an operation waits for the transaction in progress,
- * then joins the next one with all others that arrived meanwhile. An idle gateway commits at once.
+ * then joins the next one with all others that arrived meanwhile. The only request of a gateway is settled at once.
  */
 export class Ledger {
   readonly #engine: LedgerEngine
@@ -50,14 +49,13 @@ export class Ledger {
   readonly #checkpoints = new CheckpointTracker()
   /** Holds of requests in progress on this node. */
   readonly #inFlight = new Set<string>()
-  #queue: QueuedOperation[] = []
+  readonly #queue = new OperationQueue((batch) => this.#runBatch(batch))
   /** Taken from the queue, and neither finished nor put back. */
   readonly #executing = new Set<QueuedOperation>()
   /** They need rows that cannot be read now, and are retried later. */
   #deferred: QueuedOperation[] = []
   /** Committed, with settlements that are not on disk yet. */
   readonly #unsynced = new Set<QueuedOperation[]>()
-  #isRunning = false
   readonly #outage: LedgerOutage
   #tickTimer: Timer | null = null
   #retryTimer: Timer | null = null
@@ -77,7 +75,7 @@ export class Ledger {
 
   /** Operations that are not written yet. */
   get waiting(): number {
-    return this.#queue.length + this.#deferred.length
+    return this.#queue.waiting.length + this.#deferred.length
   }
 
   /** Bytes of what is not in the database yet; null without a journal. */
@@ -154,7 +152,7 @@ export class Ledger {
   /** Waits a while for requests in progress to be settled; the rest is settled after the next start. */
   async close(): Promise<void> {
     const isBusy = () =>
-      this.#isRunning || this.#inFlight.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
+      this.#queue.isRunning || this.#inFlight.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
     const deadline = performance.now() + this.#closeTimeoutMs
     while (isBusy() && performance.now() < deadline) await Bun.sleep(5)
     if (this.#tickTimer) clearInterval(this.#tickTimer)
@@ -165,30 +163,23 @@ export class Ledger {
   #enqueue(op: LedgerOperation, waitMs: number): Promise<OperationResult> {
     const { promise, resolve, reject } = Promise.withResolvers<OperationResult>()
     const enqueuedAt = performance.now()
-    this.#queue.push({ op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject })
-    if (!this.#isRunning) this.#scheduleRun()
+    this.#tickTimer ??= setInterval(() => this.#tick(), tickIntervalMs).unref()
+    const queued = { op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject }
+    if (op.op === 'settle' && this.#isOnlyRequest(op.id)) this.#queue.pushAndRun(queued)
+    else this.#queue.push(queued)
     return promise
   }
 
-  /** In the next turn of the event loop: operations that arrive together are committed together. */
-  #scheduleRun(): void {
-    this.#isRunning = true
-    this.#tickTimer ??= setInterval(() => this.#tick(), tickIntervalMs).unref()
-    setImmediate(() => void this.#runQueue())
-  }
-
-  async #runQueue(): Promise<void> {
-    while (this.#queue.length > 0) {
-      const running = this.#runBatch(this.#queue.splice(0, maxBatchSize))
-      if (running) await running
-    }
-    this.#isRunning = false
+  /** No other settlement can arrive before this one is written. */
+  #isOnlyRequest(id: string): boolean {
+    return this.#inFlight.size === 1 && this.#inFlight.has(id)
   }
 
   /** Without a promise if the engine needs none. */
   #runBatch(batch: QueuedOperation[]): Promise<void> | null {
     try {
-      const ops = batch.map(({ op }) => op)
+      const ops: LedgerOperation[] = []
+      for (const { op } of batch) ops.push(op)
       const running = this.#engine.run(ops, isoNow(this.#clock))
       if (running instanceof Promise) return this.#awaitBatch(batch, running)
       this.#conclude(batch, running)
@@ -217,17 +208,26 @@ export class Ledger {
 
   #conclude(batch: QueuedOperation[], { results, durable }: BatchOutcome): void {
     this.#outage.end()
-    for (const [index, queued] of batch.entries()) {
-      if (durable && queued.op.op === 'settle') queued.result = results[index] ?? null
-      else this.#finish(queued, results[index] ?? null)
+    let index = 0
+    for (const queued of batch) {
+      const result = results[index++] ?? null
+      if (durable && queued.op.op === 'settle') queued.result = result
+      else this.#finish(queued, result)
     }
-    if (durable) void this.#finishWhenDurable(durable, batch)
+    if (durable) this.#finishWhenDurable(durable, batch)
   }
 
   /** Other operations do not wait for the disk meanwhile. */
-  async #finishWhenDurable(durable: Promise<void>, batch: QueuedOperation[]): Promise<void> {
+  #finishWhenDurable(durable: Promise<void>, batch: QueuedOperation[]): void {
+    this.#queue.noteSync()
     this.#unsynced.add(batch)
-    const error = await durable.then(() => null, unavailableError)
+    void durable.then(
+      () => this.#finishSettlements(batch, null),
+      (cause: unknown) => this.#finishSettlements(batch, unavailableError(cause)),
+    )
+  }
+
+  #finishSettlements(batch: QueuedOperation[], error: Error | null): void {
     this.#unsynced.delete(batch)
     for (const queued of batch) {
       if (queued.op.op !== 'settle') continue
@@ -279,8 +279,7 @@ export class Ledger {
 
   #retryDeferred(): void {
     this.#retryTimer = null
-    this.#queue.push(...this.#deferred.splice(0))
-    if (!this.#isRunning && this.#queue.length > 0) this.#scheduleRun()
+    for (const queued of this.#deferred.splice(0)) this.#queue.push(queued)
   }
 
   /** Operations stay queued until they succeed. */
@@ -291,7 +290,7 @@ export class Ledger {
       this.#executing.delete(queued)
       queued.op = markRetry(queued.op)
     }
-    this.#queue.unshift(...batch)
+    this.#queue.putBack(batch)
     this.#expireLate()
     await this.#spoolPending(0)
     await Bun.sleep(retryDelayMs)
@@ -307,7 +306,7 @@ export class Ledger {
   /** A process that ends during an outage must not lose the charges that are waiting. */
   async #spoolPending(minWaitMs: number): Promise<void> {
     const since = performance.now() - minWaitMs
-    const waiting = [...this.#executing, ...this.#deferred, ...this.#queue].filter(
+    const waiting = [...this.#executing, ...this.#deferred, ...this.#queue.waiting].filter(
       ({ enqueuedAt }) => enqueuedAt <= since,
     )
     try {
@@ -321,7 +320,7 @@ export class Ledger {
   #expireLate(): void {
     const now = performance.now()
     const unsynced = [...this.#unsynced].flat().filter(({ op }) => op.op === 'settle')
-    const waiting = [...this.#executing, ...unsynced, ...this.#deferred, ...this.#queue]
+    const waiting = [...this.#executing, ...unsynced, ...this.#deferred, ...this.#queue.waiting]
     const late = waiting.filter(({ deadline }) => deadline < now)
     for (const queued of late) {
       queued.deadline = Number.POSITIVE_INFINITY
@@ -329,7 +328,7 @@ export class Ledger {
     }
     const isLate = new Set(late.filter(({ op }) => op.op === 'admit'))
     if (isLate.size === 0) return
-    this.#queue = this.#queue.filter((queued) => !isLate.has(queued))
+    this.#queue.remove(isLate)
     this.#deferred = this.#deferred.filter((queued) => !isLate.has(queued))
   }
 

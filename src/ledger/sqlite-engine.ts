@@ -108,8 +108,8 @@ export class SqliteEngine implements LedgerEngine {
   }
 
   run(ops: readonly LedgerOperation[]): BatchOutcome | Promise<BatchOutcome> {
-    const isReady = this.#isOpen && ops.every((op) => this.#hasLoaded(op))
-    return isReady ? this.#apply(ops) : this.#loadAndApply(ops)
+    for (const op of ops) if (!this.#isOpen || !this.#hasLoaded(op)) return this.#loadAndApply(ops)
+    return this.#apply(ops)
   }
 
   async #loadAndApply(ops: readonly LedgerOperation[]): Promise<BatchOutcome> {
