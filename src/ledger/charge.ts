@@ -80,11 +80,13 @@ function addSources(a: UsageSource, b: UsageSource): UsageSource {
   return b === 'none' ? a : a === b ? a : 'estimated'
 }
 
+const noUnits: readonly BilledUnits[] = []
+
 /** The settlement table of docs/billing.md. */
 export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
   const reported = reply.usage !== null && isPlausible(reply.usage) ? reply.usage : null
   const isFree = hasNoBillableTokens(reply, reported)
-  const units = isFree ? [] : (reply.units?.filter(isPlausibleUnit) ?? [])
+  const units = isFree || !reply.units ? noUnits : reply.units.filter(isPlausibleUnit)
   const counted = isFree ? useReported(reported) : countUsage(reported, reply, terms)
   const listPrice = isFree
     ? computeAuxiliaryCost(counted.usage, terms.pricing, terms.at)
@@ -96,7 +98,8 @@ export function priceReply(reply: BillableReply, terms: ChargeTerms): Charge {
   const isCapped = cost < price || byok < byokPrice
   const upstream = terms.isByok ? byok : listPrice.total
   return {
-    ...counted,
+    usage: counted.usage,
+    source: counted.source,
     units,
     listPrice,
     cost,
@@ -151,8 +154,11 @@ const maxTokens = 50_000_000
 
 function isPlausible(usage: Usage): boolean {
   for (const name of countNames) if (!Number.isSafeInteger(usage[name]) || usage[name] < 0) return false
-  const [prompt, completion] = [countPromptTokens(usage), countCompletionTokens(usage)]
-  return prompt <= maxTokens && completion <= maxTokens && usage.webSearches <= maxTokens
+  return (
+    countPromptTokens(usage) <= maxTokens &&
+    countCompletionTokens(usage) <= maxTokens &&
+    usage.webSearches <= maxTokens
+  )
 }
 
 /** Whatever a reply is made of, it is not made of more parts than this. */

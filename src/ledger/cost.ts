@@ -99,7 +99,7 @@ export function computeUnitCost(
   return cost
 }
 
-function multiply(count: number, rate: bigint): bigint {
+export function multiply(count: number, rate: bigint): bigint {
   return count === 0 ? 0n : BigInt(count) * rate
 }
 

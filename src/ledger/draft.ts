@@ -41,8 +41,10 @@ export type EncodedDraft = [
 
 export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }: Draft): EncodedDraft {
   const format = draftFormats.at(-1) ?? draftFormats[0]
-  const values = format.generation.map((column) => generation[column])
-  const target = format.target.map((column) => initialTarget[column])
+  const values: unknown[] = []
+  for (const column of format.generation) values.push(generation[column])
+  const target: unknown[] = []
+  for (const column of format.target) target.push(initialTarget[column])
   return [draftFormats.length, values, target, promptTokens, byokFee]
 }
 

@@ -75,17 +75,16 @@ export function toUsageColumns({
   upstream,
   flag,
 }: Charge): GenerationParts['usage'] {
-  const counts = {} as Pick<GenerationTable, BucketColumn>
-  for (const [column, bucket] of buckets) counts[column] = usage[bucket]
-  return {
-    ...counts,
+  const columns = {
     usage_source: source,
     cost_nanos: cost,
     upstream_cost_nanos: upstream,
     reported_cost_nanos: reportedCostToNanos(usage.reportedCost),
     flag,
     billed_units: units.length > 0 ? JSON.stringify(units) : null,
-  }
+  } as GenerationParts['usage']
+  for (const [column, bucket] of buckets) columns[column] = usage[bucket]
+  return columns
 }
 
 /** What a generation counted; the rest of `Usage` is not stored. */

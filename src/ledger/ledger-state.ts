@@ -93,13 +93,13 @@ export class LedgerState {
   admit(request: HoldRequest): Rejection | null {
     // A retry of an admission whose result was lost.
     if (this.holds.has(request.id)) return null
-    const meters = request.subjects.map((subject) => this.#getMeter(subject))
-    for (const meter of meters) moveToDay(meter, request.day)
+    for (const subject of request.subjects) moveToDay(this.#getMeter(subject), request.day)
     const rejection = this.#checkLimits(request) ?? this.#checkFreeRate(request.free)
     if (rejection) return rejection
     const { id, subjects, day, amount, byok } = request
     this.holds.set(id, { id, subjects, day, amount, byok })
-    for (const meter of meters) {
+    for (const subject of subjects) {
+      const meter = this.#getMeter(subject)
       addToCounter(meter, 'held', day, amount)
       addToCounter(meter, 'heldByok', day, byok)
     }
@@ -112,12 +112,15 @@ export class LedgerState {
     const hold = this.holds.get(id)
     if (!hold) return null
     this.holds.delete(id)
-    for (const subject of hold.subjects) {
+    const { subjects, day } = hold
+    const released = -hold.amount
+    const releasedByok = -hold.byok
+    for (const subject of subjects) {
       const meter = this.#getMeter(subject)
-      addToCounter(meter, 'held', hold.day, -hold.amount)
-      addToCounter(meter, 'heldByok', hold.day, -hold.byok)
-      addToCounter(meter, 'spent', hold.day, spent.amount)
-      addToCounter(meter, 'byok', hold.day, spent.byok)
+      addToCounter(meter, 'held', day, released)
+      addToCounter(meter, 'heldByok', day, releasedByok)
+      addToCounter(meter, 'spent', day, spent.amount)
+      addToCounter(meter, 'byok', day, spent.byok)
     }
     return hold
   }
@@ -139,12 +142,15 @@ export class LedgerState {
 
   #checkLimits(request: HoldRequest): Rejection | null {
     let nearest: NearestLimit | undefined
+    let least = 0n
     for (const limit of request.limits) {
       const { kind, window } = limit
       const { needed, available, fits } = evaluateLimit(limit, this.#getMeter(limit.subject), request)
       if (!fits) return { reason: 'limit', kind, window, available, needed }
-      if (!nearest || available - needed < nearest.available - nearest.needed)
-        nearest = { limit, available, needed }
+      const left = available - needed
+      if (nearest && left >= least) continue
+      nearest = { limit, available, needed }
+      least = left
     }
     if (nearest) request.nearest = nearest
     return null

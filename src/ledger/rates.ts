@@ -53,6 +53,7 @@ class PriceList {
   readonly #overrides: readonly PricingOverride[]
   readonly #cache = new Map<string, Rates>()
   readonly #baseRates: Rates
+  readonly #onlyBaseRates: readonly Rates[]
 
   constructor(pricing: EndpointPricing) {
     this.share = shareScale - BigInt(Math.round((pricing.discount ?? 0) * Number(shareScale)))
@@ -60,6 +61,7 @@ class PriceList {
     this.#pricing = pricing
     this.#overrides = pricing.overrides ?? []
     this.#baseRates = parseRates(pricing)
+    this.#onlyBaseRates = [this.#baseRates]
   }
 
   /** The rates of a request made at that time with this many tokens. */
@@ -73,8 +75,8 @@ class PriceList {
   }
 
   /** All rates that may apply to a request made at that time with at most this many tokens. */
-  possibleRates(at: number, maxTokens: number): Rates[] {
-    if (this.#overrides.length === 0) return [this.#baseRates]
+  possibleRates(at: number, maxTokens: number): readonly Rates[] {
+    if (this.#overrides.length === 0) return this.#onlyBaseRates
     const lengths = new Set([0, maxTokens])
     for (const { min_prompt_tokens: minTokens } of this.#overrides) {
       if (minTokens !== undefined && minTokens < maxTokens) lengths.add(minTokens + 1)

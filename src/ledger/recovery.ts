@@ -150,7 +150,7 @@ async function tryRecoverSettlement(
 ): Promise<Settlement | null> {
   const settled = tryRecoverGeneration(hold)
   if (!settled || 'op' in settled) return settled
-  return buildSettlement({ ...settled, meteredIn: null, extraStatements: await buildStatements(settled) })
+  return buildSettlement(settled, null, await buildStatements(settled))
 }
 
 function tryRecoverGeneration(hold: HoldTable): SettledGeneration | Settlement | null {

@@ -11,14 +11,12 @@ export interface SettledGeneration extends Omit<GenerationParts, 'usage'> {
   lines?: readonly BillLine[]
 }
 
-interface SettledRequest extends SettledGeneration {
-  meteredIn: Settlement['meteredIn']
-  extraStatements?: readonly Statement[]
-}
-
 /** Settles the hold of a request: charges for it and records it. */
-export function buildSettlement(request: SettledRequest): Settlement {
-  const { draft, target, end, charge, meteredIn, extraStatements = [] } = request
+export function buildSettlement(
+  { draft, target, end, charge }: SettledGeneration,
+  meteredIn: Settlement['meteredIn'],
+  extraStatements: readonly Statement[],
+): Settlement {
   return {
     op: 'settle',
     id: draft.id,

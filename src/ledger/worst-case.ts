@@ -1,6 +1,6 @@
 import type { RequestSize } from '../call/size.ts'
 import type { EndpointPricing } from '../catalogue/price.ts'
-import { computeUnitCost } from './cost.ts'
+import { computeUnitCost, multiply } from './cost.ts'
 import { nanoScale, priceListOf, type Rates } from './rates.ts'
 
 /** The token limits of an endpoint, and its prices. */
@@ -29,10 +29,10 @@ export function computeWorstCaseCost(
   let worstCase = 0n
   for (const rates of list.possibleRates(at, prompt)) {
     const cost =
-      BigInt(prompt) * computeInputRate(rates, size) +
-      BigInt(output) * computeWorstCaseRates(rates).output +
-      BigInt(clampCount(size.images)) * rates.image +
-      BigInt(clampCount(size.webSearches)) * rates.webSearch +
+      multiply(prompt, computeInputRate(rates, size)) +
+      multiply(output, computeWorstCaseRates(rates).output) +
+      multiply(clampCount(size.images), rates.image) +
+      multiply(clampCount(size.webSearches), rates.webSearch) +
       rates.request
     if (cost > worstCase) worstCase = cost
   }

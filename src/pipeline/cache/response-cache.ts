@@ -281,5 +281,5 @@ function createSettlement(
   }
   const source = { transcript, error: null, attempts: [], summary: null, candidate: null }
   const records = buildRecordStatements(gateway, request, settled, source)
-  return buildSettlement({ ...settled, meteredIn, extraStatements: [...extraStatements, ...records] })
+  return buildSettlement(settled, meteredIn, [...extraStatements, ...records])
 }

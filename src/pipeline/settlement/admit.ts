@@ -5,7 +5,14 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { computeFee } from '../../ledger/charge.ts'
 import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
-import type { Amounts, FreeLimit, HoldRequest, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
+import type {
+  Amounts,
+  FreeLimit,
+  HoldRequest,
+  Limit,
+  NearestLimit,
+  Rejection,
+} from '../../ledger/ledger-state.ts'
 import { meterSubjects } from '../../ledger/meter-subjects.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
@@ -56,8 +63,8 @@ export function estimateHold(
 ): { plan: RoutingPlan; size: RequestSize; estimate: HoldEstimate } {
   const pricedPlan = dropUnpriced(gateway, request, plan)
   const size = request.content.measure()
-  const hold = computeWorstCase(gateway, size, pricedPlan, request.at)
-  return { plan: pricedPlan, size, estimate: { ...hold, free: buildFreeLimit(request, pricedPlan) } }
+  const { amount, byok } = computeWorstCase(gateway, size, pricedPlan, request.at)
+  return { plan: pricedPlan, size, estimate: { amount, byok, free: buildFreeLimit(request, pricedPlan) } }
 }
 
 /** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
@@ -90,14 +97,29 @@ function placeHold(
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
     draft: encodeDraft(draft),
   })
-  const conclude = (rejection: Rejection | null) => {
-    if (rejection) throw limitError(request, rejection)
-    return createAdmission(plan, draft, holdRequest)
-  }
-  return admitting instanceof Promise ? admitting.then(conclude) : conclude(admitting)
+  return admitting instanceof Promise
+    ? awaitAdmission(admitting, request, plan, draft, holdRequest)
+    : createAdmission(admitting, request, plan, draft, holdRequest)
 }
 
-function createAdmission(plan: RoutingPlan, draft: Draft, hold: HoldRequest): Admission {
+async function awaitAdmission(
+  admitting: Promise<Rejection | null>,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  draft: Draft,
+  hold: HoldRequest,
+): Promise<Admission> {
+  return createAdmission(await admitting, request, plan, draft, hold)
+}
+
+function createAdmission(
+  rejection: Rejection | null,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  draft: Draft,
+  hold: HoldRequest,
+): Admission {
+  if (rejection) throw limitError(request, rejection)
   const { amount, byok, subjects, day, nearest = null } = hold
   return {
     plan,
@@ -110,9 +132,12 @@ function createAdmission(plan: RoutingPlan, draft: Draft, hold: HoldRequest): Ad
   }
 }
 
-export function buildHoldRequest(request: ModelRequest, estimate: HoldEstimate): HoldRequest {
-  const { meterScopes, limits } = request.keyContext
-  return { id: request.id, subjects: meterScopes, day: utcDay(request.at), limits, ...estimate }
+export function buildHoldRequest(
+  { id, at, keyContext }: ModelRequest,
+  { amount, byok, free }: HoldEstimate,
+): HoldRequest {
+  const { meterScopes, limits } = keyContext
+  return { id, subjects: meterScopes, day: utcDay(at), limits, amount, byok, free }
 }
 
 export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: ModelRequest): void {
@@ -126,11 +151,24 @@ export const holdGraceMs = 600_000
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
 function dropUnpriced(gateway: Gateway, { keyContext }: ModelRequest, plan: RoutingPlan): RoutingPlan {
-  const isLimited = keyContext.limits.some(({ kind }) => kind !== 'credits')
-  if (!isLimited) return plan
+  return hasUnpriced(gateway, plan) && hasSpendingLimit(keyContext.limits)
+    ? selectPriced(gateway, plan)
+    : plan
+}
+
+function hasUnpriced(gateway: Gateway, { candidates }: RoutingPlan): boolean {
+  for (const { endpoint } of candidates) if (pricingOf(gateway, endpoint) === null) return true
+  return false
+}
+
+function hasSpendingLimit(limits: readonly Limit[]): boolean {
+  for (const { kind } of limits) if (kind !== 'credits') return true
+  return false
+}
+
+function selectPriced(gateway: Gateway, plan: RoutingPlan): RoutingPlan {
   const isPriced = ({ endpoint }: Candidate) => pricingOf(gateway, endpoint) !== null
   const candidates = plan.candidates.filter(isPriced)
-  if (candidates.length === plan.candidates.length) return plan
   if (candidates.length > 0)
     return { ...plan, candidates, exclusions: [...plan.exclusions, ...listUnpriced(plan, isPriced)] }
   throw gatewayError(
@@ -171,7 +209,8 @@ function computeWorstCase(
   for (const candidate of candidates) {
     const { amount, byok } = worstCaseAt(gateway, size, candidate, at)
     if (amount > fromCredits) fromCredits = amount
-    if (amount + byok > withByok) withByok = amount + byok
+    const sum = byok === 0n ? amount : amount + byok
+    if (sum > withByok) withByok = sum
   }
   return { amount: fromCredits, byok: withByok - fromCredits }
 }
@@ -222,13 +261,18 @@ function buildFreeLimit(
   { caller, keyContext, at }: ModelRequest,
   { candidates }: RoutingPlan,
 ): FreeLimit | null {
-  if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
+  if (!hasFreeVariant(candidates)) return null
   return {
     subject: meterSubjects.organization(caller.organizationId),
     minute: utcMinute(at),
     perMinute: freeRequestsPerMinute,
     perDay: resolveFreeRequestsPerDay(keyContext.purchasedCredits),
   }
+}
+
+function hasFreeVariant(candidates: readonly Candidate[]): boolean {
+  for (const { model } of candidates) if (model.id.endsWith(':free')) return true
+  return false
 }
 
 /** The requested name is unbounded: suffixes can be repeated. */

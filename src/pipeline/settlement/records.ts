@@ -24,7 +24,7 @@ import {
 } from './content-log.ts'
 import { buildEvent, readParameters } from './event.ts'
 import { buildEventTrace, deriveTrace } from './event-trace.ts'
-import { buildTaskStatements } from './task-sample.ts'
+import { buildTaskStatement } from './task-sample.ts'
 
 /** What is recorded of a request besides its generation. */
 export interface RecordSource extends ContentSource {
@@ -42,23 +42,26 @@ export function buildRecordStatements(
   settled: SettledGeneration,
   source: RecordSource,
 ): Statement[] {
-  return [
-    ...(source.lines?.length ? [buildLineStatement(gateway.db, request.id, source.lines)] : []),
-    ...buildContentStatements(gateway, request, source),
-    ...buildHitStatements(gateway, request, source.candidate),
-    ...buildTaskStatements(gateway, request),
-    ...buildExportStatements(gateway, request, settled, source),
-  ]
+  const statements: Statement[] = []
+  if (source.lines?.length) statements.push(buildLineStatement(gateway.db, request.id, source.lines))
+  if (request.logsContent) statements.push(...buildContentStatements(gateway, request, source))
+  if (request.hits) statements.push(...buildHitStatements(gateway, request, source.candidate))
+  const task = buildTaskStatement(gateway, request)
+  if (task) statements.push(task)
+  const { exportTargets } = request
+  if (exportTargets)
+    statements.push(...buildExportStatements(gateway, request, exportTargets, settled, source))
+  return statements
 }
 
 function buildExportStatements(
   gateway: Gateway,
   request: ModelRequest,
+  exportTargets: NonNullable<ModelRequest['exportTargets']>,
   settled: SettledGeneration,
   source: RecordSource,
 ): Statement[] {
-  const { exportTargets, caller, content, at } = request
-  if (!exportTargets) return []
+  const { caller, content, at } = request
   try {
     const { includesContent } = exportTargets
     const event = buildEvent(settled, {

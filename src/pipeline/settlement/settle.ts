@@ -19,9 +19,10 @@ import type { Candidate } from '../../routing/candidate.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
+import type { RoutingPlan } from '../routing/plan.ts'
 import { recordPlan } from '../routing/recorded-plan.ts'
-import type { FailedAttempt } from '../upstream/failure.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
+import { encodeAttempts } from './attempts.ts'
 import { releaseExtensions, remainingHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
@@ -84,14 +85,15 @@ function resolveServingEndpoint(candidate: Candidate, summary: ReplySummary): En
 
 /** The parts of a reply that its charge depends on. An interrupted reply ends with an error for the client. */
 function buildBillableReply(summary: ReplySummary, isInterrupted = false): BillableReply {
-  return {
+  const reply: BillableReply = {
     usage: summary.usage,
     complete: summary.isComplete,
     characters: summary.characters,
     finished: summary.finishReasons.length > 0,
     failed: isInterrupted || endedWithError(summary),
-    ...(summary.units.length > 0 && { units: summary.units }),
   }
+  if (summary.units.length > 0) reply.units = summary.units
+  return reply
 }
 
 export function endedWithError(summary: ReplySummary): boolean {
@@ -157,7 +159,7 @@ export async function writeTurnCheckpoint(
 }
 
 /** Settles a request. The first call counts; later ones await it and change nothing. */
-export type SettleFn = (outcome: Outcome, extraStatements?: Statement[]) => Promise<void>
+export type SettleFn = (outcome: Outcome, extraStatements?: readonly Statement[]) => Promise<void>
 
 export function settleOnce(
   gateway: Gateway,
@@ -166,37 +168,54 @@ export function settleOnce(
   trace: RequestTrace,
 ): SettleFn {
   let settling: Promise<void> | undefined
-  return (outcome, extraStatements = []) => {
-    const startSettling = async () => {
-      admission.isSettled = true
-      recordOutcome(gateway, request, trace, outcome)
-      recordReply(request, trace, outcome)
-      if (request.completeHits) await completeHits(gateway, request)
-      const { settlement, lines } = createSettlement(
-        gateway,
-        request,
-        admission,
-        trace,
-        outcome,
-        extraStatements,
-      )
-      try {
-        await settle(gateway, settlement, request)
-      } finally {
-        if (admission.extensions.length > 0) await releaseExtensions(gateway, admission)
-      }
-      if (lines) recordLateLines(gateway, request, lines.length)
-      const { candidate, translation } = trace
-      const upstreamDialect = translation?.dialect.name ?? ''
-      const dropped = translation?.upstreamRequest.dropped ?? []
-      const { status, summary, charge } = outcome
-      const cost = charge.cost + (request.work?.bill.nested ?? 0n)
-      const settled = { status, summary, candidate, upstreamDialect, dropped, cost }
-      for (const notify of request.onSettled) notify(settled)
-    }
-    settling ??= withSpan(request, 'settle', startSettling)
+  return (outcome, extraStatements = noStatements) => {
+    settling ??= withSpan(request, 'settle', () =>
+      settleRequest(gateway, request, admission, trace, outcome, extraStatements),
+    )
     return settling
   }
+}
+
+const noStatements: readonly Statement[] = []
+const noLines: readonly BillLine[] = []
+
+async function settleRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  admission: Admission,
+  trace: RequestTrace,
+  outcome: Outcome,
+  extraStatements: readonly Statement[],
+): Promise<void> {
+  admission.isSettled = true
+  recordOutcome(gateway, request, trace, outcome)
+  recordReply(request, trace, outcome)
+  if (request.completeHits) await completeHits(gateway, request)
+  const { charge, error } = outcome
+  // A plugin may cost something before the request is sent to the first candidate.
+  const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
+  const lines = candidate ? buildLines(request, candidate, charge, trace) : noLines
+  const settlement = candidate
+    ? createSettlement(gateway, request, admission, { trace, candidate, outcome, lines, extraStatements })
+    : releaseRequest(gateway, request, admission, trace.plan, error)
+  try {
+    await settle(gateway, settlement, request)
+  } finally {
+    if (admission.extensions.length > 0) await releaseExtensions(gateway, admission)
+  }
+  if (candidate) recordLateLines(gateway, request, lines.length)
+  if (request.onSettled.length > 0) notifySettled(request, trace, outcome)
+}
+
+function notifySettled(
+  { work, onSettled }: ModelRequest,
+  { candidate, translation }: RequestTrace,
+  { status, summary, charge }: Outcome,
+): void {
+  const upstreamDialect = translation?.dialect.name ?? ''
+  const dropped = translation?.upstreamRequest.dropped ?? []
+  const cost = charge.cost + (work?.bill.nested ?? 0n)
+  for (const notify of onSettled) notify({ status, summary, candidate, upstreamDialect, dropped, cost })
 }
 
 /** Resolves when the settlement is durable. */
@@ -214,30 +233,42 @@ export async function settle(
   }
 }
 
-/** A request that reached no provider and used nothing else has nothing to account for: its hold is released. */
+/** A request that reached no provider and used nothing else has nothing to account for. */
+function releaseRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  { draft }: Admission,
+  plan: RoutingPlan,
+  error: GatewayError | null,
+): Settlement {
+  recordRefused(gateway, request, plan, error)
+  const { id, organization_id } = draft.generation
+  return {
+    ...createRelease(id, organization_id),
+    extraStatements: buildHitStatements(gateway, request, null),
+  }
+}
+
+/** What a settlement is created from, besides the request. */
+interface SettlementSource {
+  trace: RequestTrace
+  candidate: Candidate
+  outcome: Outcome
+  lines: readonly BillLine[]
+  extraStatements: readonly Statement[]
+}
+
 function createSettlement(
   gateway: Gateway,
   request: ModelRequest,
   { hold, nearest, draft, meteredIn }: Admission,
-  trace: RequestTrace,
-  { status, charge, summary, error, firstTokenMs }: Outcome,
-  extraStatements: Statement[],
-): { settlement: Settlement; lines: BillLine[] | null } {
-  const { translation, attempts, startedAt, attemptStartedAt } = trace
-  const { id, organization_id } = draft.generation
-  const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
-  if (!candidate) {
-    recordRefused(gateway, request, trace.plan, error)
-    return {
-      settlement: {
-        ...createRelease(id, organization_id),
-        extraStatements: buildHitStatements(gateway, request, null),
-      },
-      lines: null,
-    }
-  }
+  { trace, candidate, outcome, lines, extraStatements }: SettlementSource,
+): Settlement {
+  const { translation, attempts, startedAt, attemptStartedAt, transcript, plan } = trace
+  const { status, charge, summary, error, firstTokenMs } = outcome
   if (error) error.isOnRecord = true
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
+  const { finish_reason, native_finish_reason } = toFinishColumns(summary?.finishReasons[0])
   const settled: SettledGeneration = {
     draft: draft.generation,
     target: buildUpstreamTarget(gateway, candidate, translation?.dialect.name ?? ''),
@@ -245,23 +276,29 @@ function createSettlement(
     end: {
       status,
       error_code: error?.code ?? null,
-      ...toFinishColumns(summary?.finishReasons[0]),
+      finish_reason,
+      native_finish_reason,
       hold_nanos: hold.amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
       attempts: encodeAttempts(attempts, startedAt),
       dispatch_ms: Math.round(attemptStartedAt - startedAt),
-      routing_plan_id: recordPlan(gateway, request, trace.plan),
+      routing_plan_id: recordPlan(gateway, request, plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
-      dropped: encodeDropped([...(translation?.upstreamRequest.dropped ?? []), ...(summary?.losses ?? [])]),
+      dropped: encodeDropped(listDropped(translation, summary)),
       service_tier: tierOf(candidate, summary),
     },
   }
-  const lines = buildLines(request, settled, trace)
-  const source = { ...trace, candidate, error, summary, lines }
+  const source = { transcript, error, attempts, summary, candidate, lines }
   const records = buildRecordStatements(gateway, request, settled, source)
-  const statements = [...extraStatements, ...records]
-  return { settlement: buildSettlement({ ...settled, meteredIn, extraStatements: statements }), lines }
+  const statements = extraStatements.length > 0 ? [...extraStatements, ...records] : records
+  return buildSettlement(settled, meteredIn, statements)
+}
+
+/** What the translation of the request dropped, and what that of the reply did. */
+function listDropped(translation: RequestTrace['translation'], summary: ReplySummary | null): string[] {
+  const dropped = translation?.upstreamRequest.dropped ?? []
+  return summary && summary.losses.length > 0 ? [...dropped, ...summary.losses] : dropped
 }
 
 /** Requests on behalf of this one may end after it, if its client has disconnected. */
@@ -276,16 +313,17 @@ function recordLateLines(gateway: Gateway, { id, work }: ModelRequest, count: nu
 /** The reply that ended with the request is its last turn. */
 function buildLines(
   { work }: ModelRequest,
-  { target, charge }: SettledGeneration,
+  { model, endpoint }: Candidate,
+  charge: Charge,
   { attemptStartedAt }: RequestTrace,
-): BillLine[] {
-  if (!work || work.bill.lines.length === 0) return []
+): readonly BillLine[] {
+  if (!work || work.bill.lines.length === 0) return noLines
   const { lines, charge: earlier } = work.bill
   if (charge === earlier) return lines
   const last: BillLine = {
     kind: 'turn',
-    name: target.model,
-    provider: target.provider,
+    name: model.id,
+    provider: endpoint.provider.slug,
     quantity: 1,
     usage: subtractUsage(charge.usage, earlier.usage),
     cost: charge.cost - earlier.cost,
@@ -307,25 +345,4 @@ export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | 
 
 export function encodeDropped(dropped: string[]): string | null {
   return dropped.length === 0 ? null : JSON.stringify(dropped)
-}
-
-export function encodeAttempts(attempts: FailedAttempt[], requestStartedAt: number): string {
-  if (attempts.length === 0) return '[]'
-  return JSON.stringify(attempts.map((attempt) => toAttemptRecord(attempt, requestStartedAt)))
-}
-
-/** Times in milliseconds: `at` since the request arrived. */
-function toAttemptRecord(
-  { provider, endpoint, model, failure, startedAt, endedAt }: FailedAttempt,
-  requestStartedAt: number,
-) {
-  return {
-    provider,
-    endpoint,
-    model,
-    code: failure.kind,
-    status: failure.status,
-    at: Math.round(startedAt - requestStartedAt),
-    ms: Math.round(endedAt - startedAt),
-  }
 }

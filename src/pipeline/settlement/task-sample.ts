@@ -1,7 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { classifyTask } from '../../classifier/classify.ts'
 import type { Statement } from '../../db/batch.ts'
-import { buildTaskStatement } from '../../ledger/datasets/task-samples.ts'
+import { buildTaskStatement as buildSampleStatement } from '../../ledger/datasets/task-samples.ts'
 import { forbidsRetention } from '../cache/options.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 
@@ -9,16 +9,16 @@ import type { ModelRequest } from '../request/inference-request.ts'
  * Classifies the prompt of a sampled request by its task. Only the classification is stored. Requests of a region, and
  * those that must not be retained, are left out.
  */
-export function buildTaskStatements(gateway: Gateway, request: ModelRequest): Statement[] {
-  if (request.format.task !== 'text' || request.region !== 'global' || forbidsRetention(request)) return []
+export function buildTaskStatement(gateway: Gateway, request: ModelRequest): Statement | null {
+  if (request.format.task !== 'text' || request.region !== 'global' || forbidsRetention(request)) return null
   const { classify_one_in } = gateway.settings.datasets
   const weight = gateway.taskSampler.choose(request.id, classify_one_in, performance.now())
-  if (weight === null) return []
+  if (weight === null) return null
   try {
     const task = classifyTask(request.content.call)
-    return [buildTaskStatement(gateway.db, request.id, task, weight)]
+    return buildSampleStatement(gateway.db, request.id, task, weight)
   } catch (err) {
     gateway.log.warn({ err, id: request.id }, 'failed to classify a request')
-    return []
+    return null
   }
 }

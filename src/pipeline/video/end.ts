@@ -113,5 +113,5 @@ async function buildJobSettlement(
     input: { prompt: openJobRequest(gateway.vault, job).call.prompt.slice(0, maxCharacters) },
     errorMessage: isCompleted ? null : outcome.message,
   })
-  return buildSettlement({ ...settled, meteredIn: null, extraStatements: [statement, ...records] })
+  return buildSettlement(settled, null, [statement, ...records])
 }
