@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { pino } from 'pino'
 import { systemClock } from '../lib/clock.ts'
-import type { LedgerEngine, LedgerOperation, Settlement } from './engine.ts'
+import type { AdmitOperation, LedgerEngine, LedgerOperation, Settlement } from './engine.ts'
 import { Ledger } from './ledger.ts'
 import { createRelease } from './settlement.ts'
 
@@ -80,4 +80,61 @@ test('R7 settlements behind a rejected one are spooled when the process ends bef
   expect([...new Set(engine.spooled)]).toEqual(['gen-slow', 'gen-2'])
   engine.slow.resolve()
   await Promise.all(others)
+})
+
+/** Decides everything at once, and stores what was run together. */
+class InstantEngine implements LedgerEngine {
+  readonly fullSince = null
+  readonly unflushedBytes = null
+  readonly batches: string[][] = []
+
+  open(): Promise<void> {
+    return Promise.resolve()
+  }
+  admitNow(): null {
+    return null
+  }
+  run(ops: readonly LedgerOperation[]) {
+    this.batches.push(ops.map((op) => (op.op === 'admit' ? op.request.id : op.id)))
+    return { results: ops.map(() => null), durable: Promise.resolve() }
+  }
+  spool(): Promise<void> {
+    return Promise.resolve()
+  }
+  drop(): void {
+    throw new Error('nothing is rejected')
+  }
+  flush(): null {
+    return null
+  }
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+function holdOf(id: string): AdmitOperation {
+  const amounts = { amount: 1n, byok: 0n }
+  return {
+    op: 'admit',
+    request: { id, subjects: [], day: '2031-01-01', limits: [], free: null, ...amounts },
+    organizationId: 'org',
+    owner: 'node',
+    expiresAt: '2031-01-02',
+    draft: [1, [], [], 0, 0],
+  }
+}
+
+test('the only request is settled at once, and requests that end together share a batch', async () => {
+  const engine = new InstantEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  await ledger.admit(holdOf('gen-1'))
+  const alone = ledger.settle(createRelease('gen-1', 'org'))
+  expect(engine.batches).toEqual([['gen-1']])
+  await alone
+  for (const id of ['gen-2', 'gen-3']) await ledger.admit(holdOf(id))
+  const together = ['gen-2', 'gen-3'].map((id) => ledger.settle(createRelease(id, 'org')))
+  expect(engine.batches).toHaveLength(1)
+  await Promise.all(together)
+  expect(engine.batches).toEqual([['gen-1'], ['gen-2', 'gen-3']])
+  await ledger.close()
 })
