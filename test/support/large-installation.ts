@@ -71,7 +71,7 @@ async function seed(
   const key = sql<number>`(v * v / 1000 * 100 + y / 1000 % 100) % ${sql.lit(size.keys)}`
   await insertGenerations(db, { from: 0, to: size.generations, start: Date.parse(createdAt), perRow, key })
   await insertRefused(scope)
-  // PostgreSQL takes ten seconds to plan a statement with 50,000 parameters.
+  // On a busy machine, PostgreSQL took more than ten seconds for a statement with 50,000 parameters.
   await rollUp({ db }, { minRows: 1, maxRows: isPostgres(db) ? 5000 : 50_000 })
   await compactSegments({ db, clock })
   await insertSpending(scope)
