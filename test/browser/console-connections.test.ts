@@ -210,6 +210,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await button(page, 'Add a domain').click()
     await page.getByRole('textbox', { name: 'Domain' }).fill('example.com')
     await button(page, 'Add').click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     const [domain] = (await server.call('GET', '/organization/sso/domains')).body.data
     await button(page, 'Verify example.com').click()
     await page.getByText('has no TXT record').waitFor()
