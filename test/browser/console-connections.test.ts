@@ -127,7 +127,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await button(page, 'Send the test').click()
     await page.getByText('The test was accepted').waitFor()
     expect(receiver.requests.at(-1)?.path).toBe('/audit')
-    await button(page.getByRole('dialog'), 'Close').click()
+    await button(page.getByRole('dialog'), 'Close').first().click()
 
     await button(page, `Edit ${hostileName}`).click()
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('SIEM')
@@ -176,7 +176,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await page.getByText('The organization has less than $250 of credits left.').waitFor()
     await button(page, 'Test Low credits').click()
     await button(page, 'Send the test').click()
-    await page.getByText('Accepted', { exact: true }).waitFor()
+    await page.getByText('The test was accepted').waitFor()
     expect(receiver.requests.at(-1)?.path).toBe('/notify')
     await button(page.getByRole('dialog'), 'Close').first().click()
     await button(page, 'Delete Low credits').click()

@@ -1,7 +1,10 @@
-import { Button, Group } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { QueryView } from './query-view.tsx'
+
+/** More rows than anybody reads. */
+const maxPages = 20
 
 interface CursorListProps<Row> {
   query: UseInfiniteQueryResult<InfiniteData<{ data: Row[] }>, unknown>
@@ -21,7 +24,10 @@ export function CursorList<Row>({ query, empty, more, children }: CursorListProp
         return (
           <>
             {rows.length === 0 ? empty : children(rows)}
-            {query.hasNextPage && (
+            {query.hasNextPage && pages.length >= maxPages && (
+              <Text size="sm">There are more. The API lists them all.</Text>
+            )}
+            {query.hasNextPage && pages.length < maxPages && (
               <Group justify="center">
                 <Button
                   variant="default"

@@ -7,6 +7,7 @@ import { Fact } from '../../components/fact.tsx'
 import { WarningIcon } from '../../components/icons.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { TestOutcome } from '../../components/test-dialog.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount, formatDuration } from '../../format/number.ts'
 import { findRemedy } from './delivery-state.ts'
@@ -137,14 +138,8 @@ function TestEvent({ id }: { id: string }) {
       </Button>
       {test.error !== null && <ErrorNotice error={test.error} />}
       {result && (
-        <Alert
-          role="status"
-          color={result.delivered ? 'teal' : 'red'}
-          title={result.delivered ? 'The test was accepted' : 'The test was not accepted'}
-        >
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {result.error ?? 'The destination accepted the address and the credentials.'}
-          </Text>
+        <TestOutcome isAccepted={result.delivered}>
+          {result.error ?? 'The destination accepted the address and the credentials.'}
           {result.error !== null && findRemedy(result.error) !== null && (
             <Text size="sm">{findRemedy(result.error)}</Text>
           )}
@@ -152,7 +147,7 @@ function TestEvent({ id }: { id: string }) {
             {result.status === null ? 'No answer' : `Status ${result.status}`} after{' '}
             {formatDuration(result.duration_ms)}
           </Text>
-        </Alert>
+        </TestOutcome>
       )}
     </Stack>
   )

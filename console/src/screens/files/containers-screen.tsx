@@ -8,11 +8,10 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { ActionButton } from '../../components/action-button.tsx'
+import { CursorList } from '../../components/cursor-list.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
-import { MorePages } from '../../components/more-pages.tsx'
 import { Page } from '../../components/page.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { TextField } from '../../components/text-field.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatBytes } from '../../format/number.ts'
@@ -65,14 +64,13 @@ function ContainersScreen() {
           derived from the session of the request.
         </EmptyState>
       ) : (
-        <QueryView query={list}>
-          {({ pages }) => (
-            <>
-              <ContainerFiles files={pages.flatMap(({ data }) => data)} workspaceId={workspaceId} />
-              <MorePages list={list} />
-            </>
-          )}
-        </QueryView>
+        <CursorList
+          query={list}
+          more="Show more files"
+          empty={<Text size="sm">The container has no files.</Text>}
+        >
+          {(files) => <ContainerFiles files={files} workspaceId={workspaceId} />}
+        </CursorList>
       )}
     </Page>
   )
@@ -103,7 +101,6 @@ interface ContainerFilesProps {
 }
 
 function ContainerFiles({ files, workspaceId }: ContainerFilesProps) {
-  if (files.length === 0) return <Text size="sm">The container has no files.</Text>
   return (
     <DataTable
       rows={files}

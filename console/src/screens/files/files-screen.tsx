@@ -7,12 +7,11 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
+import { CursorList } from '../../components/cursor-list.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
-import { MorePages } from '../../components/more-pages.tsx'
 import { Page } from '../../components/page.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatBytes } from '../../format/number.ts'
 import { FilePreview } from './file-preview.tsx'
@@ -29,11 +28,10 @@ const pageSize = 50
 
 function FilesScreen() {
   const session = useSession()
-  const { id: workspaceId, workspaces } = useWorkspace()
+  const { id: workspaceId, current: workspace } = useWorkspace()
   const { purpose } = screen.useSearch()
   const navigate = screen.useNavigate()
   const { list, call } = useFiles(workspaceId, purpose)
-  const workspace = workspaces.find(({ id }) => id === workspaceId) ?? workspaces[0]
   return (
     <Page
       title="Files"
@@ -55,14 +53,18 @@ function FilesScreen() {
         value={purpose ?? null}
         onChange={(value) => void navigate({ search: isPurpose(value) ? { purpose: value } : {} })}
       />
-      <QueryView query={list}>
-        {({ pages }) => (
-          <>
-            <FileTable files={pages.flatMap((page) => page.data.map(toStoredFile))} />
-            <MorePages list={list} />
-          </>
-        )}
-      </QueryView>
+      <CursorList
+        query={list}
+        more="Show older files"
+        empty={
+          <EmptyState title="No files yet">
+            Files appear here once you upload one, or once an application does with <code>POST /files</code>.
+            Prompts can then name a file by its id, for any provider.
+          </EmptyState>
+        }
+      >
+        {(files) => <FileTable files={files} />}
+      </CursorList>
     </Page>
   )
 }
@@ -82,7 +84,7 @@ function useFiles(workspaceId: string | null, purpose: Purpose | undefined) {
       const params = { query: { ...query, ...(pageParam !== null && { after_id: pageParam }) } }
       const { data } = await client.GET('/files', { params, signal })
       if (!data) throw new Error('The server sent no files.')
-      return data
+      return { has_more: data.has_more, last_id: data.last_id, data: data.data.map(toStoredFile) }
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ has_more, last_id }) => (has_more ? last_id : null),
@@ -91,14 +93,6 @@ function useFiles(workspaceId: string | null, purpose: Purpose | undefined) {
 }
 
 function FileTable({ files }: { files: StoredFile[] }) {
-  if (files.length === 0) {
-    return (
-      <EmptyState title="No files yet">
-        Files appear here once you upload one, or once an application does with <code>POST /files</code>.
-        Prompts can then name a file by its id, for any provider.
-      </EmptyState>
-    )
-  }
   return (
     <DataTable
       rows={files}

@@ -2,11 +2,10 @@ import { Code, Text } from '@mantine/core'
 import { createLazyRoute } from '@tanstack/react-router'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { useWorkspace } from '../../app/workspace.tsx'
+import { CursorList } from '../../components/cursor-list.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
-import { MorePages } from '../../components/more-pages.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { MediaTabs } from './media-tabs.tsx'
 import { useVideoJobs } from './use-video-jobs.ts'
@@ -24,23 +23,19 @@ function MediaScreen() {
       calls={[call]}
     >
       <MediaTabs current="/files/media" />
-      <QueryView query={list}>
-        {({ pages }) => {
-          const jobs = pages.flatMap(({ data }) => data)
-          return jobs.length === 0 ? (
-            <EmptyState title="No video jobs yet">
-              A job appears here once somebody sends <Code>POST /videos</Code> with a model such as{' '}
-              <Code>sandbox/filmmaker</Code> and a prompt. It shows its progress, what it costs, and the video
-              until it expires.
-            </EmptyState>
-          ) : (
-            <>
-              <VideoTable jobs={jobs} />
-              <MorePages list={list} />
-            </>
-          )
-        }}
-      </QueryView>
+      <CursorList
+        query={list}
+        more="Show older jobs"
+        empty={
+          <EmptyState title="No video jobs yet">
+            A job appears here once somebody sends <Code>POST /videos</Code> with a model such as{' '}
+            <Code>sandbox/filmmaker</Code> and a prompt. It shows its progress, what it costs, and the video
+            until it expires.
+          </EmptyState>
+        }
+      >
+        {(jobs) => <VideoTable jobs={jobs} />}
+      </CursorList>
       <OtherMedia />
     </Page>
   )

@@ -1,12 +1,12 @@
 import { Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
-import { DailyBars } from '../../components/daily-bars.tsx'
+import { BarChart } from '../../components/bar-chart.tsx'
 import { Money } from '../../components/money.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { formatMoney } from '../../format/money.ts'
 import { formatCount } from '../../format/number.ts'
-import { fillDays, listDays } from './days.ts'
+import { type DayUsage, fillDays, listDays } from './days.ts'
 
 const dayMs = 86_400_000
 const shownDays = 30
@@ -46,17 +46,34 @@ export function KeyUsage({ hash }: { hash: string }) {
               </Text>
               <Text size="sm">Last used on {last.day}</Text>
             </Group>
-            <DailyBars
-              title="Requests of each day"
-              days={days.map(({ day, requests, spent }) => ({
-                day,
-                value: requests,
-                label: `${day}: ${formatCount(requests)} requests, ${formatMoney(spent)}`,
-              }))}
-            />
+            <DailyRequests days={days} />
           </Stack>
         )
       }}
     </QueryView>
+  )
+}
+
+function DailyRequests({ days }: { days: DayUsage[] }) {
+  return (
+    <figure style={{ margin: 0 }}>
+      <BarChart
+        label="Requests of each day"
+        height={80}
+        bars={days.map(({ day, requests, spent }) => ({
+          key: day,
+          label: `${day}: ${formatCount(requests)} requests, ${formatMoney(spent)}`,
+          parts: [{ value: requests, color: 'var(--mantine-primary-color-filled)' }],
+        }))}
+      />
+      <Group component="figcaption" justify="space-between">
+        <Text size="xs" c="dimmed">
+          {days[0]?.day}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {days.at(-1)?.day}
+        </Text>
+      </Group>
+    </figure>
   )
 }

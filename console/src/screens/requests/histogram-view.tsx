@@ -1,10 +1,9 @@
 import { Group, Text } from '@mantine/core'
+import { BarChart } from '../../components/bar-chart.tsx'
 import { Time } from '../../components/time.tsx'
 import { formatCount } from '../../format/number.ts'
 import { formatTime } from '../../format/time.ts'
 import type { Bucket } from './histogram.ts'
-
-const height = 64
 
 interface HistogramViewProps {
   buckets: Bucket[]
@@ -14,40 +13,23 @@ interface HistogramViewProps {
 
 /** Requests and errors over time. */
 export function HistogramView({ buckets, searchedTo }: HistogramViewProps) {
-  const top = Math.max(...buckets.map(({ requests }) => requests), 1)
-  const width = 600 / Math.max(buckets.length, 1)
   const total = buckets.reduce((sum, { requests }) => sum + requests, 0)
   const errors = buckets.reduce((sum, bucket) => sum + bucket.errors, 0)
-  const summary = `${formatCount(total)} requests, ${formatCount(errors)} with an error`
+  const summary = describe(total, errors)
   return (
     <figure style={{ margin: 0 }}>
-      <svg
-        viewBox={`0 0 600 ${height}`}
-        width="100%"
-        height={height}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={summary}
-      >
-        {buckets.map(({ start, requests, errors }, index) => {
-          const size = (requests / top) * height
-          const errorSize = (errors / top) * height
-          const box = { x: index * width, width: Math.max(width - 1, 1) }
-          return (
-            <g key={start}>
-              <title>{`${formatTime(start)}: ${formatCount(requests)} requests, ${formatCount(errors)} with an error`}</title>
-              <rect {...box} y={0} height={height} fill="transparent" />
-              <rect {...box} y={height - size} height={size} fill="var(--mantine-primary-color-filled)" />
-              <rect
-                {...box}
-                y={height - errorSize}
-                height={errorSize}
-                fill="var(--mantine-color-red-filled)"
-              />
-            </g>
-          )
-        })}
-      </svg>
+      <BarChart
+        label={summary}
+        height={64}
+        bars={buckets.map(({ start, requests, errors }) => ({
+          key: String(start),
+          label: `${formatTime(start)}: ${describe(requests, errors)}`,
+          parts: [
+            { value: requests, color: 'var(--mantine-primary-color-filled)' },
+            { value: errors, color: 'var(--mantine-color-red-filled)' },
+          ],
+        }))}
+      />
       <Group component="figcaption" justify="space-between" gap="xs">
         <Text size="xs" c="dimmed">
           {buckets[0] && `Since ${formatTime(buckets[0].start)}: `}
@@ -61,4 +43,8 @@ export function HistogramView({ buckets, searchedTo }: HistogramViewProps) {
       </Group>
     </figure>
   )
+}
+
+function describe(requests: number, errors: number): string {
+  return `${formatCount(requests)} requests, ${formatCount(errors)} with an error`
 }

@@ -1,45 +1,33 @@
-import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Alert, List, Stack, Text } from '@mantine/core'
 import { client, type Schemas } from '../../../api/client.ts'
 import { CodeBlock } from '../../../components/copy.tsx'
-import { ErrorNotice } from '../../../components/error-notice.tsx'
 import { Fields } from '../../../components/fields.tsx'
+import { TestDialog } from '../../../components/test-dialog.tsx'
 import type { Connection } from './queries.ts'
 
 /** Reads what the provider says about itself. */
 export function ConnectionTest({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const { id, name } = connection
-  const test = useMutation({
-    mutationFn: () => client.POST('/organization/sso/connections/{id}/test', { params: { path: { id } } }),
-  })
-  const result = test.data?.data?.data
   const signIn = new URL(`signin/oidc/${id}`, document.baseURI).href
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <TestDialog
       title={`Test ${name}`}
       size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      intro={
+        <>
+          <Text size="sm">
+            Reads the metadata and the keys of {connection.issuer}. Client id and secret are used by a sign-in
+            only: afterwards, open this address in a private window and sign in.
+          </Text>
+          <CodeBlock code={signIn} label="Copy the sign-in address" />
+        </>
+      }
+      action="Test"
+      onTest={() => client.POST('/organization/sso/connections/{id}/test', { params: { path: { id } } })}
+      onClose={onClose}
     >
-      <Stack>
-        <Text size="sm">
-          Reads the metadata and the keys of {connection.issuer}. Client id and secret are used by a sign-in
-          only: afterwards, open this address in a private window and sign in.
-        </Text>
-        <CodeBlock code={signIn} label="Copy the sign-in address" />
-        {test.error !== null && <ErrorNotice error={test.error} />}
-        {result && <TestResult result={result} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Close
-          </Button>
-          <Button loading={test.isPending} onClick={() => test.mutate()}>
-            Test
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+      {(result) => <TestResult result={result} />}
+    </TestDialog>
   )
 }
 
