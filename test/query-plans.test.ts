@@ -51,6 +51,7 @@ const lists = [
   `/search?q=${sha256('seed-4').slice(0, 8)}`,
   `/keys/${sha256('seed-4')}`,
   '/organization/members?q=person',
+  '/organization/members?ids=user_seed1,user_seed2',
   '/budgets',
   '/budgets?parent=workspace:00000000-0000-4000-8000-000000000000',
   '/budgets?parent=member:00000000-0000-4000-8000-000000000000:user_seed1',

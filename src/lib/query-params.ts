@@ -49,6 +49,18 @@ export function queryBoolean() {
 /** What a list or a search must contain. */
 export const searchText = z.string().trim().min(1).max(200)
 
+const maxIds = 100
+
+/** Only those with one of these ids. */
+export const idList = z
+  .string()
+  .transform((text) => text.split(','))
+  .refine((ids) => ids.length <= maxIds, `must be at most ${maxIds} ids`)
+  .meta({
+    override: { type: 'string' },
+    description: `An extension: those with one of these ids, at most ${maxIds}, separated by commas.`,
+  })
+
 export const pageQuery = z.object({
   offset: queryInteger({ min: 0, fallback: 0 }),
   limit: queryInteger({ min: 1, max: 100, fallback: 50 }),

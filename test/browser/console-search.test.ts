@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { sha256 } from '../../src/lib/crypto.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { seedLargeInstallation } from '../support/large-installation.ts'
@@ -11,7 +12,7 @@ describeInChromium('Search in the console', (chromium) => {
   beforeAll(async () => {
     server = await startTestServer('sqlite')
     await server.call('POST', '/keys', { body: { name: hostileName } })
-    const size = { generations: 0, keys: 300, members: 120, workspaces: 3 }
+    const size = { generations: 0, keys: 300, members: 120, workspaces: 130 }
     await seedLargeInstallation(server.gateway, server.own.organization.id, size)
   })
   afterAll(() => server.stop())
@@ -43,4 +44,45 @@ describeInChromium('Search in the console', (chromium) => {
     await page.getByText('Nothing found').waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   })
+
+  test('workspaces and members that no first page has are found, chosen and named', async () => {
+    const owner = await Person.arrive(server, chromium())
+    await owner.signInWithLink(server.own.owner.id)
+    const { page } = owner
+    const choose = async (field: string, text: string, option: string) => {
+      await page.getByRole('combobox', { name: field, exact: true }).fill(text)
+      await page.getByRole('option', { name: option }).click()
+    }
+    await owner.open(`/keys/${sha256('seed-247')}`)
+    await page.getByText('Team 122', { exact: true }).waitFor()
+    await owner.open(`/keys/${sha256('seed-95')}`)
+    await page.getByText('Person 95', { exact: true }).waitFor()
+
+    await choose('Workspace', 'team-122', 'Team 122 (team-122)')
+    await owner.open('/keys')
+    await page.getByRole('link', { name: 'Service key 247' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Service key 95' }).count()).toBe(0)
+    const chosen = page.getByRole('combobox', { name: 'Workspace', exact: true })
+    expect(await chosen.inputValue()).toBe('Team 122 (team-122)')
+    await chosen.click()
+    await page.getByRole('option', { name: 'Team 99 (team-99)' }).waitFor()
+
+    await owner.open('/members/user_seed95')
+    await page.getByRole('button', { name: 'Add a role' }).click()
+    await choose('Role', 'audit', 'Auditor')
+    await choose('Where', 'Team 121', 'Team 121 (team-121)')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('cell', { name: 'Team 121', exact: true }).waitFor()
+
+    const { id } = (await server.call('GET', '/workspaces?q=team-122')).body.data[0]
+    await owner.open(`/requests?workspace_id=${id}`)
+    await page.getByText('Workspace: Team 122').waitFor()
+    await owner.open(`/workspaces/${id}`)
+    await page.getByRole('button', { name: 'Add members' }).click()
+    await choose('Members', 'person 95', 'Person 95 (person-95@example.com)')
+    await page.keyboard.press('Tab')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('link', { name: 'Person 95' }).waitFor()
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
 })

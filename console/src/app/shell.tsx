@@ -23,7 +23,8 @@ import { PermittedOutlet } from './permitted-outlet.tsx'
 import { Search } from './search.tsx'
 import { SessionProvider, useSession } from './session.tsx'
 import { goToSignIn } from './sign-in.ts'
-import { WorkspaceProvider, WorkspaceSelect } from './workspace.tsx'
+import { WorkspaceProvider } from './workspace.tsx'
+import { WorkspaceSwitch } from './workspace-switch.tsx'
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
@@ -98,7 +99,7 @@ function Frame() {
       </AppShell.Header>
       <AppShell.Navbar aria-label="Screens">
         <ScrollArea p="xs">
-          <WorkspaceSelect />
+          <WorkspaceSwitch />
           <Navigation onNavigate={close} />
         </ScrollArea>
       </AppShell.Navbar>

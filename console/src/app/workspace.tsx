@@ -1,13 +1,14 @@
-import { Select } from '@mantine/core'
+import { Center, Loader } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext } from 'react'
+import { createContext, type ReactNode, useContext, useState } from 'react'
 import { api, setRequestWorkspace } from '../api/client.ts'
 import { mayDo, useSession } from './session.tsx'
 
-interface NamedWorkspace {
+export interface NamedWorkspace {
   id: string
   name: string
+  slug: string
 }
 
 interface WorkspaceChoice {
@@ -15,9 +16,9 @@ interface WorkspaceChoice {
   id: string | null
   /** The chosen workspace, or the default one; undefined if the person has none. */
   current: NamedWorkspace | undefined
-  /** Those that can be chosen, oldest first. */
+  /** The oldest of those that can be chosen, a hundred at most. */
   workspaces: NamedWorkspace[]
-  choose: (id: string) => void
+  choose: (workspace: NamedWorkspace) => void
 }
 
 const Context = createContext<WorkspaceChoice | null>(null)
@@ -33,38 +34,48 @@ export function useWorkspace(): WorkspaceChoice {
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const session = useSession()
   const queryClient = useQueryClient()
-  const options = api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } })
-  const listed = useQuery({ ...options, enabled: mayDo(session, 'workspaces:read') })
+  const listed = useQuery({ ...listOptions(null), enabled: mayDo(session, 'workspaces:read') })
   const workspaces: NamedWorkspace[] = listed.data?.data ?? session.workspaces
+  const { chosen, isPending, remember } = useStoredWorkspace()
+  const id = chosen?.id ?? null
+  setRequestWorkspace(id)
+  const choose = (next: NamedWorkspace) => {
+    setRequestWorkspace(next.id)
+    remember(next)
+    void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' })
+  }
+  if (isPending) {
+    return (
+      <Center h="100vh">
+        <Loader aria-label="Loading" />
+      </Center>
+    )
+  }
+  return <Context value={{ id, current: chosen ?? workspaces[0], workspaces, choose }}>{children}</Context>
+}
+
+/** What was chosen in this browser, if it is still there. Those of one's own are known from the session. */
+function useStoredWorkspace() {
+  const session = useSession()
   const [stored, setStored] = useLocalStorage<string | null>({
     key: 'headgate-workspace',
     defaultValue: null,
     getInitialValueInEffect: false,
   })
-  const chosen = workspaces.find((workspace) => workspace.id === stored)
-  const id = chosen?.id ?? null
-  setRequestWorkspace(id)
-  const choose = (next: string) => {
-    setRequestWorkspace(next)
-    setStored(next)
-    void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' })
+  const [last, setLast] = useState<NamedWorkspace | null>(null)
+  const known = [...session.workspaces, ...(last ? [last] : [])].find(({ id }) => id === stored)
+  const isUnknown = stored !== null && !known && mayDo(session, 'workspaces:read')
+  const found = useQuery({ ...listOptions(stored), enabled: isUnknown })
+  const remember = (workspace: NamedWorkspace) => {
+    setLast(workspace)
+    setStored(workspace.id)
   }
-  return <Context value={{ id, current: chosen ?? workspaces[0], workspaces, choose }}>{children}</Context>
+  const chosen = known ?? (isUnknown ? found.data?.data[0] : undefined)
+  return { chosen, isPending: found.isLoading, remember }
 }
 
-/** Nothing if there is only one. */
-export function WorkspaceSelect() {
-  const { current, workspaces, choose } = useWorkspace()
-  if (workspaces.length < 2) return null
-  return (
-    <Select
-      label="Workspace"
-      size="xs"
-      searchable
-      allowDeselect={false}
-      data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
-      value={current?.id ?? null}
-      onChange={(next) => next && choose(next)}
-    />
-  )
+function listOptions(id: string | null) {
+  return api.queryOptions('get', '/workspaces', {
+    params: { query: { limit: 100, ...(id !== null && { ids: id }) } },
+  })
 }

@@ -1,12 +1,9 @@
-import { Select } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../api/client.ts'
 import { mayDo, useSession } from '../app/session.tsx'
 import { type Choice, RemoteMultiSelect } from './remote-multi-select.tsx'
-
-const debounceMs = 200
+import { RemoteSelect } from './remote-select.tsx'
 
 /** The keys of a workspace that have this text. */
 function useKeyChoices(workspaceId: string | null, text: string): Choice[] {
@@ -32,23 +29,16 @@ interface KeySelectProps extends CommonProps {
 }
 
 /** Chooses an API key of a workspace. */
-export function KeySelect({ workspaceId, value, ...props }: KeySelectProps) {
-  const [typed, setTyped] = useState('')
-  const [text] = useDebouncedValue(typed, debounceMs)
-  const choices = useKeyChoices(workspaceId, '')
-  const found = useKeyChoices(workspaceId, text.trim())
-  const known = [...choices, ...found]
-  const isKnown = value === null || known.some((choice) => choice.value === value)
-  const all = [...known, ...(isKnown ? [] : [{ value, label: value }])]
+export function KeySelect({ workspaceId, ...props }: KeySelectProps) {
+  const [text, setText] = useState('')
+  const choices = useKeyChoices(workspaceId, text)
   return (
-    <Select
+    <RemoteSelect
       {...props}
-      data={[...new Map(all.map((choice) => [choice.value, choice])).values()]}
-      value={value}
-      searchable
-      onSearchChange={setTyped}
-      limit={50}
-      nothingFoundMessage="No key found"
+      valueLabel={props.value ?? ''}
+      nothingFound="No key found"
+      choices={choices}
+      onSearch={setText}
     />
   )
 }

@@ -2,7 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas } from '../api/client.ts'
 import { nameOfPerson } from '../format/person.ts'
-import { RemoteMultiSelect } from './remote-multi-select.tsx'
+import { type Choice, RemoteMultiSelect } from './remote-multi-select.tsx'
+import { useMembers } from './use-members.ts'
 
 interface MemberSelectProps {
   label: string
@@ -18,14 +19,24 @@ interface MemberSelectProps {
 /** Chooses members of the organization. */
 export function MemberSelect({ except = [], onlyAdmins = false, ...props }: MemberSelectProps) {
   const [text, setText] = useState('')
-  const members = useMembers(text).filter(({ id, role }) => {
+  // Those who are chosen later have been found.
+  const [first] = useState(props.value)
+  const known = [...useMembers(first).members.values()].map(toChoice)
+  const found = useFoundMembers(text).filter(({ id, role }) => {
     return !except.includes(id) && (!onlyAdmins || role === 'org:admin')
   })
-  const choices = members.map((member) => ({ value: member.id, label: labelOf(member) }))
-  return <RemoteMultiSelect {...props} nothingFound="No member found" choices={choices} onSearch={setText} />
+  return (
+    <RemoteMultiSelect
+      {...props}
+      nothingFound="No member found"
+      choices={found.map(toChoice)}
+      known={known}
+      onSearch={setText}
+    />
+  )
 }
 
-function useMembers(text: string): Schemas['OrganizationMember'][] {
+function useFoundMembers(text: string): Schemas['OrganizationMember'][] {
   const options = api.queryOptions('get', '/organization/members', {
     params: { query: { limit: 50, ...(text !== '' && { q: text }) } },
   })
@@ -33,7 +44,8 @@ function useMembers(text: string): Schemas['OrganizationMember'][] {
   return data?.data ?? []
 }
 
-function labelOf(member: Parameters<typeof nameOfPerson>[0]): string {
+function toChoice(member: Schemas['OrganizationMember']): Choice {
   const name = nameOfPerson(member)
-  return member.email && name !== member.email ? `${name} (${member.email})` : name
+  const hasAddress = member.email !== '' && name !== member.email
+  return { value: member.id, label: hasAddress ? `${name} (${member.email})` : name }
 }

@@ -2,7 +2,7 @@ import { MultiSelect } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
 
-const debounceMs = 200
+export const debounceMs = 200
 
 export interface Choice {
   value: string
@@ -19,17 +19,19 @@ interface RemoteMultiSelectProps {
   /** What the server finds for the text of the last search, which is empty at first. */
   choices: Choice[]
   onSearch: (text: string) => void
+  /** Of values that the search may not find. */
+  known?: Choice[]
 }
 
 /** Chooses several of more things than a page of the API has: the server searches as somebody types. */
 export function RemoteMultiSelect(props: RemoteMultiSelectProps) {
-  const { value, onChange, nothingFound, choices, onSearch, ...texts } = props
+  const { value, onChange, nothingFound, choices, onSearch, known = [], ...texts } = props
   const search = useDebouncedCallback((text: string) => onSearch(text.trim()), debounceMs)
   const [chosen, setChosen] = useState<Choice[]>([])
   const isFound = (id: string) => choices.some((choice) => choice.value === id)
   const unlisted = value
     .filter((id) => !isFound(id))
-    .map((id) => chosen.find((choice) => choice.value === id) ?? { value: id, label: id })
+    .map((id) => [...chosen, ...known].find((choice) => choice.value === id) ?? { value: id, label: id })
   return (
     <MultiSelect
       {...texts}

@@ -1,27 +1,62 @@
-import { MultiSelect, Select } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import type { SelectProps } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { api } from '../api/client.ts'
+import { mayDo, useSession } from '../app/session.tsx'
+import type { NamedWorkspace } from '../app/workspace.tsx'
+import { RemoteMultiSelect } from './remote-multi-select.tsx'
+import { RemoteSelect } from './remote-select.tsx'
+import { useWorkspaces } from './use-workspaces.ts'
 
-/** The API has no larger pages. */
-const listed = 100
+const nothingFound = 'No workspace found'
 
-function useWorkspaceOptions() {
-  const query = useQuery(api.queryOptions('get', '/workspaces', { params: { query: { limit: listed } } }))
-  return (query.data?.data ?? []).map(({ id, name, slug }) => ({ value: id, label: `${name} (${slug})` }))
+/** Those with this text in their name or slug. */
+function useFoundWorkspaces(text: string): NamedWorkspace[] {
+  const session = useSession()
+  const isAllowed = mayDo(session, 'workspaces:read')
+  const options = api.queryOptions('get', '/workspaces', {
+    params: { query: { limit: 100, ...(text !== '' && { q: text }) } },
+  })
+  const { data } = useQuery({ ...options, enabled: isAllowed, placeholderData: keepPreviousData })
+  if (isAllowed) return data?.data ?? []
+  return session.workspaces.filter((workspace) =>
+    labelOf(workspace).toLowerCase().includes(text.toLowerCase()),
+  )
 }
 
-interface WorkspaceSelectProps {
+function toChoice(workspace: NamedWorkspace) {
+  return { value: workspace.id, label: labelOf(workspace) }
+}
+
+function labelOf({ name, slug }: NamedWorkspace): string {
+  return `${name} (${slug})`
+}
+
+interface WorkspaceSelectProps
+  extends Pick<SelectProps, 'description' | 'placeholder' | 'size' | 'allowDeselect' | 'comboboxProps'> {
   label: string
-  description?: string
-  /** What no choice means. */
-  placeholder: string
   value: string | null
-  onChange: (id: string | null) => void
+  onChange: (id: string | null, workspace: NamedWorkspace | null) => void
 }
 
-/** Chooses a workspace, or none. */
-export function WorkspaceSelect(props: WorkspaceSelectProps) {
-  return <Select {...props} data={useWorkspaceOptions()} searchable clearable />
+/** Chooses a workspace, or none unless `allowDeselect` is false. */
+export function WorkspaceSelect({ value, onChange, ...props }: WorkspaceSelectProps) {
+  const [text, setText] = useState('')
+  const found = useFoundWorkspaces(text)
+  const { workspaces, isPending } = useWorkspaces(value === null ? [] : [value])
+  const chosen = value === null ? undefined : workspaces.get(value)
+  return (
+    <RemoteSelect
+      {...props}
+      clearable={props.allowDeselect !== false}
+      value={value}
+      valueLabel={chosen ? labelOf(chosen) : isPending ? '…' : (value ?? '')}
+      onChange={(id) => onChange(id, found.find((workspace) => workspace.id === id) ?? null)}
+      nothingFound={nothingFound}
+      choices={found.map(toChoice)}
+      onSearch={setText}
+    />
+  )
 }
 
 interface WorkspacesSelectProps {
@@ -33,5 +68,7 @@ interface WorkspacesSelectProps {
 
 /** Chooses several workspaces. */
 export function WorkspacesSelect(props: WorkspacesSelectProps) {
-  return <MultiSelect {...props} data={useWorkspaceOptions()} searchable clearable />
+  const [text, setText] = useState('')
+  const choices = useFoundWorkspaces(text).map(toChoice)
+  return <RemoteMultiSelect {...props} nothingFound={nothingFound} choices={choices} onSearch={setText} />
 }

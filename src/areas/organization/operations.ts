@@ -3,7 +3,7 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { createMember, displayNameOf, emailOf, type Member, requireMember } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { pageQuery, searchText } from '../../lib/query-params.ts'
+import { idList, pageQuery, searchText } from '../../lib/query-params.ts'
 import { assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { pluginOperations } from './plugins.ts'
@@ -53,10 +53,12 @@ const listOrganizationMembers = defineOperation({
   permission: 'members:read',
   query: pageQuery.extend({
     q: searchText.optional().describe('An extension: those with this text in their name, address or id.'),
+    ids: idList.optional(),
   }),
   response: z.strictObject({ data: z.array(memberRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, reach, query }) => {
-    const filter = { workspaceIds: reach.everywhere ? null : [...reach.workspaceIds], text: query.q }
+    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
+    const filter = { workspaceIds, ids: query.ids, text: query.q }
     const { rows, total } = await listMembers(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toMemberRecord), total_count: total }
   },

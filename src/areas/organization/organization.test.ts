@@ -57,7 +57,17 @@ describeOnEachDatabase('Organization members', (server) => {
       expect((await server().call('GET', `${path}?limit=1`, { key })).body.data).toHaveLength(1)
     })
 
-    test.each(['limit=0', 'limit=101', 'offset=-1', 'limit=ten'])('400 for %s', async (query) => {
+    test('I9 by ids: those that exist in the own organization', async () => {
+      const { managementKey: key } = await tenant()
+      const [first, , third] = [await add(key), await add(key), await add(key)]
+      const ids = [third?.id, first?.id, server().own.owner.id, 'unknown', ''].join()
+      const { body } = await server().call('GET', `${path}?ids=${ids}`, { key })
+      expect(body.data.map(({ id }: { id: string }) => id)).toEqual([first?.id, third?.id])
+      expect(body.total_count).toBe(2)
+    })
+
+    const tooManyIds = `ids=${Array(101).fill('x')}`
+    test.each(['limit=0', 'limit=101', 'offset=-1', 'limit=ten', tooManyIds])('400 for %s', async (query) => {
       expect((await server().call('GET', `${path}?${query}`)).status).toBe(400)
     })
 

@@ -10,7 +10,7 @@ import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { pageQuery, queryBoolean, searchText } from '../../lib/query-params.ts'
+import { idList, pageQuery, queryBoolean, searchText } from '../../lib/query-params.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { assertCallbackAllowed, videoSecretContext } from '../../pipeline/video/webhook.ts'
@@ -41,11 +41,12 @@ const listWorkspacesOperation = defineOperation({
   permission: 'workspaces:read',
   query: pageQuery.extend({
     q: searchText.optional().describe('An extension: those with this text in their name or slug.'),
+    ids: idList.optional(),
   }),
   response: z.strictObject({ data: z.array(workspaceRecord), total_count: z.int() }),
   handle: async ({ gateway, caller, reach, query }) => {
-    const ids = reach.everywhere ? null : [...reach.workspaceIds]
-    const filter = { ids, text: query.q }
+    const reachable = reach.everywhere ? null : [...reach.workspaceIds]
+    const filter = { reachable, ids: query.ids, text: query.q }
     const { rows, total } = await listWorkspaces(gateway.db, caller.organizationId, filter, query)
     return { data: rows.map(toWorkspaceRecord), total_count: total }
   },

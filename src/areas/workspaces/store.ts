@@ -11,17 +11,25 @@ import type { Pagination } from '../../lib/query-params.ts'
 export type WorkspaceMember = Selectable<WorkspaceMemberTable>
 export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
 
-/** Only the given ones, unless `ids` is null. */
+interface WorkspaceFilter {
+  /** Null: all of the organization. */
+  reachable: readonly string[] | null
+  ids: readonly string[] | undefined
+  /** In their name or slug. */
+  text: string | undefined
+}
+
 export async function listWorkspaces(
   db: Db,
   organizationId: string,
-  { ids, text }: { ids: readonly string[] | null; text: string | undefined },
+  { reachable, ids, text }: WorkspaceFilter,
   page: Pagination,
 ): Promise<RowPage<Workspace>> {
   let all = db
     .selectFrom('workspaces')
     .where('organization_id', '=', organizationId)
     .where('deleted_at', 'is', null)
+  if (reachable) all = all.where('id', 'in', reachable)
   if (ids) all = all.where('id', 'in', ids)
   if (text !== undefined) all = all.where(containsText(['name', 'slug'], text))
   return fetchPage(all.selectAll(), page)

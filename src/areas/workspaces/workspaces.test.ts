@@ -164,11 +164,24 @@ describeOnEachDatabase('Workspaces', (server) => {
       expect(await count('?offset=999999999999999')).toBe(0)
     })
 
-    test.each(['limit=0', 'limit=101', 'limit=1.5', 'limit=x', 'offset=-1'])('400 for %s', async (query) => {
-      const response = await server().call('GET', `/workspaces?${query}`)
-      expect(response.status).toBe(400)
-      expect(response.body.error.message).toStartWith(query.split('=')[0] ?? '')
+    test('I9 by ids: those that exist in the own organization', async () => {
+      const key = (await tenant()).managementKey
+      const [first, , third] = [await create({}, key), await create({}, key), await create({}, key)]
+      const ids = [third?.id, first?.id, server().own.workspace.id, 'unknown', ''].join()
+      const { body } = await server().call('GET', `/workspaces?ids=${ids}`, { key })
+      expect(body.data.map(({ id }: { id: string }) => id)).toEqual([first?.id, third?.id])
+      expect(body.total_count).toBe(2)
     })
+
+    const tooManyIds = `ids=${Array(101).fill('x')}`
+    test.each(['limit=0', 'limit=101', 'limit=1.5', 'limit=x', 'offset=-1', tooManyIds])(
+      '400 for %s',
+      async (query) => {
+        const response = await server().call('GET', `/workspaces?${query}`)
+        expect(response.status).toBe(400)
+        expect(response.body.error.message).toStartWith(query.split('=')[0] ?? '')
+      },
+    )
 
     test('I9 only those of the own organization', async () => {
       const { body } = await server().call('GET', '/workspaces', { key: (await tenant()).managementKey })

@@ -9,6 +9,7 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { Money } from '../../components/money.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { videoUrl } from './file-url.ts'
 import { ShortId } from './short-id.tsx'
 import { isActive, type VideoJob } from './use-video-jobs.ts'
@@ -24,6 +25,7 @@ const statusTexts: Record<VideoJob['status'], { label: string; color: string }> 
 
 export function VideoTable({ jobs }: { jobs: VideoJob[] }) {
   const { workspaces } = useWorkspace()
+  const workspaceOf = useWorkspaceNames(jobs.map(({ workspace_id }) => workspace_id))
   return (
     <DataTable
       rows={jobs}
@@ -52,8 +54,7 @@ export function VideoTable({ jobs }: { jobs: VideoJob[] }) {
           header: 'Workspace',
           visibleFrom: 'md',
           breaksWords: true,
-          render: ({ workspace_id }) =>
-            workspaces.find(({ id }) => id === workspace_id)?.name ?? workspace_id,
+          render: ({ workspace_id }) => (workspace_id ? workspaceOf(workspace_id) : '–'),
         },
         { header: 'Actions', isHeaderHidden: true, render: (job) => <JobActions job={job} /> },
       ]}

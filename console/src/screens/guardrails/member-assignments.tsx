@@ -5,7 +5,7 @@ import { useRefresh } from '../../api/use-refresh.ts'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { MemberSelect } from '../../components/member-select.tsx'
 import { QueryView } from '../../components/query-view.tsx'
-import { useMemberNames } from '../../components/use-member-names.ts'
+import { useMemberNames } from '../../components/use-members.ts'
 import { AssignmentList, assignmentPageSize } from './assignment-list.tsx'
 import type { Guardrail } from './draft.ts'
 
@@ -17,9 +17,9 @@ export function memberAssignmentsOptions(id: string, offset = 0) {
 
 export function MemberAssignments({ guardrail, mayChange }: { guardrail: Guardrail; mayChange: boolean }) {
   const refresh = useRefresh()
-  const nameOf = useMemberNames()
   const [offset, setOffset] = useState(0)
   const query = useQuery(memberAssignmentsOptions(guardrail.id, offset))
+  const nameOf = useMemberNames((query.data?.data ?? []).map(({ user_id }) => user_id))
   const params = { path: { id: guardrail.id } }
   const remove = async (userId: string) => {
     const body = { member_user_ids: [userId] }

@@ -8,6 +8,7 @@ import { useWorkspace } from '../../app/workspace.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
 import { NameField, TextField } from '../../components/text-field.tsx'
+import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 import { endOfDay } from './key-fields.ts'
 import { type NewKey, NewKeySecret } from './new-key-secret.tsx'
 
@@ -80,11 +81,9 @@ function DraftFields({ draft, onChange }: DraftFieldsProps) {
         onChange={(lastDay) => onChange({ lastDay })}
       />
       {workspaces.length > 1 && (
-        <Select
+        <WorkspaceSelect
           label="Workspace"
-          searchable
           allowDeselect={false}
-          data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
           value={draft.workspaceId}
           onChange={(workspaceId) => onChange({ workspaceId, guardrailId: null })}
         />

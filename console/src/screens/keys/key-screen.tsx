@@ -4,7 +4,6 @@ import { createLazyRoute } from '@tanstack/react-router'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, mayDoIn, useSession } from '../../app/session.tsx'
-import { useWorkspace } from '../../app/workspace.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Fact } from '../../components/fact.tsx'
 import { NodeSpending, spendingOptions } from '../../components/node-spending.tsx'
@@ -12,7 +11,8 @@ import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
-import { useMemberNames } from '../../components/use-member-names.ts'
+import { useMemberNames } from '../../components/use-members.ts'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { KeyActions } from './key-actions.tsx'
 import type { ApiKey } from './key-fields.ts'
 import { KeyPolicyView, policyOptions } from './key-policy.tsx'
@@ -68,9 +68,8 @@ function KeyScreen() {
 }
 
 function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
-  const { workspaces } = useWorkspace()
-  const nameOf = useMemberNames()
-  const workspace = workspaces.find(({ id }) => id === apiKey.workspace_id)
+  const nameOf = useMemberNames([apiKey.creator_user_id])
+  const workspaceOf = useWorkspaceNames([apiKey.workspace_id])
   return (
     <Paper withBorder p="md">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
@@ -87,7 +86,7 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
         </Fact>
         <Fact label="Last used">{apiKey.last_used_at ? <Time iso={apiKey.last_used_at} /> : 'never'}</Fact>
         <Fact label="Expires">{apiKey.expires_at ? <Time iso={apiKey.expires_at} /> : 'never'}</Fact>
-        <Fact label="Workspace">{workspace?.name ?? apiKey.workspace_id}</Fact>
+        <Fact label="Workspace">{workspaceOf(apiKey.workspace_id)}</Fact>
         <Fact label="Created by">{nameOf(apiKey.creator_user_id)}</Fact>
         <Fact label="Created">
           <Time iso={apiKey.created_at} />

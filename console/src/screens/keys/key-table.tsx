@@ -5,7 +5,7 @@ import { DataTable } from '../../components/data-table.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { UsageBar } from '../../components/usage-bar.tsx'
-import { useMemberNames } from '../../components/use-member-names.ts'
+import { useMemberNames } from '../../components/use-members.ts'
 import { KeyActions } from './key-actions.tsx'
 import { type ApiKey, stateOf, usedOf } from './key-fields.ts'
 
@@ -27,7 +27,7 @@ export function KeyLimit({ apiKey }: { apiKey: ApiKey }) {
 
 export function KeyTable({ keys }: { keys: ApiKey[] }) {
   const canWrite = mayDo(useSession(), 'keys:write')
-  const nameOf = useMemberNames()
+  const nameOf = useMemberNames(keys.map(({ creator_user_id }) => creator_user_id))
   return (
     <DataTable
       rows={keys}

@@ -11,12 +11,12 @@ import { DialogButton } from '../../components/dialog-button.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 
 type Assignment = Schemas['RoleAssignment']
 
 const rolesOptions = api.queryOptions('get', '/roles', { params: { query: { limit: 100 } } })
-const workspacesOptions = api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } })
 
 export function assignmentsOptions(id: string) {
   return api.queryOptions('get', '/organization/members/{id}/roles', {
@@ -60,7 +60,7 @@ function AssignmentTable({ assignments }: { assignments: Assignment[] }) {
   const refresh = useRefresh()
   const mayRemove = mayDo(useSession(), 'roles:write')
   const roles = useQuery(rolesOptions).data?.data ?? []
-  const workspaces = useQuery(workspacesOptions).data?.data ?? []
+  const workspaceOf = useWorkspaceNames(assignments.map(({ workspace_id }) => workspace_id))
   const remove = async ({ id: assignment_id, user_id: id }: Assignment) => {
     await client.DELETE('/organization/members/{id}/roles/{assignment_id}', {
       params: { path: { id, assignment_id } },
@@ -68,8 +68,7 @@ function AssignmentTable({ assignments }: { assignments: Assignment[] }) {
     await refresh('/organization/members/{id}/roles')
   }
   const roleOf = (id: string) => roles.find((role) => role.id === id)?.name ?? id
-  const placeOf = (id: string | null) =>
-    id === null ? 'The whole organization' : (workspaces.find((workspace) => workspace.id === id)?.name ?? id)
+  const placeOf = (id: string | null) => (id === null ? 'The whole organization' : workspaceOf(id))
   return (
     <DataTable
       rows={assignments}

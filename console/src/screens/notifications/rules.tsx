@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { api, client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, mayDoEverywhere, mayDoIn, type Session, useSession } from '../../app/session.tsx'
-import { useWorkspace } from '../../app/workspace.tsx'
 import { ConfirmByName } from '../../components/confirm-by-name.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Item, ItemList } from '../../components/item-list.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { RuleForm } from './rule-form.tsx'
 import { describeRule, type Rule, ruleKinds } from './rule-kinds.ts'
 import { RuleTest } from './rule-test.tsx'
@@ -49,9 +49,8 @@ export function Rules() {
 
 function RuleList({ rules }: { rules: Rule[] }) {
   const session = useSession()
-  const { workspaces } = useWorkspace()
-  const placeOf = (id: string | null) =>
-    id === null ? 'Whole organization' : (workspaces.find((workspace) => workspace.id === id)?.name ?? id)
+  const workspaceOf = useWorkspaceNames(rules.map(({ workspace_id }) => workspace_id))
+  const placeOf = (id: string | null) => (id === null ? 'Whole organization' : workspaceOf(id))
   return (
     <ItemList>
       {rules.map((rule) => (

@@ -5,7 +5,6 @@ import { callOf } from '../../api/call.ts'
 import { api, type Schemas } from '../../api/client.ts'
 import { writeOffset } from '../../app/search-params.ts'
 import { mayDoEverywhere, mayDoIn, useSession } from '../../app/session.tsx'
-import { useWorkspace } from '../../app/workspace.tsx'
 import { Id } from '../../components/copy.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Page } from '../../components/page.tsx'
@@ -13,6 +12,7 @@ import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
 import { PresetActions } from './preset-actions.tsx'
 import { PresetStatus } from './preset-status.tsx'
 import { UsageSnippets } from './usage-snippets.tsx'
@@ -68,8 +68,7 @@ function PresetScreen() {
 }
 
 function Facts({ preset }: { preset: Preset }) {
-  const { workspaces } = useWorkspace()
-  const workspace = workspaces.find(({ id }) => id === preset.workspace_id)
+  const workspaceOf = useWorkspaceNames([preset.workspace_id])
   return (
     <Paper withBorder p="md">
       <Fields
@@ -81,7 +80,7 @@ function Facts({ preset }: { preset: Preset }) {
             'Can be changed by',
             preset.workspace_id === null
               ? 'the organization'
-              : `members of ${workspace?.name ?? preset.workspace_id}`,
+              : `members of ${workspaceOf(preset.workspace_id)}`,
           ],
           ['Created', <Time key="created" iso={preset.created_at} />],
           ['Last change', <Time key="updated" iso={preset.updated_at} style="age" />],

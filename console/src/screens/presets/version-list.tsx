@@ -10,7 +10,7 @@ import { Pager } from '../../components/pager.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
-import { useMemberNames } from '../../components/use-member-names.ts'
+import { useMemberNames } from '../../components/use-members.ts'
 import { draftOf, type PresetVersion } from './draft.ts'
 import { PlaygroundButton } from './playground-button.tsx'
 import { VersionContent } from './version-content.tsx'
@@ -101,7 +101,7 @@ interface VersionTableProps extends Pick<VersionListProps, 'preset' | 'mayChange
 }
 
 function VersionTable({ versions, ...props }: VersionTableProps) {
-  const nameOf = useMemberNames()
+  const nameOf = useMemberNames(versions.map(({ creator_id }) => creator_id).filter((id) => !isKey(id)))
   const { designated_version_id: liveId } = props.preset
   return (
     <DataTable
@@ -126,7 +126,7 @@ function VersionTable({ versions, ...props }: VersionTableProps) {
             <>
               <Time iso={created_at} style="age" />
               <Text size="xs" c="dimmed" truncate maw={180}>
-                {creator_id.startsWith('key:') ? 'an API key' : nameOf(creator_id)}
+                {isKey(creator_id) ? 'an API key' : nameOf(creator_id)}
               </Text>
             </>
           ),
@@ -135,6 +135,10 @@ function VersionTable({ versions, ...props }: VersionTableProps) {
       ]}
     />
   )
+}
+
+function isKey(creatorId: string): boolean {
+  return creatorId.startsWith('key:')
 }
 
 function VersionNumber({ version, isLive }: { version: number; isLive: boolean }) {

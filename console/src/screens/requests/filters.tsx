@@ -1,6 +1,7 @@
 import { Button, Group, Popover, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useWorkspace } from '../../app/workspace.tsx'
+import { useWorkspaceNames } from '../../components/use-workspaces.ts'
+import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 import {
   defaultPeriod,
   type FilterName,
@@ -39,6 +40,11 @@ interface FiltersProps {
 
 export function Filters({ search, onChange }: FiltersProps) {
   const active = filterNames.filter((name) => search[name] !== undefined)
+  const workspaceOf = useWorkspaceNames([search.workspace_id ?? null])
+  const textOf = (name: FilterName) => {
+    const value = search[name] ?? ''
+    return name === 'workspace_id' ? workspaceOf(value) : value
+  }
   return (
     <Group gap="xs">
       <SegmentedControl
@@ -70,7 +76,7 @@ export function Filters({ search, onChange }: FiltersProps) {
           aria-label={`Remove the filter ${labels[name]}`}
           onClick={() => onChange(replace(search, name, ''))}
         >
-          {labels[name]}: {shorten(search[name] ?? '')} ×
+          {labels[name]}: {shorten(textOf(name))} ×
         </Button>
       ))}
     </Group>
@@ -128,7 +134,6 @@ interface FilterFieldsProps {
 }
 
 function FilterFields({ draft, errors, onChange }: FilterFieldsProps) {
-  const { workspaces } = useWorkspace()
   return (
     <SimpleGrid cols={2} spacing="xs">
       {textFilters.map((name) => (
@@ -141,13 +146,10 @@ function FilterFields({ draft, errors, onChange }: FilterFieldsProps) {
           onChange={(event) => onChange(replace(draft, name, event.currentTarget.value.trim()))}
         />
       ))}
-      <Select
+      <WorkspaceSelect
         size="xs"
         label={labels.workspace_id}
-        clearable
-        searchable
         comboboxProps={{ withinPortal: false }}
-        data={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
         value={draft.workspace_id ?? null}
         onChange={(id) => onChange(replace(draft, 'workspace_id', id ?? ''))}
       />

@@ -13,6 +13,7 @@ import { QueryView } from '../../components/query-view.tsx'
 import { Time } from '../../components/time.tsx'
 import { ColumnMenu } from './column-menu.tsx'
 import { defaultVisibility } from './columns.tsx'
+import { ContentNote } from './content-note.tsx'
 import { ExportButton } from './export-button.tsx'
 import { Filters } from './filters.tsx'
 import { bucketsOf, histogramQuery } from './histogram.ts'
@@ -54,7 +55,7 @@ function RequestsScreen() {
       <Stack gap="sm">
         <Filters search={search} onChange={setSearch} />
         <Histogram search={search} now={now} />
-        <ContentNote />
+        <ContentNote workspaceId={search.workspace_id} />
         <RequestList
           query={query}
           isFiltered={filterNames.some((name) => search[name] !== undefined)}
@@ -77,24 +78,6 @@ function Histogram({ search, now }: { search: RequestSearch; now: number }) {
     <QueryView query={query}>
       {(reply) => <HistogramView buckets={bucketsOf(reply)} searchedTo={reply.searched_to} />}
     </QueryView>
-  )
-}
-
-/** Says so if no workspace stores prompts and replies. */
-function ContentNote() {
-  const session = useSession()
-  const workspaces = useQuery({
-    ...api.queryOptions('get', '/workspaces', { params: { query: { limit: 100 } } }),
-    enabled: mayDo(session, 'workspaces:read'),
-  })
-  const listed = workspaces.data?.data ?? []
-  const silent = listed.filter((workspace) => !workspace.is_observability_io_logging_enabled)
-  if (silent.length === 0) return null
-  const where = silent.length === listed.length ? '' : ` in ${silent.map(({ name }) => name).join(', ')}`
-  return (
-    <Text size="xs" c="dimmed" lineClamp={2}>
-      Prompts and replies are not stored{where}: content logging is off in the settings of the workspace.
-    </Text>
   )
 }
 

@@ -12,7 +12,7 @@ import { PagedList } from '../../components/paged-list.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
-import { useMemberNames } from '../../components/use-member-names.ts'
+import { useMemberNames } from '../../components/use-members.ts'
 
 const pageSize = 50
 
@@ -79,7 +79,7 @@ interface MemberTableProps {
 }
 
 function MemberTable({ members, onRemove }: MemberTableProps) {
-  const nameOf = useMemberNames()
+  const nameOf = useMemberNames(members.map(({ user_id }) => user_id))
   return (
     <DataTable
       rows={members}

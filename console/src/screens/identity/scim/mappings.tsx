@@ -3,12 +3,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { client } from '../../../api/client.ts'
 import { mayDoEverywhere, useSession } from '../../../app/session.tsx'
-import { useWorkspace } from '../../../app/workspace.tsx'
 import { ActionButton } from '../../../components/action-button.tsx'
 import { DataTable } from '../../../components/data-table.tsx'
 import { DialogButton } from '../../../components/dialog-button.tsx'
 import { PagedList } from '../../../components/paged-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
+import { useWorkspaceNames } from '../../../components/use-workspaces.ts'
 import { AddMapping } from './add-mapping.tsx'
 import { DeleteMapping } from './delete-mapping.tsx'
 import { allGroupsOptions, mappingsOptions, pageSize, type ScimMapping, useScimRefresh } from './queries.ts'
@@ -48,12 +48,11 @@ export function Mappings() {
 }
 
 function MappingTable({ mappings, mayChange }: { mappings: ScimMapping[]; mayChange: boolean }) {
-  const { workspaces } = useWorkspace()
+  const nameOf = useWorkspaceNames(mappings.map(({ workspace_id }) => workspace_id))
   const groups = useQuery(allGroupsOptions).data?.data ?? []
   const groupOf = ({ scim_group_id: id }: ScimMapping) =>
     groups.find((group) => group.id === id)?.display_name ?? id
-  const workspaceOf = ({ workspace_id: id }: ScimMapping) =>
-    workspaces.find((workspace) => workspace.id === id)?.name ?? id
+  const workspaceOf = ({ workspace_id: id }: ScimMapping) => nameOf(id)
   return (
     <DataTable
       rows={mappings}

@@ -9,7 +9,7 @@ import { WarningIcon } from '../../../components/icons.tsx'
 import { MemberSelect } from '../../../components/member-select.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { QueryView } from '../../../components/query-view.tsx'
-import { useMemberNames } from '../../../components/use-member-names.ts'
+import { useMemberNames } from '../../../components/use-members.ts'
 import { connectionsOptions, policyOptions, useSsoRefresh } from './queries.ts'
 
 type Policy = Schemas['SsoPolicy']
@@ -34,7 +34,7 @@ function PolicyForm({ policy }: { policy: Policy }) {
   const refresh = useSsoRefresh()
   const [ids, setIds] = useState(policy.break_glass_user_ids)
   const [isAsking, setAsking] = useState(false)
-  const nameOf = useMemberNames()
+  const nameOf = useMemberNames(policy.break_glass_user_ids)
   const hasConnection = (useQuery(connectionsOptions).data?.data.length ?? 0) > 0
   const isChanged = ids.join() !== policy.break_glass_user_ids.join()
   const save = async (body: Partial<Policy>) => {

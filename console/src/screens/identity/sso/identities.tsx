@@ -10,7 +10,7 @@ import { PagedList } from '../../../components/paged-list.tsx'
 import { Panel } from '../../../components/panel.tsx'
 import { TextLink } from '../../../components/text-link.tsx'
 import { Time } from '../../../components/time.tsx'
-import { useMemberNames } from '../../../components/use-member-names.ts'
+import { useMemberNames } from '../../../components/use-members.ts'
 import { identitiesOptions, identitiesPageSize, useSsoRefresh } from './queries.ts'
 
 type Identity = Schemas['SsoIdentity']
@@ -39,7 +39,7 @@ export function Identities() {
 
 function IdentityTable({ identities }: { identities: Identity[] }) {
   const mayChange = mayDoEverywhere(useSession(), 'sso:write')
-  const nameOf = useMemberNames()
+  const nameOf = useMemberNames(identities.map(({ user_id }) => user_id))
   return (
     <DataTable
       rows={identities}
