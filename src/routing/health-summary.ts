@@ -16,11 +16,34 @@ const problemEndpoint = z
   })
   .meta({ id: 'EndpointProblem' })
 
+/** How much traffic the installation has is only for those who may read its state. */
+export const requestCount = z.int().nullable().describe('Null for the installation without `system:read`.')
+
 export const hourField = z.strictObject({
   until: z.string().describe('The end of the hour; the last one is not over.'),
-  attempts: z.int(),
-  failures: z.int(),
+  uptime: z.int().nullable().describe('In percent, rounded down; null without attempts.'),
+  attempts: requestCount,
+  failures: requestCount,
 })
+
+interface HourCounts {
+  endsAt: number
+  succeeded: number
+  failed: number
+}
+
+export function toHour(
+  { endsAt, succeeded, failed }: HourCounts,
+  showsCounts: boolean,
+): z.output<typeof hourField> {
+  const attempts = succeeded + failed
+  return {
+    until: new Date(endsAt).toISOString(),
+    uptime: attempts === 0 ? null : Math.floor((succeeded / attempts) * 100),
+    attempts: showsCounts ? attempts : null,
+    failures: showsCounts ? failed : null,
+  }
+}
 
 /** The health of several endpoints together. */
 export const healthSummaryFields = {
@@ -33,7 +56,9 @@ export const healthSummaryFields = {
   problem_count: z.int().describe('Endpoints that are failing or left out.'),
   problems: z.array(problemEndpoint).describe(`The first ${maxListed} of them.`),
   last_error: lastError.nullable().describe('The newest of all endpoints.'),
-  requests_last_30m: z.int().describe('Completed replies.'),
+  requests_last_30m: requestCount.describe(
+    'Completed replies. Null for the installation without `system:read`.',
+  ),
   uptime_last_1d: z.number().nullable().describe('In percent; null without attempts.'),
   hours: z.array(hourField).describe('The last 24 hours, oldest first; empty without traffic.'),
 }
@@ -48,21 +73,26 @@ export interface MeasuredEndpoint {
   health: EndpointHealth
 }
 
-export function summarizeHealth(measured: readonly MeasuredEndpoint[], now: number): HealthSummary {
+export function summarizeHealth(
+  measured: readonly MeasuredEndpoint[],
+  now: number,
+  showsCounts: boolean,
+): HealthSummary {
   const problems = measured.flatMap((endpoint) => toProblem(endpoint, now))
   const leftOut = problems.filter(({ state }) => state !== 'failing')
   const hours = sumHours(measured, now)
-  const attempts = hours.reduce((sum, hour) => sum + hour.attempts, 0)
-  const failures = hours.reduce((sum, hour) => sum + hour.failures, 0)
+  const succeeded = hours.reduce((sum, hour) => sum + hour.succeeded, 0)
+  const attempts = hours.reduce((sum, hour) => sum + hour.failed, succeeded)
+  const completed = measured.reduce((sum, { health }) => sum + health.getStats(now).completed30m, 0)
   return {
     state: findState(measured.length, problems.length, leftOut.length),
     used_endpoints: measured.length,
     problem_count: problems.length,
     problems: problems.slice(0, maxListed),
     last_error: findNewestError(measured, now),
-    requests_last_30m: measured.reduce((sum, { health }) => sum + health.getStats(now).completed30m, 0),
-    uptime_last_1d: attempts === 0 ? null : Math.round(((attempts - failures) / attempts) * 10_000) / 100,
-    hours,
+    requests_last_30m: showsCounts ? completed : null,
+    uptime_last_1d: attempts === 0 ? null : Math.round((succeeded / attempts) * 10_000) / 100,
+    hours: hours.map((hour) => toHour(hour, showsCounts)),
   }
 }
 
@@ -89,17 +119,11 @@ function findNewestError(measured: readonly MeasuredEndpoint[], now: number): He
     .reduce((newest, error) => (error && (!newest || error.at > newest.at) ? error : newest), null)
 }
 
-function sumHours(measured: readonly MeasuredEndpoint[], now: number): HealthSummary['hours'] {
-  const [first = [], ...others] = measured.map(({ health }) =>
-    health.getHours(now).map(({ endsAt, succeeded, failed }) => ({
-      until: new Date(endsAt).toISOString(),
-      attempts: succeeded + failed,
-      failures: failed,
-    })),
-  )
+function sumHours(measured: readonly MeasuredEndpoint[], now: number): HourCounts[] {
+  const [first = [], ...others] = measured.map(({ health }) => health.getHours(now))
   return first.map((hour, index) => ({
-    until: hour.until,
-    attempts: others.reduce((sum, hours) => sum + (hours[index]?.attempts ?? 0), hour.attempts),
-    failures: others.reduce((sum, hours) => sum + (hours[index]?.failures ?? 0), hour.failures),
+    endsAt: hour.endsAt,
+    succeeded: others.reduce((sum, hours) => sum + (hours[index]?.succeeded ?? 0), hour.succeeded),
+    failed: others.reduce((sum, hours) => sum + (hours[index]?.failed ?? 0), hour.failed),
   }))
 }

@@ -36,7 +36,7 @@ export const listByokHealth = defineOperation({
       data: rows.map((row) => ({
         id: row.id,
         provider: row.provider,
-        ...summarizeHealth((measured.get(row.id) ?? []).map(toMeasured), now),
+        ...summarizeHealth((measured.get(row.id) ?? []).map(toMeasured), now, true),
       })),
       total_count: total,
     }

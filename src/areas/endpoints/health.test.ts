@@ -41,6 +41,7 @@ describeOnEachDatabase(
       expect(steady.hours.slice(-2)).toEqual([
         {
           until: '2027-07-01T11:00:00.000Z',
+          uptime: 100,
           attempts: 1,
           failures: 0,
           latency_p50: expect.any(Number),
@@ -48,6 +49,7 @@ describeOnEachDatabase(
         },
         {
           until: '2027-07-01T12:00:00.000Z',
+          uptime: 0,
           attempts: 1,
           failures: 1,
           latency_p50: null,
@@ -55,6 +57,36 @@ describeOnEachDatabase(
         },
       ])
       clock.release()
+    })
+
+    test('numbers of requests are for those who may read the state of the installation', async () => {
+      const { clock, own, foreign } = server()
+      for (const firstTokenMs of [100, 200])
+        health('acme/steady-1 local').recordSuccess(clock.now(), { firstTokenMs, tokensPerSecond: 50 })
+      health('acme/steady-1 local').recordFailure(clock.now(), { kind: 'server', status: 500 })
+      const limited = await server().call('POST', '/management-keys', {
+        body: { name: 'Models only', permissions: ['models:read'] },
+      })
+      const read = async (path: string, key: string) =>
+        (await server().call('GET', path, { key })).body.data.find(
+          (row: { provider: string }) => row.provider === 'local',
+        )
+      for (const path of ['/endpoints/health?model=acme/steady-1', '/providers/health']) {
+        const full = await read(path, own.managementKey)
+        expect(full.requests_last_30m).toBeGreaterThan(1)
+        expect(full.hours.at(-1)).toMatchObject({
+          attempts: expect.any(Number),
+          failures: expect.any(Number),
+        })
+        for (const key of [own.inferenceKey, limited.body.key, foreign.managementKey]) {
+          const { requests_last_30m, hours, ...rest } = await read(path, key)
+          expect(requests_last_30m).toBeNull()
+          expect(hours.at(-1)).toMatchObject({ uptime: 66, attempts: null, failures: null })
+          expect(rest).toEqual(
+            Object.fromEntries(Object.entries(full).filter(([name]) => Object.hasOwn(rest, name))),
+          )
+        }
+      }
     })
 
     test('pages, and filters by provider', async () => {

@@ -4,8 +4,9 @@ import { endpointStatuses, percentiles } from '../../catalogue/endpoint-record.t
 import type { Endpoint } from '../../catalogue/model.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { mayOperate } from '../../pipeline/request/authorize.ts'
 import { failureFields, toFailureFields } from '../../routing/failure-record.ts'
-import { hourField } from '../../routing/health-summary.ts'
+import { hourField, requestCount, toHour } from '../../routing/health-summary.ts'
 import { readLiveStats } from './live-stats.ts'
 
 const states = ['healthy', 'failing', 'ejected', 'cooling_down', 'no_credential'] as const
@@ -29,7 +30,7 @@ const endpointHealth = z
     uptime_last_1d: uptime,
     latency_last_30m: percentiles,
     throughput_last_30m: percentiles,
-    requests_last_30m: z.int(),
+    requests_last_30m: requestCount,
     hours: z
       .array(
         hourField.extend({
@@ -50,21 +51,22 @@ export const listEndpointHealth = defineOperation({
   tag: 'Admin',
   summary: 'Lists the health of endpoints: uptime, speed, errors by hour, and why one is left out.',
   description:
-    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count.',
+    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count. Numbers of requests are null without the permission `system:read`.',
   permission: 'models:read',
   query: pageQuery.extend({
     model: z.string().min(1).max(256).optional().describe('The id of a model.'),
     provider: z.string().min(1).max(256).optional().describe('The slug of a provider.'),
   }),
   response: z.strictObject({ data: z.array(endpointHealth), total_count: z.int() }),
-  handle: async ({ gateway, query }) => {
+  handle: async ({ gateway, caller, query }) => {
+    const showsCounts = await mayOperate(gateway, caller, 'system:read')
     const endpoints = gateway.catalogue.models
       .filter(({ id }) => query.model === undefined || id === query.model)
       .flatMap((model) => model.endpoints)
       .filter(({ provider }) => query.provider === undefined || provider.slug === query.provider)
     const page = endpoints.slice(query.offset, query.offset + query.limit)
     return {
-      data: page.map((endpoint) => toHealthRecord(gateway, endpoint)),
+      data: page.map((endpoint) => toHealthRecord(gateway, endpoint, showsCounts)),
       total_count: endpoints.length,
     }
   },
@@ -78,7 +80,7 @@ const stateNames = {
   [endpointStatuses.noCredential]: 'no_credential',
 } as const
 
-function toHealthRecord(gateway: Gateway, endpoint: Endpoint): HealthRecord {
+function toHealthRecord(gateway: Gateway, endpoint: Endpoint, showsCounts: boolean): HealthRecord {
   const health = gateway.routing.health.find(endpoint.id)
   const stats = readLiveStats(gateway, endpoint)
   const now = gateway.clock.now()
@@ -94,11 +96,9 @@ function toHealthRecord(gateway: Gateway, endpoint: Endpoint): HealthRecord {
     uptime_last_1d: stats.uptime1d,
     latency_last_30m: stats.latency,
     throughput_last_30m: stats.throughput,
-    requests_last_30m: stats.requests,
+    requests_last_30m: showsCounts ? stats.requests : null,
     hours: (health?.getHours(now) ?? []).map((hour) => ({
-      until: new Date(hour.endsAt).toISOString(),
-      attempts: hour.succeeded + hour.failed,
-      failures: hour.failed,
+      ...toHour(hour, showsCounts),
       latency_p50: round(hour.medianLatency),
       throughput_p50: round(hour.medianThroughput),
     })),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { isKeyless } from '../../catalogue/model.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { mayOperate } from '../../pipeline/request/authorize.ts'
 import { healthSummaryFields, summarizeHealth } from '../../routing/health-summary.ts'
 
 const providerRecord = z
@@ -56,10 +57,11 @@ const listProviderHealth = defineOperation({
   tag: 'Providers',
   summary: 'Lists the health of every provider: its state, errors by hour, and which endpoints are left out.',
   description:
-    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count.',
+    'Measured over the requests this process sent since its start with the keys of the installation; BYOK keys do not count. Numbers of requests are null without the permission `system:read`.',
   permission: 'models:read',
   response: z.strictObject({ data: z.array(providerHealth) }),
-  handle: async ({ gateway }) => {
+  handle: async ({ gateway, caller }) => {
+    const showsCounts = await mayOperate(gateway, caller, 'system:read')
     const measured = Map.groupBy(listMeasured(gateway), ({ provider }) => provider)
     const now = gateway.clock.now()
     return {
@@ -67,7 +69,7 @@ const listProviderHealth = defineOperation({
         provider: provider.slug,
         provider_name: provider.name,
         is_keyless: isKeyless(provider),
-        ...summarizeHealth(measured.get(provider.slug) ?? [], now),
+        ...summarizeHealth(measured.get(provider.slug) ?? [], now, showsCounts),
         ...(!provider.enabled && { state: 'no_credential' as const }),
       })),
     }

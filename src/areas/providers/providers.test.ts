@@ -36,6 +36,7 @@ describeOnEachDatabase(
       })
       expect(find('sandbox').hours.at(-1)).toEqual({
         until: '2027-07-01T11:00:00.000Z',
+        uptime: 0,
         attempts: 1,
         failures: 1,
       })

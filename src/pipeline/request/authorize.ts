@@ -31,13 +31,22 @@ export function authorize(
   return operatorOnly ? requireOperator(gateway, caller, permission, reach) : reach
 }
 
+/** Whether the caller has a permission that only the operator has. */
+export async function mayOperate(gateway: Gateway, caller: Caller, permission: Permission): Promise<boolean> {
+  return reachOf(caller, permission).everywhere && (await isOperator(gateway, caller))
+}
+
+async function isOperator({ db }: Gateway, { organizationId }: Caller): Promise<boolean> {
+  return (await findOperatorOrganization(db))?.id === organizationId
+}
+
 async function requireOperator(
-  { db }: Gateway,
-  { organizationId }: Caller,
+  gateway: Gateway,
+  caller: Caller,
   permission: Permission,
   reach: Reach,
 ): Promise<Reach> {
-  if ((await findOperatorOrganization(db))?.id === organizationId) return reach
+  if (await isOperator(gateway, caller)) return reach
   const remedy = 'Only the organization that operates this installation has it.'
   throw createError('permission_missing', permission, remedy)
 }

@@ -94,7 +94,7 @@ function ProviderScreen() {
 }
 
 function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number | undefined }) {
-  const { state, hours, provider_name: name, uptime_last_1d: uptime } = health
+  const { state, hours, provider_name: name, uptime_last_1d: uptime, requests_last_30m: requests } = health
   return (
     <Panel
       title="Health"
@@ -108,7 +108,7 @@ function HealthPanel({ health, spend }: { health: ProviderHealth; spend: number 
           </Fact>
         )}
         <Fact label="Attempts that worked">{uptime === null ? '–' : `${uptime} %`}</Fact>
-        <Fact label="Replies, 30 minutes">{formatCount(health.requests_last_30m)}</Fact>
+        {requests !== null && <Fact label="Replies, 30 minutes">{formatCount(requests)}</Fact>}
         {spend !== undefined && (
           <Fact label="Spend, 30 days">
             <Money value={spend} />
