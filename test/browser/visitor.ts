@@ -22,9 +22,20 @@ const inspection = `(() => {
 const axe = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
 /** Runs in the page after `axe`. Each finding with the first element that it is about. */
-const violations = `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) =>
-  violations.map(({ id, impact, nodes }) => id + ' (' + impact + '): ' + nodes[0].html.slice(0, 200) + ' ' +
+const violationsOf = (rules: string[] | null) => `axe.run(${JSON.stringify({
+  resultTypes: ['violations'],
+  preload: false,
+  ...(rules && { runOnly: rules }),
+})}).then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+  id + ' (' + impact + '): ' + nodes[0].html.slice(0, 200) + ' ' +
     JSON.stringify(nodes[0].any[0]?.data ?? nodes[0].failureSummary)))`
+
+/** Runs in the page: until no color changes any more. */
+const transitions = `Promise.allSettled(document.getAnimations()
+  .filter((animation) => animation instanceof CSSTransition).map(({ finished }) => finished)).then(() => 0)`
+
+/** What the color scheme changes. */
+const colorRules = ['color-contrast', 'link-in-text-block']
 
 interface Inspection {
   headings: number
@@ -108,10 +119,16 @@ export class Visitor {
     return { problems, links, text: found.text }
   }
 
-  /** What axe finds on the screen that is shown. */
+  /** What axe finds on the screen that is shown, light and dark. */
   async findViolations(): Promise<string[]> {
-    await this.page.evaluate(`${axe}; 0`)
-    return (await this.page.evaluate(violations)) as string[]
+    if (await this.page.evaluate(`typeof axe === 'undefined'`)) await this.page.evaluate(`${axe}; 0`)
+    const light = (await this.page.evaluate(violationsOf(null))) as string[]
+    await this.page.emulateMedia({ colorScheme: 'dark' })
+    await this.settle()
+    await this.page.evaluate(transitions)
+    const dark = (await this.page.evaluate(violationsOf(colorRules))) as string[]
+    await this.page.emulateMedia({ colorScheme: 'light' })
+    return [...light, ...dark.map((finding) => `dark: ${finding}`)]
   }
 
   /** Until the screen is complete: nothing is loading, and a frame later still nothing. */
