@@ -58,19 +58,19 @@ describeInChromium('Search in the console', (chromium) => {
     await owner.open(`/keys/${sha256('seed-95')}`)
     await page.getByText('Person 95', { exact: true }).waitFor()
 
-    await choose('Workspace', 'team-122', 'Team 122 (team-122)')
+    await choose('Workspace', 'team-122', 'Team 122')
     await owner.open('/keys')
     await page.getByRole('link', { name: 'Service key 247' }).waitFor()
     expect(await page.getByRole('link', { name: 'Service key 95' }).count()).toBe(0)
     const chosen = page.getByRole('combobox', { name: 'Workspace', exact: true })
-    expect(await chosen.inputValue()).toBe('Team 122 (team-122)')
+    expect(await chosen.inputValue()).toBe('Team 122')
     await chosen.click()
-    await page.getByRole('option', { name: 'Team 99 (team-99)' }).waitFor()
+    await page.getByRole('option', { name: 'Team 99' }).waitFor()
 
     await owner.open('/members/user_seed95')
     await page.getByRole('button', { name: 'Add a role' }).click()
     await choose('Role', 'audit', 'Auditor')
-    await choose('Where', 'Team 121', 'Team 121 (team-121)')
+    await choose('Where', 'Team 121', 'Team 121')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('cell', { name: 'Team 121', exact: true }).waitFor()
 

@@ -21,6 +21,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
     <TextInput
       type="search"
       size="xs"
+      w="100%"
       maw={320}
       maxLength={200}
       aria-label={label}

@@ -28,8 +28,9 @@ function toChoice(workspace: NamedWorkspace) {
   return { value: workspace.id, label: labelOf(workspace) }
 }
 
+/** With the slug, unless it is the name as a slug. */
 function labelOf({ name, slug }: NamedWorkspace): string {
-  return `${name} (${slug})`
+  return name.toLowerCase().replaceAll(' ', '-') === slug ? name : `${name} (${slug})`
 }
 
 interface WorkspaceSelectProps

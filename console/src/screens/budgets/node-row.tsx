@@ -30,6 +30,9 @@ const childrenOf: Record<BudgetNode['kind'], string> = {
   key: '',
 }
 
+/** The button that opens a row, and the gap beside it. */
+const toggleWidth = 30
+
 /** The spending of a node in a window, its limits, and what would refuse a request first. */
 export function NodeRow({ path, interval, isOpen = false, onToggle }: NodeRowProps) {
   const node = path.at(-1)
@@ -39,7 +42,12 @@ export function NodeRow({ path, interval, isOpen = false, onToggle }: NodeRowPro
   return (
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
-        <Group gap={6} wrap="nowrap" align="flex-start" pl={(path.length - 1) * 14}>
+        <Group
+          gap={6}
+          wrap="nowrap"
+          align="flex-start"
+          pl={(path.length - 1) * 14 + (onToggle ? 0 : toggleWidth)}
+        >
           {onToggle && (
             <Button
               size="compact-xs"
