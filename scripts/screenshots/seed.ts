@@ -4,7 +4,7 @@ import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
 import type { TestServer } from '../../test/support/harness.ts'
 import { type TextDialect, vendorReplies } from '../../test/support/replies.ts'
 import type { ReceivedRequest, Upstream, UpstreamResponse } from '../../test/support/upstream.ts'
-import { answer, applications, context, people, prompts, workspaces } from './story.ts'
+import { answer, applications, context, people, preset, prompts, workspaces } from './story.ts'
 
 /** The same numbers at every run. */
 export class Dice {
@@ -136,6 +136,11 @@ async function createStructure(server: TestServer): Promise<string[]> {
       { slug: 'credit-card', action: 'block' },
     ],
   })
+  for (const { system, ...settings } of preset.versions)
+    await create(`/presets/${preset.slug}/chat/completions`, {
+      ...settings,
+      messages: [{ role: 'system', content: system }],
+    })
   const secrets: string[] = []
   for (const { name, limit, reset } of applications) {
     const created = await create('/keys', { name, ...(limit && { limit, limit_reset: reset }) })

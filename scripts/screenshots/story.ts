@@ -48,3 +48,39 @@ export const prompts = [
 export const context = '\nNote of the carrier: the parcel was sorted in Malmö and is on its way.'
 
 export const answer = 'Your parcel left the warehouse this morning and arrives on Thursday.'
+
+/** Two versions of it, oldest first. */
+export const preset = {
+  slug: 'support-reply',
+  versions: [
+    {
+      model: 'anthropic/claude-sonnet-5.5',
+      system: 'You answer customers of a shop.\nBe polite.\nNever promise a date.',
+      temperature: 0.7,
+    },
+    {
+      model: 'anthropic/claude-sonnet-5.5',
+      models: ['openai/gpt-5.5'],
+      system:
+        'You answer customers of a shop.\nBe polite and brief: three sentences at most.\nNever promise a date.',
+      temperature: 0.3,
+    },
+  ],
+}
+
+const [lateParcel = '', review = ''] = prompts
+
+export const routedRequests = [
+  {
+    name: 'Late parcel',
+    model: 'anthropic/claude-sonnet-5.5',
+    models: ['openai/gpt-5.5'],
+    prompt: lateParcel,
+  },
+  { name: 'Summary of reviews', model: 'openai/gpt-5.4-mini', prompt: review },
+].map(({ name, prompt, ...models }) => ({
+  id: name,
+  name,
+  format: 'chat',
+  body: { ...models, max_tokens: 1_000, messages: [{ role: 'user', content: prompt }] },
+}))
