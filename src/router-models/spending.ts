@@ -32,14 +32,17 @@ export class SpendingFigures {
   readonly #tasks = new Map<string, { total: number; models: Map<string, number> }>()
 
   constructor(groups: readonly Group[], tasks: readonly TaskSpending[]) {
-    for (const { values, sum } of groups) {
-      const [model, endpoint] = values
+    for (const group of groups) {
+      const [model, endpoint] = group.values
       if (model === null || model === undefined) continue
       const usage = this.#models.get(model) ?? { nanos: 0, prompts: new Map() }
-      const nanos = Number(sum('credits') + sum('byok_upstream'))
+      const nanos = Number(group.sum('credits') + group.sum('byok_upstream'))
       usage.nanos += nanos
       this.#total += nanos
-      usage.prompts.set(endpoint ?? '', { all: Number(sum('prompt')), cached: Number(sum('cached')) })
+      usage.prompts.set(endpoint ?? '', {
+        all: Number(group.sum('prompt')),
+        cached: Number(group.sum('cached')),
+      })
       this.#models.set(model, usage)
     }
     for (const { tag, model, nanos } of tasks) {
