@@ -117,17 +117,17 @@ function expectAtMost(counted: Counts, limits: Counts): void {
   expect({ exceeded, counted }).toEqual({ exceeded: [], counted })
 }
 
-// A tenth above what was measured. Raise a limit only for a duty that needs it.
+// About a seventh above what was measured: jobs run meanwhile. Raise a limit only for a duty that needs it.
 describe('beyond a bare relay, the gateway allocates at most', () => {
   test('so much for a request', async () => {
-    expectAtMost(await compare('whole'), { promises: 50, functions: 340, values: 500 })
+    expectAtMost(await compare('whole'), { promises: 38, functions: 320, values: 460 })
   })
 
   test('so much for an event of a stream', async () => {
     const added = await compare('streamed')
     expectAtMost(
       mapCounts((kind) => added[kind] / eventCount),
-      { promises: 10, functions: 32, values: 38 },
+      { promises: 10, functions: 30, values: 32 },
     )
   })
 })
