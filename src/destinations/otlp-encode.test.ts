@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import fc from 'fast-check'
 import { newGenerationEvent } from '../../test/support/generation-event.ts'
-import { LoopDelay } from '../../test/support/loop-delay.ts'
+import { measureLoopDelay } from '../../test/support/loop-delay.ts'
 import { decodeExports, hasOtlpDecoder, listSpans, readAttributes } from '../../test/support/otlp.ts'
 import { version } from '../lib/version.ts'
 import { destinations, getDestination } from './all.ts'
@@ -249,21 +249,10 @@ describe('limits', () => {
       await encodeFor('arize', events)
       // Each has another form of messages.
       for (const type of ['webhook', 'grafana', 'langfuse', 'arize']) {
-        expect(await measureDelay(type, events)).toBeLessThan(60)
+        expect(await measureLoopDelay(60, () => encodeFor(type, events))).toBeLessThan(60)
       }
     },
   )
-
-  /** The least of three: the collector also takes time, but not each time. */
-  async function measureDelay(type: string, events: GenerationEvent[]): Promise<number> {
-    const delays: number[] = []
-    for (let run = 0; run < 3; run++) {
-      const delay = new LoopDelay()
-      await encodeFor(type, events)
-      delays.push(delay.stop())
-    }
-    return Math.min(...delays)
-  }
 })
 
 test('several events are one request', async () => {

@@ -105,9 +105,10 @@ async function waitUntilDelivered(
   const db = openDb(scene.databaseUrl)
   try {
     for (const deadline = performance.now() + testTimeoutMs / 2; ; await Bun.sleep(200)) {
+      // First, as the gateway may settle a hold of an ended process at any time.
+      const holds = await db.selectFrom('holds').select('id').execute()
       // It flushes the journal, and retries at once.
       const { data } = await gateway.manage('POST', `/observability/destinations/${destination}/resume`)
-      const holds = await db.selectFrom('holds').select('id').execute()
       if (holds.length === 0 && data.queued === 0) break
       if (performance.now() > deadline)
         throw new Error(`${holds.length} holds, ${JSON.stringify(data)}\n${gateway.log}`)

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import {
@@ -11,6 +12,7 @@ import {
   sendRequest,
   waitForGenerations,
 } from '../inference/two-upstreams.ts'
+import type { TestServer } from '../support/harness.ts'
 import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
 
 const model = 'sandbox/echo'
@@ -294,18 +296,10 @@ describeWithUpstreams('server tools', (bench) => {
   test('R1 a client that disconnects at the end of a turn pays for it once', async () => {
     await clearGenerations(bench())
     const { first } = bench()
-    // The end of the text repeats it, so that the gateway waits for the client there.
+    // The end of the text repeats it several times, more than the buffers in between take.
     const text = 'x'.repeat(8 * 1024 * 1024)
     first.enqueue(replyWithCalls(['datetime'], true, text))
-    const abort = new AbortController()
-    const body = { model: 'test/chat', stream: true, tools }
-    const response = await sendRequest(bench(), 'responses', body, { signal: abort.signal })
-    let received = 0
-    for await (const bytes of response.body ?? []) {
-      received += bytes.length
-      if (received > text.length) break
-    }
-    abort.abort()
+    await readUntil(bench().server, { model: 'test/chat', input: 'Hi', stream: true, tools }, text.length)
     const [row] = await waitForGenerations(bench(), 1)
     expect(row).toMatchObject({ status: 'cancelled', cost_nanos: 30_000n })
     expect(first.requests).toHaveLength(1)
@@ -412,4 +406,28 @@ function answerCall(format: FormatName, prompt: AnyReply, reply: AnyReply, id: s
   }
   const result = { type: 'function_call_output', call_id: id, output: 'found' }
   return { input: [{ role: 'user', content: prompt.input }, ...reply.output, result] }
+}
+
+/** Sends a request and disconnects after more than `count` bytes of the reply. Unlike `fetch` it does not read ahead. */
+function readUntil(server: TestServer, request: JsonObject, count: number): Promise<void> {
+  const { hostname, port } = new URL(server.url)
+  const body = JSON.stringify(request)
+  const head = [
+    'POST /api/v1/responses HTTP/1.1',
+    `host: ${hostname}`,
+    `authorization: Bearer ${server.own.inferenceKey}`,
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let received = 0
+    socket.on('data', ({ length }) => {
+      received += length
+      if (received > count) socket.destroy()
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve())
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  })
 }
