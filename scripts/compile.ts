@@ -1,8 +1,9 @@
 // Compiles the command line and its worker threads into one program, so that a start reads no source: see compiled.mjs.
+// Usage: compile.ts <program> [<entry> [<module that each worker thread loads first>]]
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const [outfile = ''] = Bun.argv.slice(2)
+const [outfile = '', entry = 'src/cli.ts', preload] = Bun.argv.slice(2)
 const source = resolve('src')
 const workers = [...new Bun.Glob('src/**/*-worker.ts').scanSync()]
 
@@ -10,8 +11,8 @@ const workers = [...new Bun.Glob('src/**/*-worker.ts').scanSync()]
 const embedded = process.platform === 'win32' ? 'file:///B:/~BUN/root/' : 'file:///$bunfs/root/'
 
 await Bun.build({
-  entrypoints: ['src/cli.ts', ...workers],
-  root: source,
+  entrypoints: [entry, ...workers],
+  root: resolve('.'),
   target: 'bun',
   format: 'esm',
   splitting: true,
@@ -24,7 +25,7 @@ await Bun.build({
       setup: ({ onLoad }) => {
         onLoad({ filter: /\.ts$/, namespace: 'file' }, async ({ path }) =>
           path.startsWith(source)
-            ? { contents: placeFiles(path, await Bun.file(path).text()), loader: 'ts' }
+            ? { contents: preloadInto(path) + placeFiles(path, await Bun.file(path).text()), loader: 'ts' }
             : undefined,
         )
       },
@@ -32,11 +33,15 @@ await Bun.build({
   ],
 })
 
+function preloadInto(path: string): string {
+  return preload && path.endsWith('-worker.ts') ? `import ${JSON.stringify(resolve(preload))};` : ''
+}
+
 /** Worker threads are in the program; other files that modules name stay next to their source. */
 function placeFiles(path: string, code: string): string {
   return code
     .replace(/new URL\('(?:\.\/)?([\w-]+-worker)\.ts', import\.meta\.url\)/g, (_, name: string) => {
-      const folder = relative(source, resolve(path, '..'))
+      const folder = relative('.', resolve(path, '..'))
       return `new URL(${JSON.stringify(`${embedded}${folder}/${name}.js`)})`
     })
     .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))

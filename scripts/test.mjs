@@ -53,8 +53,7 @@ const needsChromium = paths.length === 0 || paths.some(hasBrowserTests)
 const chromium = needsChromium ? prepareChromium() : null
 if (needsChromium) spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
 
-// Many tests start processes, which is faster so.
-if (paths.length === 0) spawnSync(process.execPath, ['scripts/compiled.mjs'], { cwd: root, stdio: 'inherit' })
+const faultProgram = paths.length === 0 ? compilePrograms() : null
 
 const missing = [
   [!postgres, 'PostgreSQL: install it, or set TEST_DATABASE_URL', 'all tests use SQLite only'],
@@ -95,6 +94,16 @@ function hasBrowserTests(path) {
   return given.startsWith(folder) || folder.startsWith(given)
 }
 
+/** The server, and the server with kill points: many tests start processes, which is faster so. */
+function compilePrograms() {
+  const options = { cwd: root, stdio: 'inherit' }
+  spawnSync(process.execPath, ['scripts/compiled.mjs'], options)
+  const program = join(root, '.cache', 'faults', 'headgate')
+  const sources = ['test/faults/program.ts', 'test/faults/kill-points.ts']
+  const { status } = spawnSync(bun, ['scripts/compile.ts', program, ...sources], options)
+  return status === 0 ? program : null
+}
+
 /** Next to the tests, which often wait. */
 async function runChecks() {
   for (const [name, command, commandArgs] of checks) {
@@ -116,6 +125,7 @@ function startTests() {
     ...(bwrap && { TEST_BWRAP: bwrap }),
     ...(chromium && { TEST_CHROMIUM: chromium }),
     ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),
+    ...(faultProgram && { TEST_FAULT_PROGRAM: faultProgram }),
   }
   const options = [`--parallel=${workers}`, '--no-isolate', '--timings=test/timings.json', '--timeout=60000']
   if (updatesTimings) options.push('--update-timings')

@@ -89,6 +89,14 @@ export class FaultScenario {
   }
 }
 
+/** The gateway with its kill points: compiled, if `npm test` did so, or from source. */
+function findProgram(): string[] {
+  const program = process.env.TEST_FAULT_PROGRAM
+  if (program) return [program]
+  const preload = join(import.meta.dir, 'kill-points.ts')
+  return [process.execPath, '--no-env-file', '--preload', preload, resolve('src/cli.ts')]
+}
+
 /** A gateway in a separate process, which can be killed. */
 export class GatewayProcess {
   readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
@@ -98,27 +106,24 @@ export class GatewayProcess {
   url = ''
 
   constructor(environment: Record<string, string>) {
-    const preload = join(import.meta.dir, 'kill-points.ts')
-    this.#process = Bun.spawn(
-      [process.execPath, '--no-env-file', '--preload', preload, resolve('src/cli.ts'), 'serve'],
-      {
-        cwd: tmpdir(),
-        env: {
-          PATH: process.env.PATH ?? '',
-          HOME: process.env.HOME ?? '',
-          PORT: '0',
-          LOG_LEVEL: 'warn',
-          ...runtimeSettings,
-          HEADGATE_MANAGEMENT_KEY: managementKey,
-          HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
-          HEADGATE_INITIAL_CREDITS: '100000',
-          ...environment,
-        },
-        stdin: 'ignore',
-        stdout: 'pipe',
-        stderr: 'pipe',
+    this.#process = Bun.spawn([...findProgram(), 'serve'], {
+      cwd: tmpdir(),
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: process.env.HOME ?? '',
+        PORT: '0',
+        LOG_LEVEL: 'warn',
+        ...runtimeSettings,
+        HEADGATE_MANAGEMENT_KEY: managementKey,
+        HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
+        HEADGATE_INITIAL_CREDITS: '100000',
+        TEST_FAULT_PROGRAM: process.env.TEST_FAULT_PROGRAM,
+        ...environment,
       },
-    )
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
     void this.#collect(this.#process.stderr)
     this.ready = this.#waitUntilReady()
     // A process that is killed during its start never becomes ready.

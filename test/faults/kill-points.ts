@@ -1,4 +1,4 @@
-// Preloaded into the gateway's process and its threads: ends the process at a named point.
+// The first module of the gateway's process and of its threads: ends the process at a named point.
 import { Database } from 'bun:sqlite'
 import { readFileSync, truncateSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -48,7 +48,8 @@ if (isMainThread) {
   await watchPostgres()
   await watchVideoJobs()
   await prepareDeliveries()
-  watchThreads()
+  // A compiled program has it in its threads.
+  if (!process.env.TEST_FAULT_PROGRAM) watchThreads()
 } else watchSqlite()
 
 /** The heartbeat timeout of a node, for tests that cannot wait two minutes. */
