@@ -10,7 +10,11 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './app/query-client.ts'
 import { router } from './app/router.tsx'
+import { sessionOptions } from './app/session.tsx'
 import { cssVariables, theme } from './app/theme.ts'
+
+// Every screen waits for it.
+void queryClient.prefetchQuery(sessionOptions)
 
 const root = document.getElementById('root')
 if (root) {

@@ -9,6 +9,8 @@ import { goToSignIn } from './sign-in.ts'
 export type Session = Schemas['SessionIdentity']
 export type Permission = Session['permissions'][number]
 
+export const sessionOptions = { ...api.queryOptions('get', '/session'), staleTime: 60_000 }
+
 const Context = createContext<Session | null>(null)
 
 /** Who is signed in. */
@@ -53,7 +55,7 @@ interface SessionProviderProps {
 
 /** Nothing is shown before it is known who is signed in. */
 export function SessionProvider({ signedOut, children }: SessionProviderProps) {
-  const query = useQuery({ ...api.queryOptions('get', '/session'), staleTime: 60_000 })
+  const query = useQuery(sessionOptions)
   const session = query.data?.data
   const isSignedOut = query.error instanceof ApiError && query.error.status === 401
   useEffect(() => {

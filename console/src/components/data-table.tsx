@@ -1,5 +1,6 @@
 import { type MantineBreakpoint, Table, VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { useGrowingRows } from './use-growing-rows.ts'
 
 export interface Column<Row> {
   header: string
@@ -26,6 +27,7 @@ interface DataTableProps<Row> {
 /** A table of a page of rows. */
 export function DataTable<Row>({ columns, rows, keyOf, minWidth }: DataTableProps<Row>) {
   const shown = columns.filter((column) => column !== false)
+  const shownRows = useGrowingRows(rows)
   return (
     <Table.ScrollContainer minWidth={minWidth}>
       <Table highlightOnHover verticalSpacing="xs">
@@ -39,7 +41,7 @@ export function DataTable<Row>({ columns, rows, keyOf, minWidth }: DataTableProp
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rows.map((row) => (
+          {shownRows.map((row) => (
             <Table.Tr key={keyOf(row)}>
               {shown.map((column) => (
                 <Table.Td key={column.header} {...cellProps(column)}>

@@ -1,6 +1,7 @@
 import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { createLazyRoute } from '@tanstack/react-router'
+import { memo } from 'react'
 import { callOf } from '../../api/call.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
@@ -13,6 +14,9 @@ import { figuresQuery, groupSeriesQuery, groupsQuery, totalSeriesQuery } from '.
 import { RequestsLink } from './requests-link.tsx'
 import { Timeline, useTimeline } from './timeline.tsx'
 import { useView, type View } from './view.ts'
+
+/** Each query that arrives renders the screen again, but most of it depends on the view alone. */
+const [StableControls, StableFigures, StableGroupTable] = [memo(Controls), memo(Figures), memo(GroupTable)]
 
 export const screen = createLazyRoute('/activity')({ component: ActivityScreen })
 
@@ -35,9 +39,9 @@ function ActivityScreen() {
         </>
       }
     >
-      <Controls view={view} />
+      <StableControls view={view} />
       <ActiveFilters view={view} />
-      <Figures view={view} />
+      <StableFigures view={view} />
       {isEmpty && !view.previous ? <NoRequests view={view} /> : <Details view={view} timeline={timeline} />}
     </Page>
   )
@@ -66,7 +70,7 @@ function Details({ view, timeline }: { view: View; timeline: ReturnType<typeof u
           <Title order={2} size="h4">
             {metric.label} by {nounOf(dimensionOf(group))}
           </Title>
-          <GroupTable view={view} dimension={group} />
+          <StableGroupTable view={view} dimension={group} />
         </Stack>
       )}
     </>

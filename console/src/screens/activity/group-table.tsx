@@ -1,6 +1,7 @@
 import { Anchor, Group, Progress, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { QueryView } from '../../components/query-view.tsx'
+import { useGrowingRows } from '../../components/use-growing-rows.ts'
 import { formatShare } from '../../format/number.ts'
 import { Change } from './change.tsx'
 import { type ActivityGroup, type Dimension, type DimensionName, dimensionOf, groupOf } from './dimensions.ts'
@@ -48,6 +49,7 @@ interface GroupsProps {
 
 function Groups({ rows, previous, view, dimension }: GroupsProps) {
   const { metric } = view
+  const shownRows = useGrowingRows(rows)
   const total = rows.reduce((sum, row) => sum + (readValue(row, metric) ?? 0), 0)
   const others = listOtherMetrics(metric)
   const earlier = new Map(previous?.map((row) => [groupOf(row, dimension).id, row]))
@@ -71,7 +73,7 @@ function Groups({ rows, previous, view, dimension }: GroupsProps) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rows.map((row) => {
+          {shownRows.map((row) => {
             const { id } = groupOf(row, dimension)
             const before = previous && readValue(earlier.get(id), metric)
             return <GroupRow key={id ?? ''} {...{ row, total, before, view, dimension }} />
