@@ -37,13 +37,16 @@ describe.if(scale > 0)('The console with 5 million generations and 100,000 keys'
           // So many visits of one person need more queries in a minute than anybody is allowed.
           server.clock.advance(60_000)
         }
-        const allTimes = screens.flatMap(({ times }) => times)
-        process.stdout.write(`${kind} all screens: p95 ${percentile95(allTimes).toFixed(0)} ms\n`)
+        const first = percentile95(screens.flatMap((screen) => screen.first))
+        const complete = percentile95(screens.flatMap((screen) => screen.complete))
+        process.stdout.write(
+          `${kind} all screens, p95: first ${first.toFixed(0)}, complete ${complete.toFixed(0)} ms\n`,
+        )
         expect(screens.flatMap(({ path, problem }) => (problem === null ? [] : [{ path, problem }]))).toEqual(
           [],
         )
         expect(await chromium.takeProblems()).toEqual([])
-        expect(percentile95(allTimes)).toBeLessThan(targetMs)
+        expect(first).toBeLessThan(targetMs)
       } finally {
         await chromium.close()
         await server.stop()
@@ -76,10 +79,12 @@ async function listOtherScreens({ gateway, own }: TestServer): Promise<string[]>
   ]
 }
 
-function printScreen(kind: string, { path, times, problem }: ScreenTimes): void {
-  const format = (ms: number) => ms.toFixed(0).padStart(6)
-  const result =
-    problem ??
-    `p50 ${format(times[Math.floor(times.length / 2)] ?? 0)} ms  p95 ${format(percentile95(times))} ms`
+function printScreen(kind: string, { path, first, complete, problem }: ScreenTimes): void {
+  const result = problem ?? `first ${describeTimes(first)}  complete ${describeTimes(complete)}`
   process.stdout.write(`${kind} ${path.slice(0, 60).padEnd(60)} ${result}\n`)
+}
+
+function describeTimes(times: readonly number[]): string {
+  const format = (ms: number) => ms.toFixed(0).padStart(5)
+  return `p50 ${format(times[Math.floor(times.length / 2)] ?? 0)} p95 ${format(percentile95(times))} ms`
 }

@@ -59,6 +59,12 @@ async function seed(
   const createdAt = new Date(now - days * dayMs).toISOString()
   const first = await findDefaultWorkspace(db, organizationId)
   if (!first) throw new Error('the organization has no default workspace')
+  // As everywhere, it is the oldest.
+  await db
+    .updateTable('workspaces')
+    .set({ created_at: '2026-01-01T00:00:00.000Z' })
+    .where('id', '=', first.id)
+    .execute()
   const workspaceIds = [first.id, ...listIds(size.workspaces - 1, (n) => uuidOf(n))]
   const userIds = listIds(size.members, (n) => `user_seed${n}`)
   const scope: SeedScope = { db, organizationId, workspaceIds, userIds: [...userIds, null], createdAt }

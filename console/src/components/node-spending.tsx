@@ -2,6 +2,7 @@ import { Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
 import { type BudgetNode, textsOf } from './budget-intervals.ts'
 import { type Column, DataTable } from './data-table.tsx'
 import { LimitBar } from './limit-bar.tsx'
@@ -29,9 +30,20 @@ export function NodeSpending({ nodeId, title }: { nodeId: string; title: string 
         </>
       }
     >
-      <QueryView query={query}>{({ parent }) => parent && <Spending node={parent} />}</QueryView>
+      {isMissing(query.error) ? (
+        <Text size="sm" c="dimmed">
+          No membership and no keys here.
+        </Text>
+      ) : (
+        <QueryView query={query}>{({ parent }) => parent && <Spending node={parent} />}</QueryView>
+      )}
     </Panel>
   )
+}
+
+/** Of a member who has nothing to do with the workspace. */
+function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
 }
 
 function Spending({ node: { windows, limits, blocks_first } }: { node: BudgetNode }) {
