@@ -7,6 +7,12 @@ import { join } from 'node:path'
 
 const isRoot = process.getuid?.() === 0
 
+/** What is lost in a crash does not matter here. With hundreds of databases, vacuuming would never rest. */
+const settings = [
+  ...['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0'],
+  ...['autovacuum=off', 'max_connections=300'],
+]
+
 /** Its URL and how to stop it; null if PostgreSQL is not available. */
 export async function startPostgres() {
   const bin = findBinaries() ?? (installPackage('postgresql', 'PostgreSQL') ? findBinaries() : null)
@@ -19,8 +25,19 @@ export async function startPostgres() {
   const data = join(folder, 'data')
   run('initdb', ['-D', data, '-U', 'headgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
   const port = await findFreePort()
-  const options = `-c listen_addresses=127.0.0.1 -p ${port} -k ${folder} -c fsync=off -c full_page_writes=off -c max_connections=300`
-  run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', options, 'start'])
+  const options = [...settings, `listen_addresses=127.0.0.1`].map((setting) => `-c ${setting}`).join(' ')
+  run('pg_ctl', [
+    '-D',
+    data,
+    '-w',
+    '-t',
+    '60',
+    '-l',
+    join(folder, 'log'),
+    '-o',
+    `${options} -p ${port} -k ${folder}`,
+    'start',
+  ])
   return {
     url: `postgres://headgate@127.0.0.1:${port}/postgres`,
     isPrivate: true,

@@ -34,6 +34,8 @@ const violationsOf = (rules: string[] | null) => `axe.run(${JSON.stringify({
 const transitions = `Promise.allSettled(document.getAnimations()
   .filter((animation) => animation instanceof CSSTransition).map(({ finished }) => finished)).then(() => 0)`
 
+export type ColorScheme = 'light' | 'dark'
+
 /** What the color scheme changes. */
 const colorRules = ['color-contrast', 'link-in-text-block']
 
@@ -119,16 +121,16 @@ export class Visitor {
     return { problems, links, text: found.text }
   }
 
-  /** What axe finds on the screen that is shown, light and dark. */
-  async findViolations(): Promise<string[]> {
+  /** What axe finds on the screen that is shown; in the dark scheme only in its colors. */
+  async findViolations(scheme: ColorScheme): Promise<string[]> {
     if (await this.page.evaluate(`typeof axe === 'undefined'`)) await this.page.evaluate(`${axe}; 0`)
-    const light = (await this.page.evaluate(violationsOf(null))) as string[]
-    await this.page.emulateMedia({ colorScheme: 'dark' })
+    if (scheme === 'light') return (await this.page.evaluate(violationsOf(null))) as string[]
+    await this.page.emulateMedia({ colorScheme: scheme })
     await this.settle()
     await this.page.evaluate(transitions)
-    const dark = (await this.page.evaluate(violationsOf(colorRules))) as string[]
+    const findings = (await this.page.evaluate(violationsOf(colorRules))) as string[]
     await this.page.emulateMedia({ colorScheme: 'light' })
-    return [...light, ...dark.map((finding) => `dark: ${finding}`)]
+    return findings.map((finding) => `dark: ${finding}`)
   }
 
   /** Until the screen is complete: nothing is loading, and a frame later still nothing. */
