@@ -12,9 +12,8 @@ export interface Target {
 export function buildTargets(measured: Measurements): Target[] {
   const summary = summarize(measured.samples)
   const of = (scenario: string) => summary[scenario]?.headgate
-  const { steps = [] } = measured.memory.headgate ?? {}
+  const { steps = [], idleBytes = null } = measured.memory.headgate ?? {}
   const perStream = steps.length === 0 ? null : Math.max(...steps.map((step) => step.bytesPerStream)) / 1024
-  const promptMicros = medianOf(of('prompt')?.cpuMicros)
   const manyKeys = medianOf(summary.small?.['many-keys']?.cpuMicros)
   const oneKey = medianOf(of('small')?.cpuMicros)
   const target = (name: string, unit: string, atMost: number, value: Figure | number | null | undefined) => ({
@@ -24,10 +23,14 @@ export function buildTargets(measured: Measurements): Target[] {
     value: typeof value === 'number' ? value : medianOf(value),
   })
   return [
-    target('CPU of a 1 KB request', 'x relay', 1.6, of('small')?.timesRelay),
+    target('CPU of a 1 KB request', 'x relay', 2.2, of('small')?.timesRelay),
     target('CPU of a 1 KB request', 'x Portkey', 0.1, of('small')?.timesPortkey),
-    target('CPU of a stream event', 'x relay', 1.3, of('event')?.timesRelay),
-    target('memory of an open stream', 'KB', 50, perStream),
+    target('CPU of a stream event', 'x relay', 1.4, of('event')?.timesRelay),
+    target('CPU of a 300 KB prompt', 'x relay', 1.5, of('prompt')?.timesRelay),
+    target('CPU of a request, 1,000 a second', 'x relay', 2.2, of('rate-1000')?.timesRelay),
+    target('time over the relay, 200 a second, p50', 'ms', 0.4, of('rate-200')?.overRelayP50),
+    target('idle memory', 'MB', 80, idleBytes === null ? null : idleBytes / 1024 / 1024),
+    target('memory of an open stream', 'KB', 30, perStream),
     target('first token later than direct, p50', 'ms', 1, of('first')?.addedFirstP50),
     target('CPU the ledger adds to a 1 KB request', 'us', 20, of('small')?.ledgerMicros),
     target('the ledger at the end of a reply, 1,000 a second, p99', 'ms', 10, of('rate-1000')?.ledgerP99),
@@ -40,7 +43,6 @@ export function buildTargets(measured: Measurements): Target[] {
     target('CPU of an embedding as float', 'x relay', 2, of('embedding-float')?.timesRelay),
     target('CPU of an embedding as base64', 'x relay', 2, of('embedding-base64')?.timesRelay),
     target('CPU of an image of 5 MB', 'x relay', 2, of('image')?.timesRelay),
-    target('CPU of a 300 KB prompt', 'ms', 1.5, promptMicros === null ? null : promptMicros / 1000),
   ]
 }
 
