@@ -2,9 +2,10 @@ import type { z } from 'zod'
 import type { Gateway } from '../app/gateway.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type BodyLimits, readBodyText } from '../lib/body-reader.ts'
-import { parseCountedLenientJson, parseJson } from '../lib/json.ts'
+import { parseCountedLenientJson, parseJson, parseRaw } from '../lib/json.ts'
 import { JsonCounter } from '../lib/json-counter.ts'
 import { JsonError } from '../lib/json-error.ts'
+import { countJsonValues, isShallow } from '../lib/json-size.ts'
 import { spliceJson } from '../lib/json-splice.ts'
 import { asObject } from '../lib/json-values.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
@@ -18,6 +19,11 @@ import type { Operation } from './operation.ts'
 const maxJsonBytes = 1024 * 1024
 const maxManagementValues = 20_000
 
+/** Parsing it takes a few milliseconds at most, unless it is deeply nested. */
+const maxUncountedBytes = 512 * 1024
+/** What a longer text contains takes milliseconds to parse and to count: not in the same turn of the event loop. */
+const longTextLength = 64 * 1024
+
 /** The text of a body and its validated value. */
 export async function readRequestBody(
   gateway: Gateway,
@@ -27,31 +33,55 @@ export async function readRequestBody(
   deployment: string | undefined,
 ): Promise<Omit<RequestSource, 'body'> & { body: unknown }> {
   const { limits } = gateway.settings
-  const counter = new JsonCounter(operation.inference ? limits.body_values : maxManagementValues)
   try {
+    const counter = createCounter(gateway, request, operation)
     const receivedText = await readBodyText(
       request,
       buildBodyLimits(gateway, request, operation),
-      (arrived) => counter.add(arrived),
+      counter ? (arrived) => counter.add(arrived) : undefined,
     )
     const text = receivedText.trim() === '' && operation.optionalBody ? '{}' : receivedText
     if (text.trim() === '')
       throw gatewayError('invalid_request', 'body: is required and must be a JSON object')
-    const { valueCount } = counter
-    const isLargeBody = isLarge({ text, values: valueCount })
-    if (isLargeBody) await yieldToEventLoop()
-    const parsed = operation.inference ? parseCountedLenientJson(text) : parseJson(text, counter)
-    if (operation.inference) enforceSizeLimits(parsed, valueCount, limits)
+    if (counter && isLarge({ text, values: counter.valueCount })) await yieldToEventLoop()
+    const parsed = parseBody(text, counter, operation)
+    if (!counter && text.length > longTextLength) await yieldToEventLoop()
+    const values = counter?.valueCount ?? countJsonValues(parsed)
+    const isLargeBody = isLarge({ text, values })
+    if (operation.inference) enforceSizeLimits(parsed, values, limits)
     if (isLargeBody) await yieldToEventLoop()
     const prepared = setDeploymentModel(text, parsed, deployment)
-    const body = validateBody(prepared.body, valueCount, operation, schema)
+    const body = validateBody(prepared.body, values, operation, schema)
     if (isLargeBody) await yieldToEventLoop()
-    return { text: prepared.text, body, values: valueCount }
+    return { text: prepared.text, body, values }
   } catch (error) {
     if (error instanceof JsonError)
       throw gatewayError('malformed_json', `The request body is ${error.message}.`)
     throw error
   }
+}
+
+/**
+ * Counts the values of a body as it arrives. Null for a prompt with no more bytes than it may have values: it is counted
+ * once it is parsed.
+ */
+function createCounter(
+  { settings }: Gateway,
+  request: Request,
+  { inference }: Operation,
+): JsonCounter | null {
+  if (!inference) return new JsonCounter(maxManagementValues)
+  const { body_values } = settings.limits
+  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
+  return declared <= Math.min(maxUncountedBytes, body_values) ? null : new JsonCounter(body_values)
+}
+
+function parseBody(text: string, counter: JsonCounter | null, { inference }: Operation): unknown {
+  if (!counter) {
+    if (!isShallow(text)) new JsonCounter().add(text)
+    return parseRaw(text)
+  }
+  return inference ? parseCountedLenientJson(text) : parseJson(text, counter)
 }
 
 /** In Azure paths the deployment is the model. */

@@ -2,7 +2,11 @@ import { JsonError } from './json-error.ts'
 import { findStringEnd, isEscaped } from './json-string.ts'
 
 /** Deeper than any real request; far below what overflows the stack of a recursive parser. */
-const maxDepth = 128
+export const maxDepth = 128
+
+export function nestingError(): JsonError {
+  return new JsonError(`nested deeper than ${maxDepth} levels`)
+}
 
 /**
  * Counts the values of a JSON text while it arrives, before it is parsed: a parsed value takes many times the memory
@@ -35,7 +39,7 @@ export class JsonCounter {
       else if (code === 0x7b || code === 0x5b) {
         this.valueCount++
         this.#containers++
-        if (++this.#depth > maxDepth) throw new JsonError(`nested deeper than ${maxDepth} levels`)
+        if (++this.#depth > maxDepth) throw nestingError()
       } else if (code === 0x7d || code === 0x5d) this.#depth--
     }
     if (this.valueCount > this.#maxValues)

@@ -1,6 +1,7 @@
 import { JsonCounter } from './json-counter.ts'
 import { countMembers, findDuplicateKey } from './json-duplicates.ts'
 import { JsonError } from './json-error.ts'
+import { protoKeyMessage } from './json-size.ts'
 
 /**
  * JSON.parse for untrusted text that is stored: bounded depth, no duplicate keys, only storable characters. `counter`
@@ -39,8 +40,8 @@ function countJson(text: string): JsonCounter {
   return counter
 }
 
-/** Only for counted text: nesting that is too deep overflows the stack. */
-function parseRaw(text: string): unknown {
+/** Of nesting that is too deep, which overflows the stack of what reads the value, nothing is known yet. */
+export function parseRaw(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -60,8 +61,6 @@ function assertStorable(value: unknown): void {
     assertStorable(inner)
   }
 }
-
-const protoKeyMessage = 'not allowed to have a key "__proto__"'
 
 function assertNoProtoKey(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
