@@ -7,14 +7,11 @@ import { join } from 'node:path'
 
 const isRoot = process.getuid?.() === 0
 
-/** What is lost in a crash does not matter here. With hundreds of databases, vacuuming would never rest. */
-const settings = [
-  ...['fsync=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0'],
-  ...['autovacuum=off', 'max_connections=300'],
-]
+/** What is lost in a crash does not matter here. */
+const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300']
 
 /** Its URL and how to stop it; null if PostgreSQL is not available. */
-export async function startPostgres() {
+export async function startPostgres(moreSettings = []) {
   const bin = findBinaries() ?? (installPackage('postgresql', 'PostgreSQL') ? findBinaries() : null)
   if (!bin) return null
   const folder = mkdtempSync(join(tmpdir(), 'headgate-pg-'))
@@ -25,7 +22,9 @@ export async function startPostgres() {
   const data = join(folder, 'data')
   run('initdb', ['-D', data, '-U', 'headgate', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
   const port = await findFreePort()
-  const options = [...settings, `listen_addresses=127.0.0.1`].map((setting) => `-c ${setting}`).join(' ')
+  const options = [...settings, ...moreSettings, 'listen_addresses=127.0.0.1']
+    .map((setting) => `-c ${setting}`)
+    .join(' ')
   run('pg_ctl', [
     '-D',
     data,

@@ -1,7 +1,7 @@
 // `npm test`: installs dependencies, checks types, lint, format and shape, and runs the tests on both databases.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve, sep } from 'node:path'
 import { prepareBubblewrap } from './bubblewrap.mjs'
@@ -44,7 +44,8 @@ const otlpPython = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
 
 const postgres = process.env.TEST_DATABASE_URL
   ? { url: process.env.TEST_DATABASE_URL, isPrivate: false, stop: () => undefined }
-  : await startPostgres()
+  : // With hundreds of short-lived databases, vacuuming would never rest.
+    await startPostgres(['autovacuum=off', 'wal_level=minimal', 'max_wal_senders=0'])
 if (postgres) cleanUps.push(postgres.stop)
 const s3 = await startS3()
 if (s3) cleanUps.push(s3.stop)
@@ -58,6 +59,11 @@ const faultProgram = paths.length === 0 ? compilePrograms() : null
 const missing = [
   [!postgres, 'PostgreSQL: install it, or set TEST_DATABASE_URL', 'all tests use SQLite only'],
   [!s3, 'the S3 server of the tests', 'the tests of S3 storage are skipped'],
+  [
+    paths.length === 0 && !faultProgram,
+    'the compiled gateway with kill points',
+    'the tests of crashes start it from source',
+  ],
   [!bwrap, 'bubblewrap, or the permission to create user namespaces', 'the tests of containers are skipped'],
   [
     needsChromium && !chromium,
@@ -98,7 +104,9 @@ function hasBrowserTests(path) {
 function compilePrograms() {
   const options = { cwd: root, stdio: 'inherit' }
   spawnSync(process.execPath, ['scripts/compiled.mjs'], options)
-  const program = join(root, '.cache', 'faults', 'headgate')
+  const folder = mkdtempSync(join(root, '.cache', 'faults-'))
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
+  const program = join(folder, 'headgate')
   const sources = ['test/faults/program.ts', 'test/faults/kill-points.ts']
   const { status } = spawnSync(bun, ['scripts/compile.ts', program, ...sources], options)
   return status === 0 ? program : null

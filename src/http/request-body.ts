@@ -19,9 +19,9 @@ import type { Operation } from './operation.ts'
 const maxJsonBytes = 1024 * 1024
 const maxManagementValues = 20_000
 
-/** Parsing it takes a few milliseconds at most, unless it is deeply nested. */
+/** What is longer is rejected before all of it has arrived, if it has too many values. */
 const maxUncountedBytes = 512 * 1024
-/** What a longer text contains takes milliseconds to parse and to count: not in the same turn of the event loop. */
+/** One that has many members takes milliseconds to parse, and to count: not in the same turn of the event loop. */
 const longTextLength = 64 * 1024
 
 /** The text of a body and its validated value. */
@@ -34,15 +34,16 @@ export async function readRequestBody(
 ): Promise<Omit<RequestSource, 'body'> & { body: unknown }> {
   const { limits } = gateway.settings
   try {
-    const counter = createCounter(gateway, request, operation)
+    const arrivalCounter = createCounter(gateway, request, operation)
     const receivedText = await readBodyText(
       request,
       buildBodyLimits(gateway, request, operation),
-      counter ? (arrived) => counter.add(arrived) : undefined,
+      arrivalCounter ? (arrived) => arrivalCounter.add(arrived) : undefined,
     )
     const text = receivedText.trim() === '' && operation.optionalBody ? '{}' : receivedText
     if (text.trim() === '')
       throw gatewayError('invalid_request', 'body: is required and must be a JSON object')
+    const counter = arrivalCounter ?? countUnlessShallow(text)
     if (counter && isLarge({ text, values: counter.valueCount })) await yieldToEventLoop()
     const parsed = parseBody(text, counter, operation)
     if (!counter && text.length > longTextLength) await yieldToEventLoop()
@@ -62,8 +63,8 @@ export async function readRequestBody(
 }
 
 /**
- * Counts the values of a body as it arrives. Null for a prompt with no more bytes than it may have values: it is counted
- * once it is parsed.
+ * Counts the values of a body as it arrives. Null for a prompt with no more bytes than it may have values: it can be
+ * counted later.
  */
 function createCounter(
   { settings }: Gateway,
@@ -76,11 +77,16 @@ function createCounter(
   return declared <= Math.min(maxUncountedBytes, body_values) ? null : new JsonCounter(body_values)
 }
 
+/** Null for a text that is cheaper to count once it is parsed. */
+function countUnlessShallow(text: string): JsonCounter | null {
+  if (isShallow(text)) return null
+  const counter = new JsonCounter()
+  counter.add(text)
+  return counter
+}
+
 function parseBody(text: string, counter: JsonCounter | null, { inference }: Operation): unknown {
-  if (!counter) {
-    if (!isShallow(text)) new JsonCounter().add(text)
-    return parseRaw(text)
-  }
+  if (!counter) return parseRaw(text)
   return inference ? parseCountedLenientJson(text) : parseJson(text, counter)
 }
 

@@ -29,9 +29,9 @@ interface Tour {
 }
 
 const admin: SessionOptions = { role: 'org:admin' }
-/** Of the role that sees the most. Colors do not depend on the width. */
+/** Of the role that sees the most. */
 const wideTour: Tour = { name: 'org:admin, wide', options: admin, view: wide, axe: ['light', 'dark'] }
-const narrowTour: Tour = { name: 'org:admin, narrow', options: admin, axe: ['light'] }
+const narrowTour: Tour = { name: 'org:admin, narrow', options: admin, axe: ['light', 'dark'] }
 
 /** Lists before the screens of their records, to which they lead. */
 const screens = listScreens().sort((a, b) => Number(a.includes('$')) - Number(b.includes('$')))

@@ -65,7 +65,7 @@ describeInChromium('Search in the console', (chromium) => {
     const chosen = page.getByRole('combobox', { name: 'Workspace', exact: true })
     expect(await chosen.inputValue()).toBe('Team 122')
     await chosen.click()
-    await page.getByRole('option', { name: 'Team 99' }).waitFor()
+    await page.getByRole('option', { name: 'Team 98' }).waitFor()
 
     await owner.open('/members/user_seed95')
     await page.getByRole('button', { name: 'Add a role' }).click()

@@ -174,4 +174,27 @@ describeInChromium('What the console says of usage', (chromium) => {
     expect(await person.page.getByRole('button', { name: 'Add credits' }).count()).toBe(0)
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
+
+  test('activity by key, by model, and by key again has each row once', async () => {
+    for (let index = 0; index < 25; index++) await sendRequests('one of many keys')
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/activity?group=key')
+    const rows = page.locator('main tbody tr')
+    const choose = async (group: string) => {
+      await page.getByRole('combobox', { name: 'Group by' }).click()
+      await page.getByRole('option', { name: group, exact: true }).click()
+    }
+    await rows.nth(25).waitFor()
+    const count = await rows.count()
+    for (let time = 0; time < 2; time++) {
+      await choose('Model')
+      await page.getByRole('heading', { name: 'Spend by model' }).waitFor()
+      await rows.nth(1).waitFor({ state: 'detached' })
+      await choose('API key')
+      await rows.nth(count - 1).waitFor()
+      expect(await rows.count()).toBe(count)
+    }
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
 })

@@ -142,6 +142,8 @@ export class Visitor {
       .catch(() => this.#problems.push('no h1'))
     for (let quiet = 0; quiet < 2; ) {
       await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+      // Long tables get their last rows later.
+      await this.page.locator('table[aria-busy="true"]').first().waitFor({ state: 'detached' })
       // In place of a chart, whose code is loaded later.
       await this.page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' })
       await this.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')

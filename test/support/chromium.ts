@@ -48,7 +48,8 @@ export class TestChromium {
 
   /** A page of a new visitor, who has no cookies. */
   async openPage(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.#browser.newContext(options)
+    // Without animations, which take time and CPU.
+    const context = await this.#browser.newContext({ reducedMotion: 'reduce', ...options })
     context.setDefaultTimeout(waitMs)
     const report = (problem: string, page: Page | null) =>
       void this.#problems.push(`${page?.url() ?? 'a page that was closed'}: ${problem}`)

@@ -418,16 +418,19 @@ function readUntil(server: TestServer, request: JsonObject, count: number): Prom
     `authorization: Bearer ${server.own.inferenceKey}`,
     'content-type: application/json',
     `content-length: ${body.length}`,
+    'connection: close',
   ]
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
     let received = 0
-    socket.on('data', ({ length }) => {
-      received += length
+    let start = ''
+    socket.on('data', (bytes) => {
+      received += bytes.length
+      if (received < 1000) start += bytes.toString()
       if (received > count) socket.destroy()
     })
     socket.on('error', reject)
-    socket.on('close', () => resolve())
+    socket.on('close', () => (received > count ? resolve() : reject(new Error(`the reply ended: ${start}`))))
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   })
 }

@@ -9,7 +9,12 @@ import { goToSignIn } from './sign-in.ts'
 export type Session = Schemas['SessionIdentity']
 export type Permission = Session['permissions'][number]
 
-export const sessionOptions = { ...api.queryOptions('get', '/session'), staleTime: 60_000 }
+export const sessionOptions = {
+  ...api.queryOptions('get', '/session'),
+  staleTime: 60_000,
+  // It may fail before a component asks for it.
+  retryOnMount: false,
+}
 
 const Context = createContext<Session | null>(null)
 

@@ -30,7 +30,7 @@ export function DataTable<Row>({ columns, rows, keyOf, minWidth }: DataTableProp
   const shownRows = useGrowingRows(rows)
   return (
     <Table.ScrollContainer minWidth={minWidth}>
-      <Table highlightOnHover verticalSpacing="xs">
+      <Table highlightOnHover verticalSpacing="xs" aria-busy={shownRows.length < rows.length}>
         <Table.Thead>
           <Table.Tr>
             {shown.map((column) => (

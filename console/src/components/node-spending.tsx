@@ -15,8 +15,15 @@ export function spendingOptions(nodeId: string) {
   return api.queryOptions('get', '/budgets', { params: { query: { parent: nodeId, limit: 1 } } })
 }
 
+interface NodeSpendingProps {
+  nodeId: string
+  title: string
+  /** In place of an error if there is no such node. */
+  missing?: string
+}
+
 /** What a member or a key has spent in each window, and what limits it. */
-export function NodeSpending({ nodeId, title }: { nodeId: string; title: string }) {
+export function NodeSpending({ nodeId, title, missing }: NodeSpendingProps) {
   const query = useQuery(spendingOptions(nodeId))
   return (
     <Panel
@@ -30,9 +37,9 @@ export function NodeSpending({ nodeId, title }: { nodeId: string; title: string 
         </>
       }
     >
-      {isMissing(query.error) ? (
+      {missing !== undefined && isMissing(query) ? (
         <Text size="sm" c="dimmed">
-          No membership and no keys here.
+          {missing}
         </Text>
       ) : (
         <QueryView query={query}>{({ parent }) => parent && <Spending node={parent} />}</QueryView>
@@ -41,9 +48,8 @@ export function NodeSpending({ nodeId, title }: { nodeId: string; title: string 
   )
 }
 
-/** Of a member who has nothing to do with the workspace. */
-function isMissing(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 404
+function isMissing({ data, error }: { data: unknown; error: unknown }): boolean {
+  return data === undefined && error instanceof ApiError && error.status === 404
 }
 
 function Spending({ node: { windows, limits, blocks_first } }: { node: BudgetNode }) {

@@ -1,10 +1,10 @@
-import { useDeferredValue, useMemo } from 'react'
+import { useDeferredValue } from 'react'
 
 /** What fits on a screen. */
 const firstRows = 20
 
 /** The first rows at once and the rest once they are shown, as the cells of a hundred take long. */
 export function useGrowingRows<Row>(rows: readonly Row[]): readonly Row[] {
-  const first = useMemo(() => rows.slice(0, firstRows), [rows])
-  return useDeferredValue(rows, first)
+  const isGrown = useDeferredValue(true, false)
+  return isGrown ? rows : rows.slice(0, firstRows)
 }

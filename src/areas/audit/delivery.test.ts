@@ -6,7 +6,7 @@ import { describeOnEachDatabase, type TestServer } from '../../../test/support/h
 import { startReceiver } from '../../../test/support/receiver.ts'
 import { updateAuditDestination } from '../../account/audit-destinations.ts'
 import { transactAs } from '../../audit/transaction.ts'
-import { runAuditDeliveries } from '../../delivery/audit-worker.ts'
+import { runAuditDeliveries } from '../../delivery/audit-deliveries.ts'
 import { ClusterNode } from '../../ledger/recovery.ts'
 import { TaskPool } from '../../lib/task-pool.ts'
 

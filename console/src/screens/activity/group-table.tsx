@@ -55,7 +55,7 @@ function Groups({ rows, previous, view, dimension }: GroupsProps) {
   const earlier = new Map(previous?.map((row) => [groupOf(row, dimension).id, row]))
   return (
     <Table.ScrollContainer minWidth={640}>
-      <Table highlightOnHover verticalSpacing="xs">
+      <Table highlightOnHover verticalSpacing="xs" aria-busy={shownRows.length < rows.length}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{dimension.label}</Table.Th>

@@ -13,12 +13,14 @@ export interface Step {
   content: ReactNode
 }
 
-/** The steps with a tick at those that are done. `openStep` is open, or else the next one. */
+/** The steps with a tick at those that are done. `openStep` is open, or else the next one; the last one stays open. */
 export function Checklist({ steps, openStep }: { steps: Step[]; openStep?: string | undefined }) {
   const [toggled, setToggled] = useState<Record<string, boolean>>({})
   const left = steps.filter(({ isDone }) => !isDone)
   const next = openStep ?? (left.find(({ isOptional }) => !isOptional) ?? left[0])?.id
-  const isOpen = ({ id }: Step) => toggled[id] ?? id === next
+  const [last, setLast] = useState(next)
+  if (next !== undefined && next !== last) setLast(next)
+  const isOpen = ({ id }: Step) => toggled[id] ?? id === (next ?? last)
   const toggle = (open: string[]) => {
     const changed = steps.find((step) => isOpen(step) !== open.includes(step.id))
     if (changed) setToggled({ ...toggled, [changed.id]: open.includes(changed.id) })

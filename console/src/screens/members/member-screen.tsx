@@ -47,7 +47,13 @@ function MemberScreen() {
       calls={calls}
     >
       <QueryView query={query}>{({ data }) => <Profile member={data} />}</QueryView>
-      {query.data && spending && <NodeSpending nodeId={spending} title={`Spending in ${workspace?.name}`} />}
+      {query.data && spending && (
+        <NodeSpending
+          nodeId={spending}
+          title={`Spending in ${workspace?.name}`}
+          missing="No membership and no keys in this workspace."
+        />
+      )}
       {query.data && seesRoles && <AdditionalRoles memberId={id} />}
       {query.data && seesSessions && <MemberSessions memberId={id} name={nameOfPerson(query.data.data)} />}
       {query.data && mayDoEverywhere(session, 'members:write') && <Removal member={query.data.data} />}
