@@ -40,7 +40,7 @@ function countJson(text: string): JsonCounter {
   return counter
 }
 
-/** Of nesting that is too deep, which overflows the stack of what reads the value, nothing is known yet. */
+/** Does not limit nesting, which overflows the stack of what reads the value. */
 export function parseRaw(text: string): unknown {
   try {
     return JSON.parse(text)

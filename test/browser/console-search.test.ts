@@ -68,6 +68,7 @@ describeInChromium('Search in the console', (chromium) => {
     await page.getByRole('option', { name: 'Team 98' }).waitFor()
 
     await owner.open('/members/user_seed95')
+    await page.getByText('No membership and no keys in this workspace.').waitFor()
     await page.getByRole('button', { name: 'Add a role' }).click()
     await choose('Role', 'audit', 'Auditor')
     await choose('Where', 'Team 121', 'Team 121')
