@@ -101,6 +101,7 @@ describeOnEachDatabase(
         .gateway.db.selectFrom('workspaces')
         .select('id')
         .where('organization_id', '=', server().own.organization.id)
+        .orderBy('id')
         .execute()
       const workspace_id = workspaces[Math.floor(index / groups.length)]?.id
       return post('/scim/group-mappings', {

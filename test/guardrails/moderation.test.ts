@@ -132,7 +132,7 @@ describeModeration('moderation of prompts', (bench) => {
         bench()
           .second.requests.map(({ text }) => text)
           .join(),
-      ).not.toContain('4111')
+      ).not.toContain('4111 1111')
     })
 
     test('a prompt that a filter blocks is not moderated', async () => {
