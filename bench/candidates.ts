@@ -11,6 +11,7 @@ import { type BenchModel, buildBody, encodeRequest, modelOf, pathOf, type Reques
 export const candidateNames = [
   'direct',
   'relay',
+  'duties',
   'headgate',
   'against',
   'many-keys',
@@ -72,6 +73,12 @@ const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise
   relay: async ({ mockPort, variables }) => {
     const child = await startChild('relay.ts', variables ?? {}, String(mockPort))
     return toCandidate({ name: 'relay', child, port: Number(child.ready[1]) })
+  },
+  duties: async ({ mockPort, variables }) => {
+    const child = await startChild('duties.ts', variables ?? {}, String(mockPort))
+    const identities = [{ authorization: 'Bearer bench' }]
+    const port = Number(child.ready[1])
+    return toCandidate({ name: 'duties', child, port, identities, nameModel: catalogueIdOf })
   },
   headgate: (environment) => startVariant('headgate', environment),
   against: (environment) => startVariant('against', environment, { root: environment.against ?? '.' }),

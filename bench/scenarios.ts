@@ -95,7 +95,7 @@ function buildTextScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
       title: `1 KB request and reply, ${connections} connections`,
       spec: whole,
       durationMs: blockMs,
-      candidates: [...text, 'many-keys', 'no-ledger', 'guardrail', 'postgres'],
+      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'guardrail', 'postgres'],
       warmUp: 0.4,
     },
     {
@@ -148,7 +148,7 @@ function buildRateScenarios({ blockMs }: Effort): Scenario[] {
       title: '200 small requests a second',
       spec: whole,
       perSecond: lightRate,
-      candidates: [...text, 'destination', 'postgres'],
+      candidates: [...text, 'duties', 'destination', 'postgres'],
     },
     {
       ...row,
@@ -156,7 +156,7 @@ function buildRateScenarios({ blockMs }: Effort): Scenario[] {
       title: '1,000 small requests a second',
       spec: whole,
       perSecond: 1000,
-      candidates: [...text, 'many-keys', 'no-ledger', 'postgres'],
+      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'postgres'],
     },
     {
       ...row,
