@@ -257,6 +257,33 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     expect(await chromium().takeProblems()).toEqual([])
   })
 
+  test('a group is mapped, however many there are', async () => {
+    const { gateway, own } = server
+    const at = new Date().toISOString()
+    const name = (index: number) => `Group ${String(index).padStart(3, '0')}`
+    const groups = Array.from({ length: 250 }, (_, index) => ({
+      id: crypto.randomUUID(),
+      organization_id: own.organization.id,
+      external_id: null,
+      display_name: name(index),
+      created_at: at,
+      updated_at: at,
+    }))
+    await gateway.db.insertInto('scim_groups').values(groups).execute()
+    const owner = await arrive()
+    const { page } = owner
+    await owner.open('/identity?tab=scim')
+    for (const index of [0, 124, 249]) {
+      await button(page, 'Map a group').click()
+      await page.getByRole('combobox', { name: 'Group' }).fill(name(index))
+      await page.getByRole('option', { name: name(index) }).click()
+      await choose(page, 'Workspace', own.workspace.name)
+      await button(page, 'Map').click()
+      await button(page, new RegExp(`^Make admin: ${name(index)} in `)).waitFor()
+    }
+    expect(await chromium().takeProblems()).toEqual([])
+  }, 60_000)
+
   test('workloads get an issuer and a policy', async () => {
     const owner = await arrive()
     const { page } = owner

@@ -1,6 +1,7 @@
 import { Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { allPages } from '../../api/all-pages.ts'
 import { api, client } from '../../api/client.ts'
 import type { paths } from '../../api/schema.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
@@ -106,11 +107,8 @@ interface GuardrailSelectProps {
 }
 
 function GuardrailSelect({ workspaceId, value, onChange }: GuardrailSelectProps) {
-  const guardrails = useQuery(
-    api.queryOptions('get', '/guardrails', {
-      params: { query: { limit: 100, ...(workspaceId !== null && { workspace_id: workspaceId }) } },
-    }),
-  )
+  const query = { limit: 100, ...(workspaceId !== null && { workspace_id: workspaceId }) }
+  const guardrails = useQuery(allPages(api.queryOptions('get', '/guardrails', { params: { query } })))
   const options = (guardrails.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name }))
   if (options.length === 0) {
     return (
@@ -126,6 +124,7 @@ function GuardrailSelect({ workspaceId, value, onChange }: GuardrailSelectProps)
       placeholder="None"
       clearable
       searchable
+      limit={100}
       data={options}
       value={value}
       onChange={onChange}

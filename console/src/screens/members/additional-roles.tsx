@@ -2,6 +2,7 @@ import { Anchor, Select, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { allPages } from '../../api/all-pages.ts'
 import { api, client, type Schemas } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { mayDo, mayDoEverywhere, useSession } from '../../app/session.tsx'
@@ -16,12 +17,11 @@ import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 
 type Assignment = Schemas['RoleAssignment']
 
-const rolesOptions = api.queryOptions('get', '/roles', { params: { query: { limit: 100 } } })
+const rolesOptions = allPages(api.queryOptions('get', '/roles', { params: { query: { limit: 100 } } }))
 
 export function assignmentsOptions(id: string) {
-  return api.queryOptions('get', '/organization/members/{id}/roles', {
-    params: { path: { id }, query: { limit: 100 } },
-  })
+  const params = { path: { id }, query: { limit: 100 } }
+  return allPages(api.queryOptions('get', '/organization/members/{id}/roles', { params }))
 }
 
 /** What somebody may do besides what the organization and its workspaces give them. */

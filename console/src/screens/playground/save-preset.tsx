@@ -1,6 +1,7 @@
 import { Alert, Autocomplete, Button, Code, Group, Modal, Select, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { allPages } from '../../api/all-pages.ts'
 import { api, type Schemas } from '../../api/client.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { buildRequest } from './request.ts'
@@ -23,7 +24,9 @@ export function SavePreset({ models, settings, onClose }: SavePresetProps) {
   const [slug, setSlug] = useState('')
   const [model, setModel] = useState(models[0] ?? '')
   const queryClient = useQueryClient()
-  const presets = useQuery(api.queryOptions('get', '/presets', { params: { query: { limit: 100 } } }))
+  const presets = useQuery(
+    allPages(api.queryOptions('get', '/presets', { params: { query: { limit: 100 } } })),
+  )
   const slugs = (presets.data?.data ?? []).map((preset) => preset.slug)
   const save = api.useMutation('post', '/presets/{slug}/chat/completions', {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['get', '/presets'] }),
@@ -44,6 +47,7 @@ export function SavePreset({ models, settings, onClose }: SavePresetProps) {
             description="1 to 100 letters, digits, hyphens and underscores"
             placeholder="support-agent"
             data={slugs}
+            limit={100}
             value={slug}
             onChange={setSlug}
             data-autofocus

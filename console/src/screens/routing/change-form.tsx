@@ -1,5 +1,6 @@
 import { Button, Checkbox, Group, Input, Select, SimpleGrid, Stack, Switch, TagsInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { allPages } from '../../api/all-pages.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
 import { ModelPicker } from '../../components/model-picker.tsx'
@@ -136,12 +137,12 @@ function ProviderFields({ change, onChange }: FieldsProps) {
   )
 }
 
-/** The API has no larger pages. */
+/** In a page of the API, and in the open list. */
 const listedPresets = 100
 
 function PresetFields({ change: { preset }, onChange }: FieldsProps) {
   const presets = useQuery(
-    api.queryOptions('get', '/presets', { params: { query: { limit: listedPresets } } }),
+    allPages(api.queryOptions('get', '/presets', { params: { query: { limit: listedPresets } } })),
   )
   const versions = useQuery({
     ...api.queryOptions('get', '/presets/{slug}/versions', {

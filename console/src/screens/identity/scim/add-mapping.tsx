@@ -34,6 +34,7 @@ export function AddMapping({ onClose }: { onClose: () => void }) {
           label="Group"
           required
           searchable
+          limit={100}
           data={listed.map(({ id, display_name }) => ({ value: id, label: display_name }))}
           value={groupId}
           onChange={setGroupId}

@@ -1,3 +1,4 @@
+import { allPages } from '../../../api/all-pages.ts'
 import { api, type Schemas } from '../../../api/client.ts'
 import { useRefresh } from '../../../api/use-refresh.ts'
 
@@ -10,8 +11,10 @@ const recent = 10
 
 export const tokensOptions = api.queryOptions('get', '/scim/tokens', { params: { query: { limit: 100 } } })
 
-/** The groups that can be chosen and named: the API has no larger pages. */
-export const allGroupsOptions = api.queryOptions('get', '/scim/groups', { params: { query: { limit: 100 } } })
+/** The groups that can be chosen and named. */
+export const allGroupsOptions = allPages(
+  api.queryOptions('get', '/scim/groups', { params: { query: { limit: 100 } } }),
+)
 
 export function groupsOptions(offset: number) {
   return api.queryOptions('get', '/scim/groups', { params: { query: { offset, limit: pageSize } } })

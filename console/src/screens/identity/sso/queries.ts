@@ -1,14 +1,15 @@
+import { allPages } from '../../../api/all-pages.ts'
 import { api, type Schemas } from '../../../api/client.ts'
 import { useRefresh } from '../../../api/use-refresh.ts'
 
 export type Connection = Schemas['SsoConnection']
 export type Domain = Schemas['SsoDomain']
 
-const all = { params: { query: { limit: 100 } } }
+const page = { params: { query: { limit: 100 } } }
 
 export const policyOptions = api.queryOptions('get', '/organization/sso')
-export const connectionsOptions = api.queryOptions('get', '/organization/sso/connections', all)
-export const domainsOptions = api.queryOptions('get', '/organization/sso/domains', all)
+export const connectionsOptions = api.queryOptions('get', '/organization/sso/connections', page)
+export const domainsOptions = allPages(api.queryOptions('get', '/organization/sso/domains', page))
 
 export const identitiesPageSize = 20
 

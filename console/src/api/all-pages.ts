@@ -1,0 +1,49 @@
+import type { QueryFunction, SkipToken } from '@tanstack/react-query'
+import { skipToken } from '@tanstack/react-query'
+
+interface Page {
+  data: unknown[]
+  total_count: number
+}
+
+interface PageOptions<List extends Page, Key extends readonly unknown[]> {
+  queryKey: Key
+  queryFn?: QueryFunction<List, Key> | SkipToken | undefined
+}
+
+/** Far more than a list has for which this is used. */
+const maxPages = 100
+
+/** The same list with all of its pages, read one after another: for choices, and for names of ids. */
+export function allPages<List extends Page, Key extends readonly unknown[]>({
+  queryKey,
+  queryFn,
+}: PageOptions<List, Key>) {
+  return {
+    queryKey: [...queryKey, 'all'] as readonly unknown[],
+    queryFn: async (context: Parameters<QueryFunction<List, readonly unknown[]>>[0]): Promise<List> => {
+      if (!queryFn || queryFn === skipToken) throw new Error('The list cannot be read.')
+      const read = (offset: number) =>
+        queryFn({ ...context, queryKey: withOffset(queryKey, offset) } as Parameters<typeof queryFn>[0])
+      const first = await read(0)
+      const rows = [...first.data]
+      for (let pages = 1; rows.length < first.total_count && pages < maxPages; pages++) {
+        const { data } = await read(rows.length)
+        if (data.length === 0) break
+        rows.push(...data)
+      }
+      return { ...first, data: rows }
+    },
+  }
+}
+
+interface Init {
+  params?: { query?: object }
+}
+
+/** `api.queryOptions` reads what its key says. */
+function withOffset<Key extends readonly unknown[]>(queryKey: Key, offset: number): Key {
+  const [method, path, init] = queryKey as readonly unknown[] as [string, string, Init | undefined]
+  const query = { ...init?.params?.query, offset }
+  return [method, path, { ...init, params: { ...init?.params, query } }] as readonly unknown[] as Key
+}
