@@ -32,26 +32,13 @@ export async function readRequestBody(
   schema: z.ZodType,
   deployment: string | undefined,
 ): Promise<Omit<RequestSource, 'body'> & { body: unknown }> {
-  const { limits } = gateway.settings
   try {
-    const arrivalCounter = createCounter(gateway, request, operation)
-    const receivedText = await readBodyText(
-      request,
-      buildBodyLimits(gateway, request, operation),
-      arrivalCounter ? (arrived) => arrivalCounter.add(arrived) : undefined,
-    )
-    const text = receivedText.trim() === '' && operation.optionalBody ? '{}' : receivedText
-    if (text.trim() === '')
-      throw gatewayError('invalid_request', 'body: is required and must be a JSON object')
-    const counter = arrivalCounter ?? countUnlessShallow(text)
-    if (counter && isLarge({ text, values: counter.valueCount })) await yieldToEventLoop()
-    const parsed = parseBody(text, counter, operation)
-    if (!counter && text.length > longTextLength) await yieldToEventLoop()
-    const values = counter?.valueCount ?? countJsonValues(parsed)
+    const { text, counter } = await receiveText(gateway, request, operation)
+    const { value, values } = await parseText(text, counter, operation)
     const isLargeBody = isLarge({ text, values })
-    if (operation.inference) enforceSizeLimits(parsed, values, limits)
+    if (operation.inference) enforceSizeLimits(value, values, gateway.settings.limits)
     if (isLargeBody) await yieldToEventLoop()
-    const prepared = setDeploymentModel(text, parsed, deployment)
+    const prepared = setDeploymentModel(text, value, deployment)
     const body = validateBody(prepared.body, values, operation, schema)
     if (isLargeBody) await yieldToEventLoop()
     return { text: prepared.text, body, values }
@@ -60,6 +47,41 @@ export async function readRequestBody(
       throw gatewayError('malformed_json', `The request body is ${error.message}.`)
     throw error
   }
+}
+
+interface ReceivedText {
+  text: string
+  /** Null if its values are not counted yet. */
+  counter: JsonCounter | null
+}
+
+async function receiveText(gateway: Gateway, request: Request, operation: Operation): Promise<ReceivedText> {
+  const counter = createCounter(gateway, request, operation)
+  const text = await readBodyText(
+    request,
+    buildBodyLimits(gateway, request, operation),
+    counter ? (arrived) => counter.add(arrived) : undefined,
+  )
+  if (text.trim() !== '') return { text, counter }
+  if (operation.optionalBody) return { text: '{}', counter }
+  throw gatewayError('invalid_request', 'body: is required and must be a JSON object')
+}
+
+/** The value of a text, and how many values it has. */
+async function parseText(
+  text: string,
+  arrivalCounter: JsonCounter | null,
+  operation: Operation,
+): Promise<{ value: unknown; values: number }> {
+  const counter = arrivalCounter ?? countUnlessShallow(text)
+  if (!counter) {
+    const value = parseRaw(text)
+    if (text.length > longTextLength) await yieldToEventLoop()
+    return { value, values: countJsonValues(value) }
+  }
+  if (isLarge({ text, values: counter.valueCount })) await yieldToEventLoop()
+  const value = operation.inference ? parseCountedLenientJson(text) : parseJson(text, counter)
+  return { value, values: counter.valueCount }
 }
 
 /**
@@ -83,11 +105,6 @@ function countUnlessShallow(text: string): JsonCounter | null {
   const counter = new JsonCounter()
   counter.add(text)
   return counter
-}
-
-function parseBody(text: string, counter: JsonCounter | null, { inference }: Operation): unknown {
-  if (!counter) return parseRaw(text)
-  return inference ? parseCountedLenientJson(text) : parseJson(text, counter)
 }
 
 /** In Azure paths the deployment is the model. */

@@ -107,6 +107,19 @@ function parseUser(body: JsonObject): string | undefined {
 
 function parseModels(body: JsonObject, defaultModel: string | null): string[] {
   const first = asString(body.model) || undefined
+  const others = parseFallbacks(body)
+  if (first && others.length === 0) return [first]
+  const models = [...new Set(first ? [first, ...others] : others)]
+  if (models.length > 0) return models
+  if (defaultModel) return [defaultModel]
+  throw invalidFieldError('model', 'is required, because the workspace has no default model')
+}
+
+const noModels: readonly string[] = []
+
+/** The models to try besides the first, by the name of any format. */
+function parseFallbacks(body: JsonObject): readonly string[] {
+  if (body.models === undefined && body.fallbacks === undefined) return noModels
   const listed = Array.isArray(body.models) ? body.models.filter((model) => typeof model === 'string') : []
   const fallbacks = asObjects(body.fallbacks).flatMap((entry) => asString(entry.model) ?? [])
   if (listed.length > 0 && fallbacks.length > 0)
@@ -115,8 +128,5 @@ function parseModels(body: JsonObject, defaultModel: string | null): string[] {
     throw invalidFieldError('fallbacks', `must have at most ${maxFallbacks} entries`)
   if (listed.length > maxFallbacks)
     throw invalidFieldError('models', `must have at most ${maxFallbacks} entries`)
-  const models = [...new Set([...(first ? [first] : []), ...listed, ...fallbacks])]
-  if (models.length > 0) return models
-  if (defaultModel) return [defaultModel]
-  throw invalidFieldError('model', 'is required, because the workspace has no default model')
+  return [...listed, ...fallbacks]
 }
