@@ -1,7 +1,14 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { pino } from 'pino'
 import { systemClock } from '../lib/clock.ts'
-import type { AdmitOperation, LedgerEngine, LedgerOperation, Settlement } from './engine.ts'
+import {
+  type AdmitOperation,
+  type BatchOutcome,
+  type LedgerEngine,
+  type LedgerOperation,
+  type Settlement,
+  UnreadableRowsError,
+} from './engine.ts'
 import { Ledger } from './ledger.ts'
 import { createRelease } from './settlement.ts'
 
@@ -91,10 +98,10 @@ class InstantEngine implements LedgerEngine {
   open(): Promise<void> {
     return Promise.resolve()
   }
-  admitNow(): null {
+  admitNow(): null | undefined {
     return null
   }
-  run(ops: readonly LedgerOperation[]) {
+  run(ops: readonly LedgerOperation[]): BatchOutcome | Promise<BatchOutcome> {
     this.batches.push(ops.map((op) => (op.op === 'admit' ? op.request.id : op.id)))
     return { results: ops.map(() => null), durable: Promise.resolve() }
   }
@@ -136,5 +143,31 @@ test('the only request is settled at once, and requests that end together share 
   expect(engine.batches).toHaveLength(1)
   await Promise.all(together)
   expect(engine.batches).toEqual([['gen-1'], ['gen-2', 'gen-3']])
+  await ledger.close()
+})
+
+/** Everything is in memory but `gen-unread`, whose rows cannot be read. */
+class ForgetfulEngine extends InstantEngine {
+  override admitNow(): undefined {
+    return undefined
+  }
+  override run(ops: readonly LedgerOperation[]): BatchOutcome | Promise<BatchOutcome> {
+    const unread = ops.filter((op) => op.op === 'settle' && op.id === 'gen-unread')
+    return unread.length > 0 ? Promise.reject(new UnreadableRowsError(unread, 'locked')) : super.run(ops)
+  }
+}
+
+test('R1 R7 the hold of a request that was admitted beside an unreadable one is not released', async () => {
+  const engine = new ForgetfulEngine()
+  const ledger = new Ledger(engine, systemClock, silent, 0)
+  ledger.settle(createRelease('gen-unread', 'org')).catch(() => undefined)
+  expect(await ledger.admit(holdOf('gen-1'))).toBeNull()
+  const now = performance.now.bind(performance)
+  const clock = spyOn(performance, 'now').mockImplementation(() => now() + 11_000)
+  // The ledger looks for late operations every two seconds.
+  await Bun.sleep(2500)
+  clock.mockRestore()
+  expect(engine.batches).toEqual([['gen-1']])
+  expect(ledger.isOpen('gen-1')).toBe(true)
   await ledger.close()
 })

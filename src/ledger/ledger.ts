@@ -39,7 +39,8 @@ const defaultCloseTimeoutMs = 10_000
 
 /**
  * Every hold and charge goes through here. Group commit: an operation waits for the transaction in progress,
- * then joins the next one with all others that arrived meanwhile. The only request of a gateway is settled at once.
+ * then joins the next one with all others that arrived meanwhile. A hold that memory can decide does not wait, and
+ * the only request of a gateway is settled at once.
  */
 export class Ledger {
   readonly #engine: LedgerEngine
@@ -192,9 +193,7 @@ export class Ledger {
   async #awaitBatch(batch: QueuedOperation[], running: Promise<BatchOutcome>): Promise<void> {
     for (const queued of batch) this.#executing.add(queued)
     try {
-      const outcome = await running
-      for (const queued of batch) this.#executing.delete(queued)
-      this.#conclude(batch, outcome)
+      this.#conclude(batch, await running)
     } catch (error) {
       await this.#handleFailure(batch, error)
     }
@@ -210,6 +209,8 @@ export class Ledger {
     this.#outage.end()
     let index = 0
     for (const queued of batch) {
+      // Also what ran in a batch that failed, and then without the operations at fault.
+      this.#executing.delete(queued)
       const result = results[index++] ?? null
       if (durable && queued.op.op === 'settle') queued.result = result
       else this.#finish(queued, result)
