@@ -19,7 +19,7 @@ import type { Operation } from './operation.ts'
 const maxJsonBytes = 1024 * 1024
 const maxManagementValues = 20_000
 
-/** What is longer is rejected before all of it has arrived, if it has too many values. */
+/** What is longer has its values counted before it is parsed. */
 const maxUncountedBytes = 512 * 1024
 /** One that has many members takes milliseconds to parse, and to count: not in the same turn of the event loop. */
 const longTextLength = 64 * 1024
@@ -85,8 +85,8 @@ async function parseText(
 }
 
 /**
- * Counts the values of a body as it arrives. Null for a prompt with no more bytes than it may have values: it can be
- * counted later.
+ * Counts the values of a body before it is parsed, and of a long one as it arrives. Null for a prompt with no more bytes
+ * than it may have values: it can be counted later.
  */
 function createCounter(
   { settings }: Gateway,

@@ -61,7 +61,7 @@ function buildRoutes(
   return routes
 }
 
-/** The order of the checks is documented. HEAD is handled as GET; the runtime drops the body. */
+/** HEAD is handled as GET; the runtime drops the body. */
 async function handleRequest(
   gateway: Gateway,
   request: PathRequest,
@@ -70,14 +70,15 @@ async function handleRequest(
 ): Promise<Response> {
   const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   const opened = openRequest(gateway, request, operation)
+  let response: Response
   try {
-    const response = isProbe(request, operation)
+    response = isProbe(request, operation)
       ? answerProbe(gateway, request, methods)
       : await serveOperation(gateway, request, operation ?? refuseMethod(methods), connections)
-    return finishResponse(gateway, opened, response)
   } catch (error) {
-    return finishResponse(gateway, opened, buildErrorResponse(gateway, error, opened))
+    response = buildErrorResponse(gateway, error, opened)
   }
+  return finishResponse(gateway, opened, response)
 }
 
 /** A preflight, or a HEAD that needs no answer of an operation: clients probe the server before they send a key. */
@@ -99,6 +100,7 @@ function listMethods(methods: OperationsByMethod): string {
   return [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 }
 
+/** The order of the checks, here and in `runOperation`, is documented. */
 async function serveOperation(
   gateway: Gateway,
   request: PathRequest,
@@ -191,6 +193,7 @@ function resolveRegion(gateway: Gateway, request: Request): DataRegion {
 
 async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: RawRoute[]): Promise<Response> {
   const opened = openRequest(gateway, request, pageOperation)
+  let response: Response
   try {
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const route = routes.find((candidate) => candidate.method === method)
@@ -199,10 +202,11 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
         headers: { allow: routes.map((p) => p.method).join(', ') },
       })
     }
-    return finishResponse(gateway, opened, await route.handle(gateway, request))
+    response = await route.handle(gateway, request)
   } catch (error) {
-    return finishResponse(gateway, opened, buildErrorResponse(gateway, error, opened))
+    response = buildErrorResponse(gateway, error, opened)
   }
+  return finishResponse(gateway, opened, response)
 }
 
 const pageOperation = { id: 'page' }

@@ -126,8 +126,8 @@ function requireCaller(
   key: ApiKey | undefined,
   workload: WorkloadIdentity | null = null,
 ): Caller | Promise<Caller> {
-  const problem = findKeyProblem(gateway, key)
-  if (!key || problem) throw problem ?? gatewayError('credential_invalid')
+  if (!key) throw gatewayError('credential_invalid')
+  assertUsable(gateway, key)
   const { organization_id: organizationId, creator_user_id: userId } = key
   const caller = { key, organizationId, userId, session: null, workload }
   if (key.kind !== 'management' || key.creator_user_id === null) return caller
@@ -140,10 +140,8 @@ async function findActiveCreator(gateway: Gateway, key: ApiKey): Promise<string 
   return creator?.active ? creator.id : null
 }
 
-function findKeyProblem(gateway: Gateway, key: ApiKey | undefined): GatewayError | undefined {
-  if (!key) return gatewayError('credential_invalid')
-  if (key.disabled || key.suspended) return new RefusedKeyError('key_disabled', key)
-  if (key.expires_at !== null && Date.parse(key.expires_at) <= gateway.clock.now())
-    return new RefusedKeyError('key_expired', key)
-  return undefined
+function assertUsable({ clock }: Gateway, key: ApiKey): void {
+  if (key.disabled || key.suspended) throw new RefusedKeyError('key_disabled', key)
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= clock.now())
+    throw new RefusedKeyError('key_expired', key)
 }

@@ -8,7 +8,7 @@ import type { Dialect, Target } from '../../dialects/dialect.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { ClientFormat } from './client-format.ts'
 
-/** The body as the client sent it, before a preset, the path or a stored conversation was merged into it. */
+/** The body as the client sent it, before a preset or a stored conversation was merged into it. The path may name its model. */
 export interface RequestSource {
   text: string
   body: JsonObject

@@ -98,18 +98,8 @@ function placeHold(
     draft: encodeDraft(draft),
   })
   return admitting instanceof Promise
-    ? awaitAdmission(admitting, request, plan, draft, holdRequest)
+    ? admitting.then((rejection) => createAdmission(rejection, request, plan, draft, holdRequest))
     : createAdmission(admitting, request, plan, draft, holdRequest)
-}
-
-async function awaitAdmission(
-  admitting: Promise<Rejection | null>,
-  request: ModelRequest,
-  plan: RoutingPlan,
-  draft: Draft,
-  hold: HoldRequest,
-): Promise<Admission> {
-  return createAdmission(await admitting, request, plan, draft, hold)
 }
 
 function createAdmission(

@@ -21,9 +21,9 @@ export interface WholeReply {
   summary: ReplySummary
   /** After the transforms. */
   events: readonly ReplyEvent[]
-  /** The upstream's body, if it is passed through. */
+  /** The upstream's body; null if transforms changed the reply, or if it was not received as one. */
   body: JsonObject | null
-  /** The length of its text; null if the reply was not received as one. */
+  /** The length of its text; null without a body. */
   length: number | null
   /** Why a transform refused the reply. */
   refusal: GatewayError | null

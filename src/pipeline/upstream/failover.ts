@@ -13,14 +13,14 @@ import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from './f
 
 /** How one kind of request is sent to a candidate. */
 export interface AttemptStages<T extends AttemptedTranslation, R> {
-  /** Throws `loss_refused` if a strict request would lose fields at this endpoint: another may support them. */
+  /** Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
   translate(candidate: Candidate): T
-  /** Resolves when the upstream has begun to reply. */
+  /** Resolves with a whole reply, or when a streamed one has begun. */
   execute(exchange: UpstreamExchange, candidate: Candidate, translation: T): Promise<R>
 }
 
 /**
- * Tries the candidates of a plan in order until one has begun to reply; the client sees nothing of a failed attempt.
+ * Tries the candidates of a plan in order until one has replied, or begun to; the client sees nothing of a failed attempt.
  * A request that is itself at fault is not tried at other endpoints of the same model.
  */
 export async function withFailover<T extends AttemptedTranslation, R>(
@@ -32,10 +32,9 @@ export async function withFailover<T extends AttemptedTranslation, R>(
 ): Promise<R> {
   const { candidates } = plan
   let encodingError: GatewayError | null = null
-  for (let index = 0; index < candidates.length; index++) {
-    const candidate = candidates[index]
-    if (!candidate || isExhausted(gateway, request, trace)) break
-    if (!shouldTry(gateway, candidates, index, trace)) continue
+  for (const candidate of candidates) {
+    if (isExhausted(gateway, request, trace)) break
+    if (!shouldTry(gateway, candidate, candidates, trace)) continue
     if (request.content.received.isLarge) await yieldToEventLoop()
     const translation = tryTranslate(stages, candidate)
     if (request.content.received.isLarge) await yieldToEventLoop()
@@ -135,19 +134,17 @@ function isExhausted(
 /** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */
 function shouldTry(
   { routing, clock }: Gateway,
+  candidate: Candidate,
   candidates: readonly Candidate[],
-  index: number,
   { attempts }: RequestTrace,
 ): boolean {
-  const candidate = candidates[index]
-  if (!candidate) return false
   const last = attempts.at(-1)
   if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
   const now = clock.now()
   const health = routing.health.find(candidate.id)
   if (health?.isCoolingDown(now)) return false
   if (candidate.why === 'ejected' || !health?.isEjected(now)) return true
-  return candidates.slice(index + 1).every(({ id }) => {
+  return candidates.slice(candidates.indexOf(candidate) + 1).every(({ id }) => {
     const other = routing.health.find(id)
     return other !== null && (other.isCoolingDown(now) || other.isEjected(now))
   })
