@@ -1,4 +1,4 @@
-// What a gateway must do for a whole reply, in one function and for one kind of request: how much of the cost of a
+// What a gateway must do for a whole reply, in one script and for one kind of request: how much of the cost of a
 // request is due to its duties, and how much to the code that can do more than this.
 import { fdatasync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,4 @@
-import type { QueryFunction, SkipToken } from '@tanstack/react-query'
-import { skipToken } from '@tanstack/react-query'
+import { type QueryFunction, type SkipToken, skipToken } from '@tanstack/react-query'
 
 interface Page {
   data: unknown[]
@@ -11,7 +10,9 @@ interface PageOptions<List extends Page, Key extends readonly unknown[]> {
   queryFn?: QueryFunction<List, Key> | SkipToken | undefined
 }
 
-/** Far more than a list has for which this is used. */
+/** The API has no larger pages. */
+const pageSize = 100
+/** A list with more is cut off: reading it would take too long. */
 const maxPages = 100
 
 /** The same list with all of its pages, read one after another: for choices, and for names of ids. */
@@ -20,11 +21,11 @@ export function allPages<List extends Page, Key extends readonly unknown[]>({
   queryFn,
 }: PageOptions<List, Key>) {
   return {
-    queryKey: [...queryKey, 'all'] as readonly unknown[],
+    queryKey: [queryKey[0], queryKey[1], queryKey[2], 'all'] as readonly unknown[],
     queryFn: async (context: Parameters<QueryFunction<List, readonly unknown[]>>[0]): Promise<List> => {
       if (!queryFn || queryFn === skipToken) throw new Error('The list cannot be read.')
       const read = (offset: number) =>
-        queryFn({ ...context, queryKey: withOffset(queryKey, offset) } as Parameters<typeof queryFn>[0])
+        queryFn({ ...context, queryKey: atOffset(queryKey, offset) } as Parameters<typeof queryFn>[0])
       const first = await read(0)
       const rows = [...first.data]
       for (let pages = 1; rows.length < first.total_count && pages < maxPages; pages++) {
@@ -42,8 +43,8 @@ interface Init {
 }
 
 /** `api.queryOptions` reads what its key says. */
-function withOffset<Key extends readonly unknown[]>(queryKey: Key, offset: number): Key {
+function atOffset<Key extends readonly unknown[]>(queryKey: Key, offset: number): Key {
   const [method, path, init] = queryKey as readonly unknown[] as [string, string, Init | undefined]
-  const query = { ...init?.params?.query, offset }
+  const query = { ...init?.params?.query, offset, limit: pageSize }
   return [method, path, { ...init, params: { ...init?.params, query } }] as readonly unknown[] as Key
 }

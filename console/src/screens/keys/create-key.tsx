@@ -107,7 +107,7 @@ interface GuardrailSelectProps {
 }
 
 function GuardrailSelect({ workspaceId, value, onChange }: GuardrailSelectProps) {
-  const query = { limit: 100, ...(workspaceId !== null && { workspace_id: workspaceId }) }
+  const query = workspaceId === null ? {} : { workspace_id: workspaceId }
   const guardrails = useQuery(allPages(api.queryOptions('get', '/guardrails', { params: { query } })))
   const options = (guardrails.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name }))
   if (options.length === 0) {

@@ -17,11 +17,10 @@ import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 
 type Assignment = Schemas['RoleAssignment']
 
-const rolesOptions = allPages(api.queryOptions('get', '/roles', { params: { query: { limit: 100 } } }))
+const rolesOptions = allPages(api.queryOptions('get', '/roles'))
 
 export function assignmentsOptions(id: string) {
-  const params = { path: { id }, query: { limit: 100 } }
-  return allPages(api.queryOptions('get', '/organization/members/{id}/roles', { params }))
+  return allPages(api.queryOptions('get', '/organization/members/{id}/roles', { params: { path: { id } } }))
 }
 
 /** What somebody may do besides what the organization and its workspaces give them. */

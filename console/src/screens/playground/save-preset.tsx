@@ -24,9 +24,7 @@ export function SavePreset({ models, settings, onClose }: SavePresetProps) {
   const [slug, setSlug] = useState('')
   const [model, setModel] = useState(models[0] ?? '')
   const queryClient = useQueryClient()
-  const presets = useQuery(
-    allPages(api.queryOptions('get', '/presets', { params: { query: { limit: 100 } } })),
-  )
+  const presets = useQuery(allPages(api.queryOptions('get', '/presets')))
   const slugs = (presets.data?.data ?? []).map((preset) => preset.slug)
   const save = api.useMutation('post', '/presets/{slug}/chat/completions', {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['get', '/presets'] }),

@@ -137,13 +137,8 @@ function ProviderFields({ change, onChange }: FieldsProps) {
   )
 }
 
-/** In a page of the API, and in the open list. */
-const listedPresets = 100
-
 function PresetFields({ change: { preset }, onChange }: FieldsProps) {
-  const presets = useQuery(
-    allPages(api.queryOptions('get', '/presets', { params: { query: { limit: listedPresets } } })),
-  )
+  const presets = useQuery(allPages(api.queryOptions('get', '/presets')))
   const versions = useQuery({
     ...api.queryOptions('get', '/presets/{slug}/versions', {
       params: { path: { slug: preset?.slug ?? '' }, query: { limit: 1 } },
@@ -172,7 +167,7 @@ function PresetFields({ change: { preset }, onChange }: FieldsProps) {
             description="Of the preset."
             placeholder="Choose one"
             searchable
-            limit={listedPresets}
+            limit={100}
             data={Array.from({ length: count }, (_, index) => String(count - index))}
             value={preset.version === null ? null : String(preset.version)}
             onChange={(version) =>

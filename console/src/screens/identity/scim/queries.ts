@@ -12,9 +12,7 @@ const recent = 10
 export const tokensOptions = api.queryOptions('get', '/scim/tokens', { params: { query: { limit: 100 } } })
 
 /** The groups that can be chosen and named. */
-export const allGroupsOptions = allPages(
-  api.queryOptions('get', '/scim/groups', { params: { query: { limit: 100 } } }),
-)
+export const allGroupsOptions = allPages(api.queryOptions('get', '/scim/groups'))
 
 export function groupsOptions(offset: number) {
   return api.queryOptions('get', '/scim/groups', { params: { query: { offset, limit: pageSize } } })

@@ -5,11 +5,9 @@ import { useRefresh } from '../../../api/use-refresh.ts'
 export type Connection = Schemas['SsoConnection']
 export type Domain = Schemas['SsoDomain']
 
-const page = { params: { query: { limit: 100 } } }
-
 export const policyOptions = api.queryOptions('get', '/organization/sso')
-export const connectionsOptions = api.queryOptions('get', '/organization/sso/connections', page)
-export const domainsOptions = allPages(api.queryOptions('get', '/organization/sso/domains', page))
+export const connectionsOptions = allPages(api.queryOptions('get', '/organization/sso/connections'))
+export const domainsOptions = allPages(api.queryOptions('get', '/organization/sso/domains'))
 
 export const identitiesPageSize = 20
 

@@ -5,10 +5,8 @@ import { useRefresh } from '../../../api/use-refresh.ts'
 export type Issuer = Schemas['WorkloadIssuer']
 export type Policy = Schemas['WorkloadPolicy']
 
-const page = { params: { query: { limit: 100 } } }
-
-export const issuersOptions = api.queryOptions('get', '/workload-identity/issuers', page)
-export const policiesOptions = allPages(api.queryOptions('get', '/workload-identity/policies', page))
+export const issuersOptions = allPages(api.queryOptions('get', '/workload-identity/issuers'))
+export const policiesOptions = allPages(api.queryOptions('get', '/workload-identity/policies'))
 
 /** Everything about workloads is read again. */
 export function useWorkloadRefresh(): () => Promise<void> {
