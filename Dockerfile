@@ -24,8 +24,10 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --
 COPY --from=build /usr/local/bin/bun /usr/local/bin/bun
 COPY --from=build /app /app
 
-# The first as in scripts/runtime-settings.mjs.
+# The first three as in scripts/runtime-settings.mjs.
 ENV BUN_CONFIG_MAX_HTTP_REQUESTS=65535 \
+  MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000 \
+  BUN_JSC_useWarmUpMarkedBlocks=false \
   BUN_RUNTIME_TRANSPILER_CACHE_PATH=0 \
   HEADGATE_DATA_DIR=/data \
   HOST=0.0.0.0 \

@@ -2,4 +2,9 @@
 export const runtimeSettings = {
   // Otherwise Bun queues outbound requests past 256.
   BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
+  // Milliseconds. By default freed memory returns to the system at once, also under load, and the next requests
+  // fetch it again.
+  MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '2000',
+  // A thread that fetches memory in advance is not worth it then.
+  BUN_JSC_useWarmUpMarkedBlocks: 'false',
 }

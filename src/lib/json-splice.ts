@@ -16,14 +16,18 @@ export function spliceJson(
   if (text.length < minSpliceLength) return JSON.stringify(after)
   const members = locateMembers(text)
   if (!members) return JSON.stringify(after)
-  const parts: string[] = []
+  // Concatenated, not joined: the runtime then copies a long text once, when it is sent.
+  let json = ''
   for (const [name, value] of Object.entries(after)) {
+    if (value === undefined) continue
     const member = members.get(name)
-    if (member && before[name] === value && hasNoDuplicateKeys(member, value))
-      parts.push(text.slice(member.start, member.end))
-    else if (value !== undefined) parts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    const isCopied = member && before[name] === value && hasNoDuplicateKeys(member, value)
+    json += json === '' ? '{' : ','
+    json += isCopied
+      ? text.slice(member.start, member.end)
+      : `${JSON.stringify(name)}:${JSON.stringify(value)}`
   }
-  return `{${parts.join(',')}}`
+  return json === '' ? '{}' : `${json}}`
 }
 
 interface MemberSpan {
