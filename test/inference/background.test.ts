@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/lib/ids.ts'
-import { maintainBackgroundResponses } from '../../src/pipeline/reply/background.ts'
+import { maintainBackgroundResponses } from '../../src/pipeline/reply/background-store.ts'
 import { vendorReply } from '../support/replies.ts'
 import {
   clearGenerations,

@@ -3,10 +3,7 @@ import {
   deleteUnfinishedResponse,
   type FinishedResponse,
   findUnfinishedResponse,
-  finishResponse,
   isUnfinished,
-  listCancellationRequests,
-  listOrphanedResponses,
   markInProgress,
   queueResponse,
   requestCancellation,
@@ -24,12 +21,12 @@ import {
 import type { BackgroundRun } from '../../lib/background-runs.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
-import { estimateJsonLength } from '../../lib/long-json.ts'
 import { type SseFrame, SseReader } from '../../lib/sse.ts'
 import { formats } from '../formats.ts'
 import { handleInference } from '../inference.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
+import { shutdownMessage, storeEnded, trimEchoedFields } from './background-store.ts'
 import { buildStreamHeaders } from './http-response.ts'
 
 const minuteMs = 60_000
@@ -110,15 +107,6 @@ async function queue(gateway: Gateway, owner: Owner, id: string, body: JsonObjec
   throw rateLimitError(message, maxQueued, minuteMs, gateway.clock.now())
 }
 
-/** Longer instructions and tools are not echoed in a stored response that is not complete. */
-const maxEchoedLength = 256 * 1024
-
-function trimEchoedFields(response: JsonObject): JsonObject {
-  const { instructions, tools } = response
-  if (estimateJsonLength({ instructions, tools }) <= maxEchoedLength) return response
-  return { ...response, instructions: null, tools: [] }
-}
-
 /**
  * Reads the reply to its end and stores the final response. A cancelled response ends at once, though a reply that the
  * provider bills anyway is still drained and charged. Never throws, because it is not awaited.
@@ -146,13 +134,6 @@ async function runToEnd(
     run.log.append(encodeEvent(failed.type, JSON.stringify(failed)), true)
   }
   run.finish()
-}
-
-async function storeEnded(gateway: Gateway, ended: FinishedResponse): Promise<void> {
-  const { responses } = gateway.settings
-  const stored = { ...ended, body: trimEchoedFields(ended.body) }
-  const bytes = await finishResponse(gateway, stored, responses.retention_days)
-  if (bytes > 0) gateway.responseQuota.recordResponse(ended.owner.workspaceId, bytes, responses)
 }
 
 /** Never throws: an error becomes the end of the response. */
@@ -247,8 +228,6 @@ class ResponseState {
   }
 }
 
-const shutdownMessage = 'The gateway was stopped before the response was complete. Send the request again.'
-
 /** The events of a run from this number on, with heartbeats while there are none. */
 async function* followEvents(gateway: Gateway, { log }: BackgroundRun, from: number): AsyncGenerator<string> {
   const { heartbeat } = gateway.settings.limits
@@ -297,18 +276,4 @@ export async function cancelResponse(gateway: Gateway, owner: Owner, id: string)
   } else if (response.status === 'queued' || response.status === 'in_progress')
     await requestCancellation(gateway.db, id)
   return readResponse(gateway, owner, id)
-}
-
-/** Applies cancellations requested through other nodes, and fails the responses of nodes that are gone. */
-export async function maintainBackgroundResponses(gateway: Gateway): Promise<void> {
-  const { db, node, backgroundRuns } = gateway
-  for (const id of await listCancellationRequests(db, node.id)) backgroundRuns.get(id)?.stop('cancelled')
-  for (const { id, owner, body } of await listOrphanedResponses(gateway, node.id)) {
-    const failed = {
-      ...body,
-      status: 'failed',
-      error: { code: encodeErrorCode(''), message: shutdownMessage },
-    }
-    await storeEnded(gateway, { id, owner, body: failed, input: [] })
-  }
 }

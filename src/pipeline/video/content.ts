@@ -1,26 +1,17 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  deleteEndedJobs,
-  expireContents,
-  filterJobsWithContent,
-  openContents,
-  type VideoJob,
-} from '../../account/video-jobs.ts'
+import { openContents, type VideoJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { parseRange } from '../../lib/http-range.ts'
 import { newId } from '../../lib/ids.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
+import { resolveVideoFolder } from './sweep.ts'
 import { openJobUpstream } from './upstream.ts'
 
-function resolveFolder({ config }: Gateway): string {
-  return join(config.dataDir, 'videos')
-}
-
 function resolveVideoPath(gateway: Gateway, jobId: string, index: number): string {
-  return join(resolveFolder(gateway), `${jobId}-${index}.mp4`)
+  return join(resolveVideoFolder(gateway), `${jobId}-${index}.mp4`)
 }
 
 /** Stores a video completely or not at all. */
@@ -30,7 +21,7 @@ export async function storeVideo(
   index: number,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  await mkdir(resolveFolder(gateway), { recursive: true })
+  await mkdir(resolveVideoFolder(gateway), { recursive: true })
   const path = resolveVideoPath(gateway, jobId, index)
   const partial = `${path}.${newId('part')}`
   const file = await open(partial, 'wx')
@@ -134,39 +125,4 @@ export async function removeVideos(gateway: Gateway, job: VideoJob): Promise<voi
   const count = openContents(gateway.vault, job).length
   for (let index = 0; index < count; index++)
     await rm(resolveVideoPath(gateway, job.id, index), { force: true })
-}
-
-const namePattern = /^(video_[0-9a-f]+)-\d+\.mp4(\.part_[0-9a-f]+)?$/
-/** Longer than a download takes. */
-const abandonedAfterMs = 60 * 60 * 1000
-const idsPerQuery = 500
-const dayMs = 86_400_000
-
-/** Deletes expired videos, what a crash left behind, and jobs as old as other records. */
-export async function sweepVideos(gateway: Gateway): Promise<void> {
-  const { db, clock, settings } = gateway
-  while ((await expireContents(db, isoNow(clock), idsPerQuery)).length === idsPerQuery);
-  const { retention_days: days } = settings.records
-  if (days !== null) await deleteEndedJobs(db, new Date(clock.now() - days * dayMs).toISOString())
-  const names = await readdir(resolveFolder(gateway)).catch(() => [])
-  for (let at = 0; at < names.length; at += idsPerQuery)
-    await sweepFiles(gateway, names.slice(at, at + idsPerQuery))
-}
-
-async function sweepFiles(gateway: Gateway, names: string[]): Promise<void> {
-  const files = names.flatMap((name) => {
-    const [, id, part] = namePattern.exec(name) ?? []
-    return id ? [{ name, id, isPartial: part !== undefined }] : []
-  })
-  const stored = await filterJobsWithContent(gateway.db, [...new Set(files.map(({ id }) => id))])
-  for (const { name, id, isPartial } of files) {
-    const path = join(resolveFolder(gateway), name)
-    const isAbandoned = isPartial ? await isOlder(gateway, path) : !stored.has(id)
-    if (isAbandoned) await rm(path, { force: true })
-  }
-}
-
-async function isOlder({ clock }: Gateway, path: string): Promise<boolean> {
-  const stats = await stat(path).catch(() => null)
-  return stats !== null && clock.now() - stats.mtimeMs > abandonedAfterMs
 }
