@@ -5,7 +5,7 @@ import { readResidentBytes } from './processes.ts'
 import type { Effort } from './scenarios.ts'
 
 export interface MemoryUsage {
-  /** After the warm-up, before the first stream. */
+  /** Five seconds after the warm-up, before the first stream. */
   idleBytes: number
   steps: { requested: number; open: number; openUpstream: number; bytesPerStream: number }[]
   /** Upstream streams still open after every client disconnected. */
@@ -14,6 +14,8 @@ export interface MemoryUsage {
 
 const holdRequest = { model: 'hold', promptBytes: 880, streamed: true }
 const settleMs = 1200
+/** Longer than freed memory is kept: see `MIMALLOC_PURGE_HOLES_MIN_INTERVAL`. */
+const idleMs = 5000
 const leaveTimeoutMs = 4000
 const warmStreams = 100
 const warmRequests = { connections: 32, durationMs: 500, perSecond: null }
@@ -73,7 +75,7 @@ async function warmUpStreams(candidate: Candidate): Promise<void> {
   })
   const streams = await openStreams(port, candidate.encodeRequests(holdRequest), warmStreams)
   for (const stream of streams) stream.close()
-  await Bun.sleep(settleMs)
+  await Bun.sleep(idleMs)
 }
 
 async function countOpenUpstream(mockPort: number): Promise<number> {
