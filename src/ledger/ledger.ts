@@ -220,7 +220,6 @@ export class Ledger {
 
   /** Other operations do not wait for the disk meanwhile. */
   #finishWhenDurable(durable: Promise<void>, batch: QueuedOperation[]): void {
-    this.#queue.noteSync()
     this.#unsynced.add(batch)
     void durable.then(
       () => this.#finishSettlements(batch, null),

@@ -2,8 +2,6 @@ import type { QueuedOperation } from './queued-operation.ts'
 
 /** Bounds the size of one batch. */
 const maxBatchSize = 256
-/** A disk sync costs more CPU than a charge does: settlements that end within this time share one. */
-const sharedSyncMs = 2
 
 /** Runs a batch; without a promise if nothing has to be waited for. Never rejects. */
 type RunBatch = (batch: QueuedOperation[]) => Promise<void> | null
@@ -16,8 +14,6 @@ export class OperationQueue {
   readonly #runBatch: RunBatch
   #waiting: QueuedOperation[] = []
   #isRunning = false
-  /** When the last batch was run that has to be synced. */
-  #syncedAt = Number.NEGATIVE_INFINITY
 
   constructor(runBatch: RunBatch) {
     this.#runBatch = runBatch
@@ -36,9 +32,7 @@ export class OperationQueue {
     this.#waiting.push(queued)
     if (this.#isRunning) return
     this.#isRunning = true
-    const delayMs = this.#syncedAt + sharedSyncMs - performance.now()
-    if (delayMs > 0) setTimeout(this.#run, delayMs)
-    else setImmediate(this.#run)
+    setImmediate(this.#run)
   }
 
   /** For an operation that no other can join. */
@@ -56,11 +50,6 @@ export class OperationQueue {
 
   remove(removed: ReadonlySet<QueuedOperation>): void {
     this.#waiting = this.#waiting.filter((queued) => !removed.has(queued))
-  }
-
-  /** The batch that is run now has to be synced. */
-  noteSync(): void {
-    this.#syncedAt = performance.now()
   }
 
   readonly #run = (): void => {
