@@ -13,7 +13,6 @@ export interface MemoryUsage {
 }
 
 const holdRequest = { model: 'hold', promptBytes: 880, streamed: true }
-const settleMs = 1200
 /** Longer than freed memory is kept: see `MIMALLOC_PURGE_HOLES_MIN_INTERVAL`. */
 const idleMs = 5000
 const leaveTimeoutMs = 4000
@@ -45,7 +44,7 @@ async function measureSteps(candidate: Candidate, mockPort: number, counts: numb
   try {
     for (const requested of counts) {
       streams.push(...(await openStreams(candidate.port, requests, requested - streams.length)))
-      await Bun.sleep(settleMs)
+      await Bun.sleep(idleMs)
       const open = streams.filter((stream) => stream.isOpen).length
       const bytesPerStream = (readResidentBytes(pid) - idleBytes) / open
       steps.push({ requested, open, openUpstream: await countOpenUpstream(mockPort), bytesPerStream })
