@@ -45,12 +45,8 @@ function buildRoutes(
   for (const [address, load] of loadersByAddress(operations)) {
     const pattern = address.replace(/\{(\w+)\}/g, ':$1')
     const methods = once(async () => selectOperations(await load(), address))
-    const handler: Handler = (request, connections) => {
-      const found = methods()
-      return found instanceof Promise
-        ? found.then((loaded) => handleRequest(gateway, request, loaded, connections))
-        : handleRequest(gateway, request, found, connections)
-    }
+    const handler: Handler = async (request, connections) =>
+      handleRequest(gateway, request, await methods(), connections)
     routes[pattern] = handler
     routes[`${pattern}/`] = handler
   }
@@ -111,10 +107,8 @@ async function serveOperation(
   const cors = buildCorsHeaders(gateway, request, operation.permission)
   let caller: Caller | null = null
   try {
-    if (operation.permission !== 'public') {
-      const authenticating = authenticate(gateway, request, operation.inference !== undefined)
-      caller = authenticating instanceof Promise ? await authenticating : authenticating
-    }
+    if (operation.permission !== 'public')
+      caller = await authenticate(gateway, request, operation.inference !== undefined)
     const response = await runOperation(gateway, request, operation, caller, connections)
     return cors ? addHeaders(response, cors) : response
   } catch (error) {
@@ -155,8 +149,7 @@ async function runOperation(
   caller: Caller | null,
   connections: Connections,
 ): Promise<Response> {
-  const resolving = resolveReach(gateway, caller, operation)
-  const reach = resolving instanceof Promise ? await resolving : resolving
+  const reach = await resolveReach(gateway, caller, operation)
   const { deployment, pathParams } = readPathParameters(httpRequest)
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =

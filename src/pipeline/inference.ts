@@ -35,8 +35,7 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 }
 
 async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
-  const guarding = guardRequest(gateway, parsed)
-  const guarded = guarding instanceof Promise ? await guarding : guarding
+  const guarded = await guardRequest(gateway, parsed)
   const plugged = guarded.work
     ? await recordIfBlocked(gateway, guarded, applyPlugins(gateway, guarded))
     : guarded
@@ -93,8 +92,7 @@ async function replyWithText(
   const cacheKey = resolveCacheKey(gateway, request)
   const stored = cacheKey && withSpan(request, 'cache lookup', () => lookupCache(gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, plan, stored)
-  const admitting = withSpan(request, 'admit', () => admit(gateway, request, plan))
-  const admission = admitting instanceof Promise ? await admitting : admitting
+  const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan))
   request.onAdmitted?.()
   const reply = request.content.call.stream ? replyStreamed : replyWhole
   const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request

@@ -13,14 +13,9 @@ const maxCredentialLength = 512
 
 /**
  * The first credential in the headers counts; if it is invalid the request is rejected, whatever the others are.
- * `allowCached` is for inference only: a change made by another process takes effect there a second later. A caller
- * that is in memory is returned without a promise.
+ * `allowCached` is for inference only: a change made by another process takes effect there a second later.
  */
-export function authenticate(
-  gateway: Gateway,
-  request: Request,
-  allowCached = false,
-): Caller | Promise<Caller> {
+export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
   const secret = readCredentialHeader(request.headers)
   if (secret === undefined) return requireSession(gateway, request)
   if (secret.startsWith(tokenPrefix)) return authenticateToken(gateway, secret, allowCached)
@@ -41,19 +36,9 @@ async function authenticateToken(gateway: Gateway, secret: string, allowCached: 
     : authenticateSecret(gateway, secret, allowCached)
 }
 
-function authenticateSecret(
-  gateway: Gateway,
-  secret: string,
-  allowCached: boolean,
-): Caller | Promise<Caller> {
+async function authenticateSecret(gateway: Gateway, secret: string, allowCached: boolean): Promise<Caller> {
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
-  const lookup = allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret)
-  return lookup instanceof Promise
-    ? lookup.then((key) => acceptSecret(gateway, key, secret))
-    : acceptSecret(gateway, lookup, secret)
-}
-
-function acceptSecret(gateway: Gateway, key: ApiKey | undefined, secret: string): Caller | Promise<Caller> {
+  const key = await (allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret))
   if (key && isRetiredSecret(key, secret, gateway.clock.now())) {
     throw gatewayError(
       'credential_invalid',

@@ -25,12 +25,11 @@ export async function parseRequest(
 ): Promise<Unguarded<InferenceRequest>> {
   const { caller, format } = incoming
   const startedAt = performance.now()
-  const loading = gateway.accounts.findContext(caller.key)
-  const keyContext = loading instanceof Promise ? await loading : loading
-  const expanding = expandPreset(gateway, caller.organizationId, format.presetTarget, incoming.body)
-  const { body, presetId } = expanding instanceof Promise ? await expanding : expanding
-  const inlining = inlineFiles(gateway, incoming, RequestContent.parse(format, body, incoming.source))
-  const content = inlining instanceof Promise ? await inlining : inlining
+  const keyContext = await gateway.accounts.findContext(caller.key)
+  const { organizationId } = caller
+  const { body, presetId } = await expandPreset(gateway, organizationId, format.presetTarget, incoming.body)
+  const parsed = RequestContent.parse(format, body, incoming.source)
+  const content = await inlineFiles(gateway, incoming, parsed)
   const request: Unguarded<InferenceRequest> = {
     ...describeRequest(gateway, incoming, body, keyContext, startedAt),
     caller,

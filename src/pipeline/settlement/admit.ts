@@ -42,12 +42,12 @@ export interface Admission {
  * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
  * against all limits at once before any provider is called. `owner` settles it: this node, or a job.
  */
-export function admit(
+export async function admit(
   gateway: Gateway,
   request: ModelRequest,
   plan: RoutingPlan,
   owner: string = gateway.node.id,
-): Admission | Promise<Admission> {
+): Promise<Admission> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
   return placeHold(gateway, request, pricedPlan, size, estimate, owner)
@@ -68,28 +68,27 @@ export function estimateHold(
 }
 
 /** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
-export function admitFree(
+export async function admitFree(
   gateway: Gateway,
   request: ModelRequest,
   plan: RoutingPlan,
-): Admission | Promise<Admission> {
+): Promise<Admission> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
   return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, gateway.node.id)
 }
 
-/** Without a promise if the ledger needs none. */
-function placeHold(
+async function placeHold(
   gateway: Gateway,
   request: ModelRequest,
   plan: RoutingPlan,
   size: RequestSize,
   estimate: HoldEstimate,
   owner: string,
-): Admission | Promise<Admission> {
+): Promise<Admission> {
   const draft = buildDraft(gateway, request, plan, size)
   const holdRequest = buildHoldRequest(request, estimate)
-  const admitting = gateway.ledger.admit({
+  const rejection = await gateway.ledger.admit({
     op: 'admit',
     request: holdRequest,
     organizationId: request.caller.organizationId,
@@ -97,9 +96,7 @@ function placeHold(
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
     draft: encodeDraft(draft),
   })
-  return admitting instanceof Promise
-    ? admitting.then((rejection) => createAdmission(rejection, request, plan, draft, holdRequest))
-    : createAdmission(admitting, request, plan, draft, holdRequest)
+  return createAdmission(rejection, request, plan, draft, holdRequest)
 }
 
 function createAdmission(

@@ -104,8 +104,7 @@ async function sendSigned(
   if (probing) await probing
   const url = baseUrl + path + access.query
   const plainHeaders = buildHeaders(call)
-  const signing = sign(gateway, call, { method, url, headers: plainHeaders, body })
-  const signature = signing instanceof Promise ? await signing : signing
+  const signature = await sign(gateway, call, { method, url, headers: plainHeaders, body })
   // Not signed: a proxy may continue the trace with a span of its own.
   const headers = { ...plainHeaders, ...signature, ...exchange.traceHeaders }
   const request: HttpRequest = { method, url, headers, body }
