@@ -118,17 +118,11 @@ export function toRouteGroup(routes: readonly RawRoute[]): RouteGroup<RawRoute> 
   return { area: '', addresses, load: async () => routes }
 }
 
-/** Loads with the first call; later ones return what was loaded, without a promise. */
-export function once<T>(load: () => Promise<T>): () => T | Promise<T> {
+/** Loads with the first call. */
+export function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null
-  let loaded: { value: T } | null = null
-  const start = async () => {
-    loaded = { value: await load() }
-    return loaded.value
-  }
   return () => {
-    if (loaded) return loaded.value
-    loading ??= start()
+    loading ??= load()
     return loading
   }
 }
