@@ -157,6 +157,28 @@ describeOnEachDatabase('headgate benchmark', (server, kind) => {
     expect((await runTasks(...tasks, '--resume')).stderr).toContain('no interrupted run')
   })
 
+  test('a run can be listed, inspected task by task, and deleted with its scores', async () => {
+    const args = ['--models', 'sandbox/echo', '--name', 'short_lived'] as const
+    const { run } = (await runTasks('docs/benchmarks/extraction.jsonl', ...args)).value
+    const { runs } = (await runCommand(server(), 'benchmark', 'runs')).value
+    const listed = runs.find((item: { run: string }) => item.run === run)
+    expect(listed).toMatchObject({ benchmark: 'short_lived', status: 'finished', answered: 4, correct: 3 })
+    const shown = (await runCommand(server(), 'benchmark', 'show', run, '--wrong')).value
+    expect(shown.answers).toEqual([expect.objectContaining({ model: 'sandbox/echo', correct: false })])
+    expect(shown.answers[0].prompt).not.toBe('')
+    expect(shown.answers[0].reply).not.toBe('')
+
+    const count = async () => {
+      const { data } = await list('source=service&task_type=intelligence')
+      return data.filter((item: { benchmark_type: string }) => item.benchmark_type === 'short_lived').length
+    }
+    expect(await count()).toBe(1)
+    expect((await runCommand(server(), 'benchmark', 'delete', run)).value).toEqual({ run, scores: 1 })
+    expect(await count()).toBe(0)
+    const again = await runCommand(server(), 'benchmark', 'delete', run)
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining(`There is no run ${run}`)])
+  })
+
   test('results of one endpoint are for routing only', async () => {
     const args = ['--models', 'sandbox/echo', '--provider', 'sandbox', '--name', 'at_endpoint'] as const
     expect((await runTasks('docs/benchmarks/extraction.jsonl', ...args)).code).toBe(0)

@@ -1,11 +1,9 @@
 import type { Endpoint, Model } from '../catalogue/model.ts'
 import type { BenchmarkResult } from './result.ts'
-import { baselineDays, computeQualityFloor, mean, weightedMean, windowDays } from './statistics.ts'
+import { baselineDays, computeQualityFloor, mean, minTasks, weightedMean, windowDays } from './statistics.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-/** With fewer tasks an accuracy is not significant. */
-const minTasks = 45
 
 interface Run {
   benchmark: string

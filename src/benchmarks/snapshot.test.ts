@@ -29,8 +29,8 @@ describe('scores of models', () => {
   test('own benchmarks count where there is no index, weighted by tasks', () => {
     const own = { source: 'service', details: { task_type: 'coding' } } as const
     const snapshot = snapshotOf(
-      buildResult({ ...own, benchmark: 'one', score: 1, tasks: 10 }),
-      buildResult({ ...own, benchmark: 'two', score: 0.5, tasks: 30 }),
+      buildResult({ ...own, benchmark: 'one', score: 1, tasks: 20 }),
+      buildResult({ ...own, benchmark: 'two', score: 0.5, tasks: 60 }),
       buildRun({ score: 0.7 }),
     )
     expect(snapshot.scoresOf(model('acme/large'))).toEqual({
@@ -39,6 +39,14 @@ describe('scores of models', () => {
       agentic: 0.7,
       toolCalling: 0.7,
     })
+  })
+
+  test('own benchmarks of fewer than 45 tasks do not count', () => {
+    const coding = (tasks: number) =>
+      snapshotOf(
+        buildResult({ source: 'service', details: { task_type: 'coding' }, score: 1, tasks }),
+      ).scoresOf(model('acme/large')).coding
+    expect([coding(5), coding(44), coding(45)]).toEqual([null, null, 1])
   })
 })
 

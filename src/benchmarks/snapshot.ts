@@ -3,7 +3,7 @@ import type { ModelBenchmarks } from '../catalogue/model-record.ts'
 import { combineRuns } from './combine-runs.ts'
 import { EndpointQualities } from './endpoint-quality.ts'
 import { type BenchmarkResult, type IndexName, taskTypeOf } from './result.ts'
-import { weightedMean } from './statistics.ts'
+import { minTasks, weightedMean } from './statistics.ts'
 import type { StoredResults } from './store.ts'
 
 type NamedModel = Pick<Model, 'canonical_slug'>
@@ -153,7 +153,7 @@ function* computePercentiles(results: readonly BenchmarkResult[]): Generator<voi
   return percentiles
 }
 
-/** A model without an index has the accuracy in this installation's own benchmarks of that type. */
+/** A model without an index has the accuracy in this installation's own benchmarks of that type, if they have enough tasks. */
 function toModelScores(results: readonly BenchmarkResult[], percentiles: Percentiles): ModelScores {
   const scoreOf = (name: IndexName) => {
     const index = results.find(
@@ -171,6 +171,7 @@ function toModelScores(results: readonly BenchmarkResult[], percentiles: Percent
 
 function computeOwnAccuracy(results: readonly BenchmarkResult[], name: IndexName): number | null {
   const own = results.filter((result) => result.source === 'service' && taskTypeOf(result) === name)
+  if (own.reduce((sum, { tasks }) => sum + (tasks ?? 0), 0) < minTasks) return null
   return weightedMean(own.map(({ score, tasks }) => ({ value: score, weight: tasks })))
 }
 

@@ -1,6 +1,8 @@
 /** Recent values are compared with the first 21 of 32 days. */
 export const windowDays = 32
 export const baselineDays = 21
+/** With fewer tasks an accuracy is not significant: it does not steer routing. */
+export const minTasks = 45
 /** Fewer values have no meaningful deviation. */
 const minBaselineValues = 3
 

@@ -128,6 +128,63 @@ async function writeResults(tx: Db, results: readonly BenchmarkResult[]): Promis
   }
 }
 
+/** A run of this installation, as its scores describe it. */
+export interface StoredRun {
+  runId: string
+  benchmark: string
+  measuredAt: string
+  models: string[]
+  tasks: number
+  correct: number
+  costNanos: bigint
+}
+
+/** The newest first. */
+export async function listRuns(db: Db): Promise<StoredRun[]> {
+  const rows = await db
+    .selectFrom('benchmark_results')
+    .selectAll()
+    .where('source', '=', 'service')
+    .where('run_id', '!=', '')
+    .orderBy('measured_at', 'desc')
+    .orderBy('model')
+    .execute()
+  return [...Map.groupBy(rows.map(fromRow), ({ runId }) => runId).values()].flatMap((results) => {
+    const [first] = results
+    return first ? [toStoredRun(first, results)] : []
+  })
+}
+
+function toStoredRun(first: BenchmarkResult, results: readonly BenchmarkResult[]): StoredRun {
+  const tasksOf = (result: BenchmarkResult) => result.tasks ?? 0
+  const sum = (read: (result: BenchmarkResult) => number) =>
+    results.reduce((total, result) => total + read(result), 0)
+  return {
+    runId: first.runId,
+    benchmark: first.benchmark,
+    measuredAt: first.measuredAt,
+    models: results.map(({ model }) => model),
+    tasks: sum(tasksOf),
+    correct: sum((result) => Math.round(result.score * tasksOf(result))),
+    costNanos: results.reduce(
+      (total, result) => total + (result.costNanos ?? 0n) * BigInt(tasksOf(result)),
+      0n,
+    ),
+  }
+}
+
+/** The number of scores that were deleted. */
+export async function deleteRun(tx: Db, runId: string): Promise<number> {
+  if (runId === '') return 0
+  const { numDeletedRows } = await tx
+    .deleteFrom('benchmark_results')
+    .where('source', '=', 'service')
+    .where('run_id', '=', runId)
+    .executeTakeFirst()
+  if (numDeletedRows > 0n) await incrementVersion(tx)
+  return Number(numDeletedRows)
+}
+
 async function deleteOldRuns(tx: Db, { source, benchmark, model, endpoint, variant }: ResultKey) {
   const old = await tx
     .selectFrom('benchmark_results')

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { findOperatorOrganization } from '../account/organizations.ts'
 import { findFirstWorkspaceId } from '../account/workspaces.ts'
@@ -10,6 +10,7 @@ import { type CodeRunner, ContainerCodeRunner } from '../benchmarks/run/code-run
 import { GatewayClient } from '../benchmarks/run/gateway-client.ts'
 import { createProgressPrinter } from '../benchmarks/run/progress.ts'
 import { RunError } from '../benchmarks/run/run-error.ts'
+import { RunFiles } from '../benchmarks/run/run-files.ts'
 import { type RunOutcome, type RunPlan, runTasks } from '../benchmarks/run/runner.ts'
 import { StateFile } from '../benchmarks/run/state-file.ts'
 import { type ModelSummary, summarizeAnswers } from '../benchmarks/run/summary.ts'
@@ -80,10 +81,14 @@ async function runBenchmark(gateway: Gateway, path: string, options: RunOptions)
     const models = resolveModels(gateway, options)
     const codeRunner = await openCodeRunner(gateway, tasks)
     const plan = buildPlan(tasks, options)
-    const state = StateFile.open(resolveStatePath(gateway, text, name, plan), {
+    const files = new RunFiles(gateway.config.dataDir)
+    const state = StateFile.open(files.pathOf(identifyRun(text, name, plan)), {
       isResumed: options.resume ?? false,
-      runId: newId('run'),
-      now: isoNow(gateway.clock),
+      header: {
+        run_id: newId('run'),
+        started_at: isoNow(gateway.clock),
+        ...{ benchmark: name, models: options.models, tasks: tasks.length, repeats: options.repeats },
+      },
     })
     const client = new GatewayClient({ url: options.url ?? findServerUrl(gateway), key: options.key })
     const onProgress = createProgressPrinter(process.stderr)
@@ -102,7 +107,7 @@ async function runBenchmark(gateway: Gateway, path: string, options: RunOptions)
         details: { results: results.length },
       })
     })
-    return finish({ name, outcome, summaries, plan, state })
+    return finish({ name, outcome, summaries, plan, state, files })
   } catch (error) {
     throw error instanceof RunError ? new UsageError(error.message) : error
   } finally {
@@ -147,14 +152,15 @@ async function openCodeRunner({ containers, db }: Gateway, tasks: Task[]): Promi
   if (!organization)
     throw new UsageError('There is no organization yet. Start the server once to create the first one.')
   const workspaceId = await findFirstWorkspaceId(db, organization.id)
-  return new ContainerCodeRunner(containers, { organizationId: organization.id, workspaceId })
+  const runner = new ContainerCodeRunner(containers, { organizationId: organization.id, workspaceId })
+  await runner.check(tasks.flatMap((task) => (task.kind === 'code' ? [task.language] : [])))
+  return runner
 }
 
 /** The same for the same tasks, models and options, so that a run is found again. */
-function resolveStatePath({ config }: Gateway, text: string, name: string, plan: RunPlan): string {
-  const { models, repeats, fields } = plan
+function identifyRun(text: string, name: string, { models, repeats, fields }: RunPlan): string {
   const identity = JSON.stringify([name, sha256(text), models, repeats, fields])
-  return join(config.dataDir, 'benchmarks', `${name}-${sha256(identity).slice(0, 16)}.jsonl`)
+  return `${name}-${sha256(identity).slice(0, 16)}`
 }
 
 function findServerUrl({ config }: Gateway): string {
@@ -171,21 +177,25 @@ interface Finished {
   summaries: ModelSummary[]
   plan: RunPlan
   state: StateFile
+  files: RunFiles
 }
 
 /** Exit code 1 if tasks are left; what was answered is kept for --resume. */
-function finish({ name, outcome, summaries, plan, state }: Finished): CommandResult {
+function finish({ name, outcome, summaries, plan, state, files }: Finished): CommandResult {
   const total = plan.tasks.length * plan.models.length * plan.repeats
   const lines = summaries.map(formatSummary)
   if (outcome.answers.length < total)
     throw new UsageError([...lines, describeRest(outcome, total)].join('\n'))
-  state.delete()
+  files.finish(state)
   const results = summaries.map(({ averageCostNanos, averageLatencyMs, ...summary }) => ({
     ...summary,
     average_cost: usdFromNanos(averageCostNanos),
     average_latency_ms: averageLatencyMs,
   }))
-  return { value: { benchmark: name, cost: usdFromNanos(outcome.spent), results }, text: lines.join('\n') }
+  return {
+    value: { run: state.runId, benchmark: name, cost: usdFromNanos(outcome.spent), results },
+    text: [...lines, `Inspect the answers with: benchmark show ${state.runId}`].join('\n'),
+  }
 }
 
 function formatSummary({

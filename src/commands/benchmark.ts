@@ -10,6 +10,7 @@ import { findModel } from '../catalogue/lookup.ts'
 import type { Model } from '../catalogue/model.ts'
 import { isoNow } from '../lib/clock.ts'
 import { benchmarkRunCommand } from './benchmark-run.ts'
+import { benchmarkRunsCommands } from './benchmark-runs.ts'
 import {
   type CommandResult,
   type CommandRunner,
@@ -49,6 +50,7 @@ export function benchmarkCommand(run: CommandRunner): Command {
     .option('--match <name=model>', 'the model that a name in the file means; repeatable', collectMatch, [])
     .action((file: string, options: ImportOptions) => run((gateway) => runImport(gateway, file, options)))
   benchmark.addCommand(benchmarkRunCommand(run))
+  for (const command of benchmarkRunsCommands(run)) benchmark.addCommand(command)
   return benchmark
 }
 

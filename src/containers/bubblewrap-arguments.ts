@@ -80,12 +80,16 @@ disown
 for _ in {1..250}; do (: <>/dev/tcp/127.0.0.1/${proxyPort}) 2>/dev/null && break; sleep 0.02; done
 `
 
+/** Runtimes such as those of JavaScript and Java reserve gigabytes of addresses that they never use. */
+const reservedBytes = 16 * 1024 ** 3
+
 /** The shell that sets the limits and becomes the command. They cannot be raised again. */
 export function buildShellArguments({ limits, proxySocket }: SandboxCommand, shell: string): string[] {
   const kib = (bytes: number) => Math.ceil(bytes / 1024)
   const processes = limits.processes + ownProcesses + (proxySocket === null ? 0 : forwarderThreads)
   const script = `${proxySocket === null ? '' : startForwarder}ulimit -c 0 -n 256 -l 0 -q 0 \
--f ${kib(limits.fileBytes)} -u ${processes} -v ${kib(limits.memoryBytes)} -t ${Math.ceil(limits.timeoutMs / 1000)} || exit 125
+-f ${kib(limits.fileBytes)} -u ${processes} \
+-d ${kib(limits.memoryBytes)} -v ${kib(limits.memoryBytes + reservedBytes)} -t ${Math.ceil(limits.timeoutMs / 1000)} || exit 125
 exec "${shell}" "${sandboxPaths.command}"`
   return [shell, '--noprofile', '--norc', '-c', script]
 }

@@ -162,6 +162,14 @@ describe.skipIf(bwrapPath === null)('a command in the sandbox', () => {
     expect(all.stopReason).toBe('memory')
   })
 
+  test('addresses that are reserved and not used are no memory: JavaScript runs', async () => {
+    expect((await run('ulimit -d; ulimit -v')).stdout).toBe(`${256 * 1024}\n${(256 + 16 * 1024) * 1024}\n`)
+    const { stdout } = await run(
+      'if command -v node > /dev/null; then node --eval "console.log(1)"; else echo 1; fi',
+    )
+    expect(stdout).toBe('1\n')
+  })
+
   test('a huge file is cut off at the size of a home', async () => {
     const { exitCode } = await run('head -c 100m /dev/zero > big')
     expect(exitCode).not.toBe(0)

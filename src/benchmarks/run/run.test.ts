@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type CodeRunner, ContainerCodeRunner } from './code-runner.ts'
 import { GatewayClient, type TaskReply } from './gateway-client.ts'
 import { extractCode, findLetter, gradeReply } from './grade.ts'
 import { createProgressPrinter } from './progress.ts'
+import { RunFiles } from './run-files.ts'
 import { type Progress, type RunPlan, runTasks } from './runner.ts'
 import { StateFile } from './state-file.ts'
 import { summarizeAnswers } from './summary.ts'
@@ -23,7 +24,8 @@ function newStatePath(): string {
   return join(folder, 'benchmarks', 'state.jsonl')
 }
 
-const start = { isResumed: false, runId: 'run-1', now: '2026-11-16T00:00:00.000Z' }
+const header = { run_id: 'run-1', started_at: '2026-11-16T00:00:00.000Z' }
+const start = { isResumed: false, header }
 const exact = (count: number): Task[] =>
   Array.from({ length: count }, (_, index) => ({
     kind: 'exact_match',
@@ -115,7 +117,8 @@ describe('grading', () => {
       resolve: async () => ({ containerId: 'c', container: {} }),
       run: async (_session: unknown, { command }: { command: string }) => {
         commands.push(command)
-        return { exitCode: commands.length === 1 ? 0 : 1, timedOut: false }
+        const isProbe = command.startsWith('python3 -c')
+        return { exitCode: commands.length === 1 || isProbe ? 0 : 1, timedOut: false, stderr: '' }
       },
     } as unknown as ConstructorParameters<typeof ContainerCodeRunner>[0]
     const runner = new ContainerCodeRunner(containers, { organizationId: 'o', workspaceId: 'w' })
@@ -128,6 +131,23 @@ describe('grading', () => {
     expect(commands[0]).toEndWith('exec python3 tests.py')
     expect(await gradeReply(task, 'x'.repeat(200_000), runner)).toBe(false)
     expect(gradeReply(task, reply, null)).rejects.toThrow('need containers')
+  })
+
+  test('an environment that cannot run the language is an error, not a wrong answer', async () => {
+    const containers = {
+      resolve: async () => ({ containerId: 'c', container: {} }),
+      run: async () => ({ exitCode: 133, timedOut: false, stderr: 'oom\nFatal: out of memory\n' }),
+    } as unknown as ConstructorParameters<typeof ContainerCodeRunner>[0]
+    const runner = new ContainerCodeRunner(containers, { organizationId: 'o', workspaceId: 'w' })
+    const task = {
+      kind: 'code',
+      prompt: 'x',
+      language: 'javascript',
+      tests: 'import "./solution.mjs"',
+    } as const
+    const message = 'exit code 133 (Fatal: out of memory)'
+    expect(gradeReply(task, 'export const f = 1', runner)).rejects.toThrow(message)
+    expect(runner.check(['javascript'])).rejects.toThrow('cannot run javascript')
   })
 })
 
@@ -206,15 +226,21 @@ describe('runs', () => {
     appendFileSync(path, '{"model": "a", "ta')
 
     expect(() => StateFile.open(path, start)).toThrow('--resume')
-    const state = StateFile.open(path, { ...start, isResumed: true, runId: 'another' })
-    expect([state.runId, state.startedAt, state.answers.length]).toEqual(['run-1', start.now, 4])
+    const state = StateFile.open(path, { isResumed: true, header: { ...header, run_id: 'another' } })
+    expect([state.runId, state.startedAt, state.answers.length]).toEqual(['run-1', header.started_at, 4])
     const resumed = await runWith(client, state, { budget: 1000n })
     expect([resumed.stoppedBy, resumed.spent, client.sent.length]).toEqual([null, 120n, 12])
     const tasks = client.sent.map(({ model, messages }) => JSON.stringify([model, messages]))
     expect(new Set(tasks).size).toBe(12)
-    state.delete()
+    const files = new RunFiles(dirname(dirname(path)))
+    expect(files.find('run-1')?.isFinished).toBe(false)
+    files.finish(state)
     expect(existsSync(path)).toBe(false)
     expect(() => StateFile.open(path, { ...start, isResumed: true })).toThrow('no interrupted run')
+    const finished = files.find('run-1')
+    expect(finished?.isFinished).toBe(true)
+    expect(finished?.run.answers).toHaveLength(12)
+    expect(finished?.run.answers[0]).toMatchObject({ prompt: 'task 0', reply: 'yes', isCorrect: true })
   })
 
   test('a budget needs prices', async () => {
@@ -240,7 +266,7 @@ describe('runs', () => {
   test('a run without any answer is not an interrupted one', () => {
     const path = newStatePath()
     StateFile.open(path, start)
-    expect(StateFile.open(path, { ...start, runId: 'run-2' }).runId).toBe('run-2')
+    expect(StateFile.open(path, { ...start, header: { ...header, run_id: 'run-2' } }).runId).toBe('run-2')
   })
 })
 

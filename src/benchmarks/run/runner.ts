@@ -5,7 +5,7 @@ import type { GatewayClient } from './gateway-client.ts'
 import { gradeReply } from './grade.ts'
 import { RunError } from './run-error.ts'
 import type { Answer, StateFile } from './state-file.ts'
-import { buildTaskBody, type Task } from './task.ts'
+import { buildTaskBody, promptOf, type Task } from './task.ts'
 
 export interface RunPlan {
   tasks: readonly Task[]
@@ -130,7 +130,7 @@ class Run {
       this.#budget.settle(reserved, costNanos)
       this.outcome.spent = this.#budget.spent
       const isCorrect = await gradeReply(task, text, this.#parts.codeRunner)
-      const answer = { ...item, isCorrect, costNanos, latencyMs }
+      const answer = { ...item, isCorrect, costNanos, latencyMs, prompt: promptOf(task), reply: text }
       this.#parts.state.add(answer)
       this.outcome.answers.push(answer)
       if (isCorrect) this.#correct += 1

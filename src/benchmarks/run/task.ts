@@ -112,6 +112,11 @@ export function buildTaskBody(one: Task): Record<string, unknown> {
   }
 }
 
+/** The prompt as the task file has it, for inspection. */
+export function promptOf(one: Task): string {
+  return one.kind === 'multiple_choice' ? one.question : one.prompt
+}
+
 function formatPrompt(one: Task): string {
   switch (one.kind) {
     case 'multiple_choice': {
