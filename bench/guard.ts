@@ -1,32 +1,47 @@
 // The accuracy of the content filters on the held-out half of their corpus, and their CPU time.
-import { measureAccuracy } from '../src/filters/corpus/accuracy.ts'
+import { type Accuracy, measureAccuracy } from '../src/filters/corpus/accuracy.ts'
 import { type Passage, readCorpus } from '../src/filters/corpus/corpus.ts'
-import { detectorSlugs, detectors } from '../src/filters/detectors.ts'
+import { type DetectorSlug, detectorSlugs, detectors } from '../src/filters/detectors.ts'
 import { type BuiltinRule, type CustomRule, FilterSet } from '../src/filters/filter-set.ts'
 import { measureMillis } from './cpu-time.ts'
+import { readLabelledSets } from './labelled-texts.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
 const customCount = 50
 const targetMillis = { 1000: 1, 100000: 50 }
 
-export async function measureGuard(isQuick: boolean): Promise<void> {
+export async function measureGuard(isQuick: boolean, corpusFolder: string | null): Promise<void> {
+  if (corpusFolder !== null) return measurePublicTexts(corpusFolder)
   const rounds = isQuick ? 10 : 40
   const corpus = readCorpus()
   const heldOut = corpus.filter(({ isHeldOut }) => isHeldOut)
   const accuracy = measureAccuracy(heldOut)
   write(`\nAccuracy on ${heldOut.length} passages that the detectors were not tuned on`)
-  write(
-    `  ${'detector'.padEnd(24)} ${'precision'.padStart(9)} ${'recall'.padStart(9)} ${'marks'.padStart(6)}`,
-  )
-  for (const [slug, { precision, recall, marks }] of Object.entries(accuracy)) {
-    const cells = [precision.toFixed(3).padStart(9), recall.toFixed(3).padStart(9), String(marks).padStart(6)]
-    write(`  ${slug.padEnd(24)} ${cells.join(' ')}`)
-  }
+  writeAccuracy(accuracy, new Set(detectorSlugs))
   const cpu = measureCpu(corpus, rounds)
   await Bun.write(
     'bench/results/guard.json',
     `${JSON.stringify({ at: new Date().toISOString(), accuracy, cpu }, null, 2)}\n`,
   )
+}
+
+/** The accuracy on texts that were labelled elsewhere: the only kind that says what to expect. */
+function measurePublicTexts(folder: string): void {
+  for (const { file, passages, slugs } of readLabelledSets(folder)) {
+    write(`\nAccuracy on the ${passages.length} texts of ${file}`)
+    writeAccuracy(measureAccuracy(passages), slugs)
+  }
+}
+
+function writeAccuracy(accuracy: Record<DetectorSlug, Accuracy>, slugs: ReadonlySet<string>): void {
+  write(
+    `  ${'detector'.padEnd(24)} ${'precision'.padStart(9)} ${'recall'.padStart(9)} ${'marks'.padStart(6)}`,
+  )
+  for (const [slug, { precision, recall, marks }] of Object.entries(accuracy)) {
+    if (!slugs.has(slug)) continue
+    const cells = [precision.toFixed(3).padStart(9), recall.toFixed(3).padStart(9), String(marks).padStart(6)]
+    write(`  ${slug.padEnd(24)} ${cells.join(' ')}`)
+  }
 }
 
 function measureCpu(corpus: readonly Passage[], rounds: number): Record<string, number> {

@@ -13,6 +13,7 @@ const { values, positionals } = parseArgs({
     candidates: { type: 'string', multiple: true, default: [] },
     rounds: { type: 'string' },
     against: { type: 'string' },
+    corpus: { type: 'string' },
   },
 })
 
@@ -26,7 +27,7 @@ const parts: Record<string, () => Promise<void>> = {
   // Loaded on demand: it imports the whole gateway.
   storage: async () => (await import('./storage.ts')).measureStorage(),
   routing: async () => (await import('./routing.ts')).measureRouting(values.quick),
-  guard: async () => (await import('./guard.ts')).measureGuard(values.quick),
+  guard: async () => (await import('./guard.ts')).measureGuard(values.quick, values.corpus ?? null),
   classifier: async () => (await import('./classifier.ts')).measureClassifier(values.quick),
   records: async () => (await import('./records.ts')).measureRecords(values.quick),
 }
