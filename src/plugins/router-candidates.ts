@@ -8,6 +8,7 @@ import { buildRoutingQuery, rejectsMandatoryReasoning } from '../pipeline/routin
 import type { RouterCandidate } from '../router-models/candidate.ts'
 import { compileModelPatterns, type ModelMatcher } from '../router-models/model-patterns.ts'
 import type { SpendingFigures } from '../router-models/spending.ts'
+import { estimateStanding } from '../router-models/standing.ts'
 import type { Candidate } from '../routing/candidate.ts'
 import { listServingCandidates } from '../routing/decide.ts'
 import type { RouterContext } from './router.ts'
@@ -99,7 +100,7 @@ export async function listRouterCandidates(
 }
 
 export function describeModel(
-  { benchmarks, clock }: Gateway,
+  { benchmarks, catalogue, clock }: Gateway,
   model: Model,
   candidates: readonly Candidate[],
   figures: SpendingFigures | null,
@@ -123,6 +124,7 @@ export function describeModel(
     throughput: throughputs.length > 0 ? Math.max(...throughputs) : null,
     score: scores.intelligence,
     codingScore: scores.coding,
+    standing: estimateStanding(catalogue, model, now),
     taskShare: 0,
     spendShare: figures?.shareOf(model.id) ?? 0,
   }

@@ -4,6 +4,7 @@ import {
   byScore,
   bySpendShare,
   byStability,
+  byStanding,
   byTaskShare,
   type Comparison,
   type RouterCandidate,
@@ -32,6 +33,10 @@ const criteria: readonly { compare: Comparison; reason: string }[] = [
   { compare: byTaskShare, reason: 'This account spent most on it for this kind of task in the last 7 days.' },
   { compare: bySpendShare, reason: 'This account spent most on it in the last 7 days.' },
   { compare: byScore, reason: 'It has the best benchmark score.' },
+  {
+    compare: byStanding,
+    reason: 'No benchmark compares the models of its price; it is the most current, capable and widely sold.',
+  },
   { compare: byPrice, reason: 'It has the lowest price.' },
   { compare: byLatency, reason: 'It is the fastest.' },
 ]

@@ -16,6 +16,8 @@ export interface RouterCandidate {
   /** Benchmarks, from 0 to 1, where 1 is best; null: not measured. */
   score: number | null
   codingScore: number | null
+  /** The estimate of `estimateStanding`, from 0 to 1: ranks models without benchmarks. */
+  standing: number
   /** Its share of what this account spent in the last days, from 0 to 1: on the kind of task, and on any. */
   taskShare: number
   spendShare: number
@@ -76,6 +78,7 @@ export const byTaskShare: Comparison = (a, b) => b.taskShare - a.taskShare
 export const bySpendShare: Comparison = (a, b) => b.spendShare - a.spendShare
 export const byScore: Comparison = (a, b) => (b.score ?? -1) - (a.score ?? -1)
 export const byCodingScore: Comparison = (a, b) => (b.codingScore ?? -1) - (a.codingScore ?? -1)
+export const byStanding: Comparison = (a, b) => b.standing - a.standing
 /** Without measurements it comes last. */
 export const byLatency: Comparison = (a, b) =>
   (a.latency ?? Number.POSITIVE_INFINITY) - (b.latency ?? Number.POSITIVE_INFINITY)

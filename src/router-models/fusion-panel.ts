@@ -8,9 +8,18 @@ export interface PanelCandidate {
   price: number
   /** A benchmark from 0 to 1; null: not measured. */
   score: number | null
+  /** The estimate of `estimateStanding`, from 0 to 1. */
+  standing: number
 }
 
 const panelSize = 3
+
+/** The share of the candidates, cheapest first, among which a preset chooses. */
+const priceShares: Record<FusionPresetName, number> = {
+  'general-high': 1,
+  'general-budget': 1 / 2,
+  'general-fast': 1 / 4,
+}
 
 /** Models without benchmark results count as less than average. */
 const unknownScore = 0.3
@@ -33,11 +42,14 @@ export function selectPanel(
 
 function rank(candidates: readonly PanelCandidate[], preset: FusionPresetName): PanelCandidate[] {
   const byId = candidates.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const byQuality = byId.toSorted((a, b) => scoreOf(b) - scoreOf(a) || comparePrices(b, a))
-  if (preset === 'general-high') return byQuality
-  const cheap = byId.toSorted(comparePrices).slice(0, Math.max(panelSize, Math.ceil(byId.length / 2)))
-  if (preset === 'general-fast') return cheap
-  return byQuality.filter((candidate) => cheap.includes(candidate))
+  const byQuality = byId.toSorted(
+    (a, b) => scoreOf(b) - scoreOf(a) || b.standing - a.standing || comparePrices(a, b),
+  )
+  const share = priceShares[preset]
+  const cheap = new Set(
+    byId.toSorted(comparePrices).slice(0, Math.max(panelSize, Math.ceil(byId.length * share))),
+  )
+  return byQuality.filter((candidate) => cheap.has(candidate))
 }
 
 function scoreOf({ score }: PanelCandidate): number {

@@ -2,6 +2,7 @@ import {
   byCodingScore,
   byPrice,
   byStability,
+  byStanding,
   byThroughput,
   type Comparison,
   type RouterCandidate,
@@ -71,8 +72,9 @@ function selectUnscored(
   prefersSpeed: boolean,
 ): RouterSelection | null {
   if (candidates.length === 0) return null
-  const ranked = sortCandidates(candidates, [byStability, ...orderWithin(prefersSpeed)])
-  const measure = prefersSpeed ? 'fastest' : 'cheapest'
+  const order = prefersSpeed ? [byThroughput, byStanding] : [byStanding]
+  const ranked = sortCandidates(candidates, [byStability, ...order, byPrice])
+  const measure = prefersSpeed ? 'fastest' : 'most current, capable and widely sold'
   return selectRanked(ranked, `No model has a coding score; it is the ${measure}.`)
 }
 
@@ -114,13 +116,17 @@ function selectByFrontier(
     ...sortCandidates([...frontier], [byStability, byCodingScore, byPromptPrice]),
     ...sortCandidates(
       affordable.filter((candidate) => !frontier.has(candidate)),
-      [byStability, byCodingScore, byPromptPrice],
+      [byStability, byCodingScore, byStanding, byPromptPrice],
     ),
   ]
   const others = candidates
     .filter((candidate) => !affordable.includes(candidate))
     .map(({ id }) => ({ model: id, reason: 'Its price is over max_price.' }))
-  return selectRanked(ranked, 'It has the best coding score within max_price.', others)
+  const reason =
+    frontier.size > 0
+      ? 'It has the best coding score within max_price.'
+      : 'No model within max_price has a coding score; it is the most current, capable and widely sold.'
+  return selectRanked(ranked, reason, others)
 }
 
 /** Models with a score that are better than every cheaper one. */

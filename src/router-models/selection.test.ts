@@ -25,6 +25,7 @@ function candidate(id: string, facts: Partial<RouterCandidate> = {}): RouterCand
     throughput: null,
     score: null,
     codingScore: null,
+    standing: 0,
     taskShare: 0,
     spendShare: 0,
     ...facts,
@@ -46,6 +47,7 @@ const candidateList = fc.uniqueArray(
     throughput: fc.option(fc.integer({ min: 1, max: 999 })),
     score: fc.option(share),
     codingScore: fc.option(share),
+    standing: share,
     taskShare: share,
     spendShare: share,
   }),
@@ -103,6 +105,17 @@ describe('auto', () => {
       { model: 'a/cheap', reason: 'Ranked lower.' },
       { model: 'a/failing', reason: 'Ranked lower.' },
     ])
+  })
+
+  test('without benchmarks the model with the best standing is chosen, not the cheapest', () => {
+    const models = [
+      candidate('a/cheap', { price: 0.1 }),
+      candidate('a/strong', { standing: 0.9, price: 2 }),
+      candidate('a/dearest', { price: 900 }),
+    ]
+    const selection = selectAuto(models, free)
+    expect(selection?.models).toEqual(['a/strong', 'a/cheap', 'a/dearest'])
+    expect(selection?.reason).toContain('No benchmark')
   })
 
   test('the model of the session is kept while it is a candidate', () => {
@@ -220,13 +233,14 @@ describe('pareto-code', () => {
     expect([0.66, 0.65, 0.33, 0.32].map(resolveCodingTier)).toEqual(['high', 'medium', 'medium', 'low'])
   })
 
-  test('an empty tier is replaced by a neighbour; without scores the cheapest model is chosen', () => {
+  test('an empty tier is replaced by a neighbour; without scores the best standing decides', () => {
     const selection = selectPareto(models.slice(2, 3), options)
     expect(selection?.models).toEqual(['a/fair'])
     expect(selection?.reason).toContain('The high tier has no model')
     expect(
-      selectPareto([candidate('a/b', { price: 2 }), candidate('a/a', { price: 3 })], options)?.models,
-    ).toEqual(['a/b', 'a/a'])
+      selectPareto([candidate('a/b', { price: 2 }), candidate('a/a', { price: 3, standing: 0.5 })], options)
+        ?.models,
+    ).toEqual(['a/a', 'a/b'])
     expect(selectPareto([], options)).toBeNull()
   })
 

@@ -4,6 +4,7 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { listUsableModels, type ModelViewer } from '../../pipeline/routing/model-access.ts'
 import { selectPanel } from '../../router-models/fusion-panel.ts'
 import type { FusionPreset, FusionPresetName } from '../../router-models/fusion-presets.ts'
+import { estimateStanding } from '../../router-models/standing.ts'
 
 /** A preset as the operator sets it, or the best panel of the models that the key can use. */
 export async function resolvePreset(viewer: ModelViewer, name: FusionPresetName): Promise<FusionPreset> {
@@ -20,6 +21,7 @@ export async function resolvePreset(viewer: ModelViewer, name: FusionPresetName)
     author: model.author,
     price: model.top_endpoint.price,
     score: gateway.benchmarks.current.scoresOf(model).intelligence,
+    standing: estimateStanding(gateway.catalogue, model, gateway.clock.now()),
   }))
   const panel = selectPanel(candidates, name)
   if (!panel) throw gatewayError('no_endpoints', 'The key can use no model that could be on a panel.')
