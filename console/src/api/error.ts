@@ -1,3 +1,5 @@
+import { reportSessionEnd } from './session-end.ts'
+
 /** What the gateway answers a refused request with. */
 interface ErrorEnvelope {
   error?: { message?: string; code?: number; metadata?: Record<string, unknown> }
@@ -16,7 +18,9 @@ export class ApiError extends Error {
     this.metadata = metadata
   }
 
+  /** Every failed call of the console ends here, so this is where the end of a session is noticed. */
   static async from(response: Response): Promise<ApiError> {
+    if (response.status === 401) reportSessionEnd()
     const text = await response.text()
     const { message, metadata } = readEnvelope(text)?.error ?? {}
     const fallback = `The server answered ${response.status}.`

@@ -1,8 +1,9 @@
 import { Center, Loader } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { api, type Schemas, setCsrfToken } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
+import { onSessionEnd } from '../api/session-end.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { goToSignIn } from './sign-in.ts'
 
@@ -61,12 +62,22 @@ interface SessionProviderProps {
 /** Nothing is shown before it is known who is signed in. */
 export function SessionProvider({ signedOut, children }: SessionProviderProps) {
   const query = useQuery(sessionOptions)
+  const queryClient = useQueryClient()
   const session = query.data?.data
   const isSignedOut = query.error instanceof ApiError && query.error.status === 401
   useEffect(() => {
+    onSessionEnd(() => {
+      const { queryKey } = sessionOptions
+      const state = queryClient.getQueryState(queryKey)
+      // The answer decides: it is not read again for its own 401.
+      if (state?.status === 'success' && state.fetchStatus === 'idle')
+        void queryClient.refetchQueries({ queryKey })
+    })
+  }, [queryClient])
+  useEffect(() => {
     if (isSignedOut && !signedOut) goToSignIn()
   }, [isSignedOut, signedOut])
-  if (session) {
+  if (session && !isSignedOut) {
     setCsrfToken(session.csrf_token)
     return <Context value={session}>{children}</Context>
   }

@@ -34,6 +34,7 @@ function titleOf(error: unknown): string {
   // What `fetch` throws if there is no response.
   if (error instanceof TypeError) return 'The server cannot be reached'
   if (!(error instanceof ApiError)) return 'This cannot be done'
+  if (error.status === 401) return 'Your session has ended'
   if (error.metadata.permission !== undefined) return 'Your role does not allow this'
   if (error.status === 404) return 'Not found'
   if (error.status >= 500) return 'The server could not do this'

@@ -96,8 +96,11 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
     getInitialValueInEffect: false,
   })
   const found = useRequests(query)
-  const tail = useLiveTail(query, isLive, isOver)
   const { list } = found
+  const tail = useLiveTail(query, {
+    ...{ isOn: isLive, isPaused: isOver },
+    onReconnect: () => void list.refetch(),
+  })
   const rows = useMemo(() => {
     const fresh = new Set(tail.rows.map(({ id }) => id))
     return [
@@ -106,7 +109,8 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
     ]
   }, [tail.rows, list.data])
   if (list.isPending) return <QueryView query={list}>{() => null}</QueryView>
-  const isEmpty = rows.length === 0 && !list.hasNextPage && !isLive
+  // An error says nothing about what is there.
+  const isEmpty = rows.length === 0 && !list.hasNextPage && !isLive && !list.isError
   return (
     <>
       <Group justify="space-between" gap="xs">
@@ -118,10 +122,7 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
             onChange={(event) => setLive(event.currentTarget.checked)}
           />
           <Text size="sm" c="dimmed" role="status">
-            {isLive &&
-              (tail.waiting.length > 0
-                ? `Paused: ${tail.waiting.length} waiting`
-                : 'New requests appear on top')}
+            {isLive && describeTail(tail)}
           </Text>
         </Group>
         <Group gap="xs">
@@ -133,9 +134,8 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
       </Group>
       {tail.note !== null && <Alert color="yellow">{tail.note}</Alert>}
       {list.error !== null && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
-      {isEmpty ? (
-        <Empty isFiltered={isFiltered} onSent={onRefresh} />
-      ) : (
+      {isEmpty && <Empty isFiltered={isFiltered} onSent={onRefresh} />}
+      {(rows.length > 0 || isLive || list.hasNextPage) && (
         <RequestTable
           rows={rows}
           visibility={visibility}
@@ -146,6 +146,12 @@ function RequestList({ query, isFiltered, onRefresh }: RequestListProps) {
       )}
     </>
   )
+}
+
+function describeTail({ connection, waiting }: ReturnType<typeof useLiveTail>): string {
+  if (connection === 'waiting') return 'Not connected. Reconnecting…'
+  if (connection === 'connecting') return 'Connecting…'
+  return waiting.length > 0 ? `Paused: ${waiting.length} waiting` : 'New requests appear on top'
 }
 
 function Footer({ found }: { found: ReturnType<typeof useRequests> }) {
