@@ -99,6 +99,16 @@ describeWithUpstreams('the list of requests', (bench) => {
     return (await server().call('GET', `/generation/explanation?id=${id}`)).body.data
   }
 
+  test('a failed request is explained in the words of its provider, without secrets', async () => {
+    const error = { message: 'Model m is overloaded for org-AbCdEf123456789', code: 'engine_busy' }
+    bench().first.enqueue({ status: 400, json: { error } })
+    const failed = await send({ model: 'test/chat', session_id: 'explained' })
+    const explained = await explain(failed.headers.get('x-generation-id') ?? '')
+    expect(explained.attempts).toMatchObject([{ status: 400, provider_code: 'engine_busy' }])
+    expect(explained.attempts[0].message).toStartWith('Model m is overloaded for ')
+    expect(explained.attempts[0].message).not.toContain('org-AbCdEf123456789')
+  })
+
   test('a request is explained: candidates, attempts, the price to the nano-dollar, the nearest limit', async () => {
     const made = await server().call('POST', '/keys', { body: { name: 'limited', limit: 5 } })
     bench().first.enqueue({ json: vendorReply('chat', 'text').body })

@@ -2,15 +2,16 @@ import { z } from 'zod'
 import type { LineRow } from '../../account/bill-lines.ts'
 import { type HitRow, hitRecord, toHitRecord } from '../../account/guardrail-hits.ts'
 import type { RefusedRow } from '../../account/request-log/walk.ts'
+import type { FailureKind } from '../../call/failure.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { decodeNearestLimit } from '../../ledger/nearest-limit.ts'
-import { asNumber, asObjects, asString } from '../../lib/json-values.ts'
+import { asNumber, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { RecordedPlan } from '../../pipeline/routing/recorded-plan.ts'
 import { windowNames } from '../../pipeline/settlement/limit-error.ts'
 import { logStatuses } from './filters.ts'
 import { explainPrice, priceRecord } from './price.ts'
-import { countAttempts } from './provider-responses.ts'
+import { countAttempts, findBrokenReply, listFailedAttempts } from './provider-responses.ts'
 import type { GenerationRow } from './record.ts'
 import { describeRemedies } from './remedies.ts'
 
@@ -48,6 +49,10 @@ const attempt = z.strictObject({
   tag: z.string(),
   status: z.int().nullable().describe('The HTTP status; null if the provider returned none.'),
   outcome: z.string().describe('`completed`, `failed`, `cancelled`, or the kind of failure.'),
+  provider_code: text.describe('The error code of the provider.'),
+  message: text.describe(
+    "The beginning of the provider's error message, without secrets. null if there is none, and for problems with the account of the installation unless the caller operates it.",
+  ),
   started: milliseconds.describe('Milliseconds after the request arrived.'),
   duration: milliseconds,
 })
@@ -138,12 +143,20 @@ export function explainRefusal(
   }
 }
 
+interface GenerationDetails {
+  plan: RecordedPlan | null
+  hits: readonly HitRow[]
+  lines: readonly LineRow[]
+  /** Whether the caller may see what providers say about the accounts of the installation. */
+  isOperator: boolean
+}
+
 export function explainGeneration(
   catalogue: Catalogue,
   row: GenerationRow,
-  { plan, hits, lines }: { plan: RecordedPlan | null; hits: readonly HitRow[]; lines: readonly LineRow[] },
+  { plan, hits, lines, isOperator }: GenerationDetails,
 ): Explanation {
-  const attempts = listAttempts(catalogue, row)
+  const attempts = listAttempts(catalogue, row, isOperator)
   return {
     id: row.id,
     status: row.status,
@@ -185,14 +198,15 @@ function findOutcome({ tag, model }: { tag: string; model: string }, attempts: r
 }
 
 /** The failed attempts, then the one that replied or was in progress at the end. */
-function listAttempts({ providerByName }: Catalogue, row: GenerationRow): Attempt[] {
+function listAttempts({ providerByName }: Catalogue, row: GenerationRow, isOperator: boolean): Attempt[] {
   const provider = providerByName.get(row.provider)?.name ?? row.provider
-  const failed = asObjects(JSON.parse(row.attempts)).map((one) => ({
+  const failed = listFailedAttempts(row).map((one) => ({
     model: asString(one.model) ?? row.model,
     provider: asString(one.provider) ?? '',
     tag: asString(one.endpoint) ?? '',
     status: asNumber(one.status) ?? null,
     outcome: asString(one.code) ?? 'failed',
+    ...describeError(one, isOperator || one.own_key === true),
     started: asNumber(one.at) ?? null,
     duration: asNumber(one.ms) ?? null,
   }))
@@ -204,10 +218,27 @@ function listAttempts({ providerByName }: Catalogue, row: GenerationRow): Attemp
     tag: row.endpoint,
     status: row.status === 'completed' ? 200 : null,
     outcome: row.status,
+    ...describeError(findBrokenReply(row) ?? {}, isOperator || row.is_byok === 1),
     started: dispatch_ms,
     duration: dispatch_ms === null ? null : Math.max(0, latency_ms - dispatch_ms),
   }
   return [...failed, last]
+}
+
+/** Kinds of failure whose message is about the account at the provider, not about the request. */
+const accountFailures: ReadonlySet<string | undefined> = new Set<FailureKind>([
+  'authentication',
+  'permission_denied',
+  'payment_required',
+  'not_found',
+])
+
+function describeError({ code, provider_code, message }: JsonObject, isAccountVisible: boolean) {
+  const isHidden = !isAccountVisible && accountFailures.has(asString(code))
+  return {
+    provider_code: isHidden ? null : (asString(provider_code) ?? null),
+    message: isHidden ? null : (asString(message) ?? null),
+  }
 }
 
 /** As far as their times are known. */

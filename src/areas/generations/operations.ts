@@ -8,6 +8,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { Reach } from '../../permissions/grant.ts'
+import { mayOperate } from '../../pipeline/request/authorize.ts'
 import { type Caller, isInferenceKey } from '../../pipeline/request/caller.ts'
 import { assertVisible } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
@@ -138,14 +139,15 @@ const explainRequest = defineOperation({
     const { id } = context.query
     const refused = await findRefusedOf(context, id)
     const row = refused ?? (await requireGeneration(context, id))
-    const [plan, hits, lines] = await Promise.all([
+    const [plan, hits, lines, isOperator] = await Promise.all([
       row.routing_plan_id === null ? null : findPlan(db, row.routing_plan_id),
       listHitsOf(db, row.organization_id, id),
       listLines(db, id),
+      mayOperate(context.gateway, context.caller, 'system:read'),
     ])
     const recorded = (plan ?? null) as RecordedPlan | null
     if ('http_status' in row) return { data: explainRefusal(row, recorded, hits) }
-    return { data: explainGeneration(catalogue, row, { plan: recorded, hits, lines }) }
+    return { data: explainGeneration(catalogue, row, { plan: recorded, hits, lines, isOperator }) }
   },
 })
 

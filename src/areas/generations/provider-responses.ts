@@ -34,7 +34,7 @@ export function buildProviderResponses(
   provider: string,
   slugOf: (model: string) => string,
 ): ProviderResponse[] {
-  const failed = asObjects(JSON.parse(row.attempts)).map((attempt) => toAttemptResponse(attempt, slugOf))
+  const failed = listFailedAttempts(row).map((attempt) => toAttemptResponse(attempt, slugOf))
   const last = failed.at(-1)
   const isListed =
     row.status === 'failed' &&
@@ -42,6 +42,16 @@ export function buildProviderResponses(
     last !== undefined &&
     (last.endpoint_id === undefined ? last.provider_name === provider : last.endpoint_id === row.endpoint)
   return isListed ? failed : [...failed, toFinalResponse(row, provider, slugOf(row.model))]
+}
+
+/** The attempts without a reply. */
+export function listFailedAttempts({ attempts }: Pick<GenerationRow, 'attempts'>): JsonObject[] {
+  return asObjects(JSON.parse(attempts)).filter(({ in_reply }) => in_reply !== true)
+}
+
+/** How a reply that had begun broke off. */
+export function findBrokenReply({ attempts }: Pick<GenerationRow, 'attempts'>): JsonObject | undefined {
+  return asObjects(JSON.parse(attempts)).find(({ in_reply }) => in_reply === true)
 }
 
 function toAttemptResponse(

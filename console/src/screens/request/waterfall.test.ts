@@ -1,7 +1,15 @@
 import { expect, test } from 'bun:test'
 import { waterfallOf } from './waterfall.ts'
 
-const attempt = { model: 'a/b', provider: 'Alpha', tag: 'alpha', status: 503, outcome: 'overloaded' }
+const attempt = {
+  model: 'a/b',
+  provider: 'Alpha',
+  tag: 'alpha',
+  status: 503,
+  outcome: 'overloaded',
+  provider_code: null,
+  message: null,
+}
 
 test('bars share one scale', () => {
   const bars = waterfallOf({
