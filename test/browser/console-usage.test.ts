@@ -145,6 +145,39 @@ describeInChromium('What the console says of usage', (chromium) => {
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 
+  test('a failed request says why first, and leads to its key, model and session', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    const sent = await server.call('POST', '/chat/completions', {
+      key: server.own.inferenceKey,
+      body: {
+        ...{ model: 'sandbox/echo', session_id: 'broken' },
+        messages: [{ role: 'user', content: 'sandbox:error=500' }],
+      },
+    })
+    await person.open(`/requests/${sent.headers.get('x-generation-id')}`)
+    const failure = page.getByRole('alert')
+    await failure.getByText('HTTP 500').waitFor()
+    await page.getByText('Tried last').waitFor()
+    for (const name of ['sandbox/echo', 'broken'])
+      await page.getByRole('link', { name, exact: true }).waitFor()
+    await page.getByRole('link', { name: 'broken', exact: true }).click()
+    await page.waitForURL(/session_id=broken/)
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+
+  test('a session that ends elsewhere leads to the sign-in page, and back', async () => {
+    const person = await arriveAsOwner()
+    const { page } = person
+    await person.open('/keys')
+    await page.getByRole('heading', { name: 'API keys' }).waitFor()
+    await server.gateway.db.deleteFrom('sessions').execute()
+    await page.getByRole('link', { name: 'Requests', exact: true }).click()
+    await page.waitForURL(/\/signin\?return_to=%2Frequests/)
+    // Chromium reports each refused call.
+    await chromium().takeProblems()
+  })
+
   test('credits are added', async () => {
     const person = await arriveAsOwner()
     const { page } = person
