@@ -38,7 +38,7 @@ curl http://127.0.0.1:8080/api/v1/organization/members/$MEMBER_ID/roles -H "Auth
 
 \`own_permissions\` apply to the records that the member created. Changes take effect at once. A role that is assigned cannot be deleted (409): remove its assignments first. Removing a member from a workspace or from the organization, or deleting the workspace, ends the roles there.
 
-Nobody can grant what they do not have: a role or a management key with other permissions than the caller's is 403, and so is adding members to a workspace in which the caller may do less than they could, and making, demoting or removing an admin without all permissions. (Every new member of the organization joins its default workspace.) The last admin of an organization cannot be demoted or removed.
+Nobody can grant what they do not have: a role or a management key with other permissions than the caller's is 403, and so is adding members to a workspace in which the caller may do less than they could, and making, demoting or removing an admin without all permissions. Every new member of the organization joins its default workspace: to add or invite one, a limited management key needs \`members:write\` and the management permissions of the roles \`org:member\` and \`member\`. What single sign-on and SCIM tokens can do needs all permissions. Who may create API keys in a workspace may do there what such keys can. The last admin of an organization cannot be demoted or removed.
 
 A member who may manage only the keys they created can give each a limit of at most \`oauth.member_key_limit\` (10 USD by default), which cannot reset; a new key without a limit gets this one.
 

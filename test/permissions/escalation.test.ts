@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/lib/ids.ts'
+import { keyPermissions } from '../../src/permissions/permissions.ts'
+import { organizationRoles, workspaceRoles } from '../../src/permissions/roles.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 import { expectRefused } from '../support/refusals.ts'
 
@@ -7,6 +9,10 @@ import { expectRefused } from '../support/refusals.ts'
 const escalations: [permission: string, method: string, path: string, body: object][] = [
   ['members:write', 'POST', '/organization/invitations', { email: 'eve@example.com', role: 'org:admin' }],
   ['members:write', 'POST', '/organization/members', { email: 'eve@example.com', role: 'org:admin' }],
+  ['members:write', 'POST', '/organization/invitations', { email: 'eve@example.com' }],
+  ['members:write', 'POST', '/organization/members', { email: 'eve@example.com' }],
+  ['sso:write', 'POST', '/organization/sso/domains', { domain: 'eve.example' }],
+  ['sso:write', 'PATCH', '/organization/sso', { enforced: false }],
   ['scim:write', 'POST', '/scim/tokens', { name: 'mine' }],
   [
     'sso:write',
@@ -54,7 +60,7 @@ describeOnEachDatabase('one permission does not lead to others', (server) => {
       const add = { body: { user_ids: [manager.member.id] } }
       expectRefused(await caller.call('POST', `/workspaces/${id}/members/add`, add), 'inference:write')
       const invite = { body: { email, workspace_ids: [id] } }
-      expectRefused(await caller.call('POST', '/organization/invitations', invite), 'inference:write')
+      expectRefused(await caller.call('POST', '/organization/invitations', invite), /./)
     }
     const lead = await createSessionCaller(server(), {
       workspaces: { [id]: 'member' },
@@ -64,6 +70,36 @@ describeOnEachDatabase('one permission does not lead to others', (server) => {
     expect((await lead.call('POST', `/workspaces/${id}/members/add`, { body })).status).toBe(200)
     const admin = { user_ids: [server().own.owner.id] }
     expectRefused(await lead.call('POST', `/workspaces/${id}/members/add`, { body: admin }), /./)
+  })
+
+  test('a key that lacks what a new member could do invites no one, and one that has it does', async () => {
+    const needed = [
+      ...organizationRoles['org:member'].permissions,
+      ...workspaceRoles.member.permissions,
+      ...workspaceRoles.member.ownPermissions,
+    ].filter((name) => keyPermissions.management.has(name))
+    const permissions = ['members:write', ...needed]
+    const invite = async (granted: string[]) => {
+      const { key } = (
+        await server().call('POST', '/management-keys', { body: { name: 'k', permissions: granted } })
+      ).body
+      const body = { email: `${newId('guest')}@example.com` }
+      return server().call('POST', '/organization/invitations', { key, body })
+    }
+    expect((await invite(permissions)).status).toBe(201)
+    for (const missing of needed)
+      expectRefused(await invite(permissions.filter((name) => name !== missing)), /./)
+  })
+
+  test('a member with members:write invites members who may do as much', async () => {
+    const role = { name: newId('role'), permissions: ['members:write'] }
+    const roleId = (await server().call('POST', '/roles', { body: role })).body.data.id
+    const inside = await createSessionCaller(server(), { roles: [{ roleId }] })
+    const outside = await createSessionCaller(server(), { roles: [{ roleId }], workspaces: {} })
+    const invite = (caller: typeof inside) =>
+      caller.call('POST', '/organization/invitations', { body: { email: `${newId('guest')}@example.com` } })
+    expect((await invite(inside)).status).toBe(201)
+    expectRefused(await invite(outside), 'inference:write')
   })
 
   test('an admin of a workspace invites no one to the organization', async () => {

@@ -17,7 +17,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { type EmailAddress, parseEmailAddress } from '../../lib/email-address.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
-import { assertMayAddToWorkspace, assertMayChangeRole } from '../../pipeline/request/delegate.ts'
+import { assertMayAddMember, assertMayAddToWorkspace } from '../../pipeline/request/delegate.ts'
 import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 
@@ -45,6 +45,8 @@ const createInvitation = defineOperation({
   tag,
   summary:
     'Invites a person to the organization. The link is shown only once, and mailed if mail is configured.',
+  description:
+    'The person joins the default workspace too. A caller who may do less in the organization or these workspaces than the person could gets 403.',
   permission: 'members:write',
   scope: 'organization',
   body: z.strictObject({
@@ -72,11 +74,11 @@ const createInvitation = defineOperation({
   handle: async (context) => {
     const { gateway, caller, body, httpRequest } = context
     const { organizationId } = caller
-    assertMayChangeRole(caller, body.role)
     const address = parseEmailAddress(body.email.trim())
     if (!address) throw invalidFieldError('email', 'must be an e-mail address')
     const { invitation, token } = await transact(context, async (tx, record) => {
       await lockOrganization(tx, organizationId)
+      await assertMayAddMember(tx, caller, body.role)
       await assertNotMember(tx, organizationId, address)
       const workspaces = await Promise.all(
         body.workspace_ids.map((id) => requireWorkspace(tx, organizationId, id)),

@@ -4,7 +4,7 @@ import { createMember, displayNameOf, emailOf, type Member, requireMember } from
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { idList, pageQuery, searchText } from '../../lib/query-params.ts'
-import { assertMayChangeRole } from '../../pipeline/request/delegate.ts'
+import { assertMayAddMember, assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { pluginOperations } from './plugins.ts'
 import { listMembers } from './store.ts'
@@ -86,7 +86,8 @@ const createOrganizationMember = defineOperation({
   path: '/organization/members',
   tag: 'Admin',
   summary: 'Adds a member to the organization and to its default workspace.',
-  description: 'Only a caller with all permissions can add an admin.',
+  description:
+    'A caller who may do less in the organization or its default workspace than the member could gets 403. Only a caller with all permissions can add an admin.',
   permission: 'members:write',
   scope: 'organization',
   body: createBody,
@@ -95,9 +96,9 @@ const createOrganizationMember = defineOperation({
   response: z.strictObject({ data: memberRecord }),
   handle: async (request) => {
     const { gateway, caller, body } = request
-    assertMayChangeRole(caller, body.role)
     const member = await transact(request, async (tx, record) => {
       await lockOrganization(tx, caller.organizationId)
+      await assertMayAddMember(tx, caller, body.role)
       const created = await createMember(tx, gateway.clock, {
         organizationId: caller.organizationId,
         email: body.email,

@@ -9,6 +9,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { newToken, newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { requireConnection } from './connections.ts'
 import { domainName, domainRecord, idParam, tag, toDomainRecord } from './record.ts'
@@ -54,6 +55,8 @@ const createSsoDomain = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, body } = context
       const { organizationId } = caller
+      // People with an address of the domain can become any member who has it.
+      assertMayGrantAll(caller)
       await lockOrganization(tx, organizationId)
       if (body.connection_id) await requireConnection(tx, organizationId, body.connection_id)
       const row = await insertDomain(tx, {
@@ -86,6 +89,7 @@ const verifySsoDomain = defineOperation({
   response: domainResponse,
   handle: async (context) => {
     const { gateway, caller, params } = context
+    assertMayGrantAll(caller)
     const found = await requireDomain(gateway.db, caller.organizationId, params.id)
     if (found.verified_at !== null) return { data: toDomainRecord(found) }
     await assertRecordPresent(gateway, found)

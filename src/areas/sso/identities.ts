@@ -4,6 +4,7 @@ import { applySsoGrants } from '../../account/sso-grants.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
+import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { idParam, tag } from './record.ts'
 import { deleteIdentity, deleteIdentitySessions, listIdentities } from './store.ts'
@@ -50,6 +51,8 @@ const deleteSsoIdentity = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, params } = context
       const { organizationId } = caller
+      // Another person with the address can then become the member.
+      assertMayGrantAll(caller)
       await lockOrganization(tx, organizationId)
       const row = await deleteIdentity(tx, organizationId, params.id)
       if (!row) throw gatewayError('not_found', 'The identity does not exist.')

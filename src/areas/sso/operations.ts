@@ -6,6 +6,7 @@ import { endOtherSessions } from '../../account/sso-sessions.ts'
 import type { Db } from '../../db/db.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { connectionOperations } from './connections.ts'
 import { domainOperations } from './domains.ts'
@@ -55,6 +56,8 @@ const updateSsoPolicy = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, body } = context
       const { organizationId } = caller
+      // It decides with which credentials admins sign in.
+      assertMayGrantAll(caller)
       await lockOrganization(tx, organizationId)
       const before = await loadSsoPolicy(tx, organizationId)
       const after = {

@@ -1,4 +1,6 @@
 import { toWorkspaceRole } from '../../account/members.ts'
+import { findDefaultWorkspace } from '../../account/workspaces.ts'
+import type { Db } from '../../db/db.ts'
 import type { OrganizationRole } from '../../db/schema.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { findExcess, type Grant, grantOfMembership, grantOfRole } from '../../permissions/grant.ts'
@@ -32,6 +34,18 @@ export function assertMayAddToWorkspace(
 ): void {
   for (const role of new Set(roles.map(toWorkspaceRole)))
     assertMayDelegate(caller, grantOfMembership(workspaceRoles[role], workspaceId))
+}
+
+/**
+ * A new member of the organization joins its default workspace. Without one, the member joins the next that is created, so
+ * the permissions are needed everywhere.
+ */
+export async function assertMayAddMember(tx: Db, caller: Caller, role: OrganizationRole): Promise<void> {
+  assertMayDelegate(caller, grantOfRole({ role: organizationRoles[role], workspaceId: null }))
+  const workspace = await findDefaultWorkspace(tx, caller.organizationId)
+  if (workspace) return assertMayAddToWorkspace(caller, workspace.id, role)
+  const membership = workspaceRoles[toWorkspaceRole(role)]
+  assertMayDelegate(caller, grantOfRole({ role: membership, workspaceId: null }))
 }
 
 /** A workload can do what an inference key can do. */
