@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
@@ -44,11 +45,13 @@ const listPresetsOperation = defineOperation({
   path: '/presets',
   tag,
   summary: 'Lists the presets of the organization, most recently updated first.',
+  description: 'A caller with the permission in some workspaces only sees the presets of these.',
   permission: 'presets:read',
   query: pageQuery,
   response: z.strictObject({ data: z.array(presetRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, query }) => {
-    const { rows, total } = await listPresets(gateway.db, caller.organizationId, query)
+  handle: async ({ gateway, caller, reach, query }) => {
+    const workspaceIds = reach.everywhere ? null : [...reach.workspaceIds]
+    const { rows, total } = await listPresets(gateway.db, caller.organizationId, workspaceIds, query)
     return { data: rows.map(toPresetRecord), total_count: total }
   },
 })
@@ -63,9 +66,9 @@ const getPresetOperation = defineOperation({
   params: slugParam,
   errors: [404],
   response: presetResponse,
-  handle: async ({ gateway, caller, params }) => {
-    const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
-    return { data: toFullRecord(preset, await findDesignatedVersion(gateway.db, preset)) }
+  handle: async (context) => {
+    const preset = await requireReachablePreset(context)
+    return { data: toFullRecord(preset, await findDesignatedVersion(context.gateway.db, preset)) }
   },
 })
 
@@ -80,9 +83,9 @@ const listPresetVersions = defineOperation({
   query: pageQuery,
   errors: [404],
   response: z.strictObject({ data: z.array(versionRecord), total_count: z.int() }),
-  handle: async ({ gateway, caller, params, query }) => {
-    const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
-    const { rows, total } = await listVersions(gateway.db, preset.id, query)
+  handle: async (context) => {
+    const preset = await requireReachablePreset(context)
+    const { rows, total } = await listVersions(context.gateway.db, preset.id, context.query)
     return { data: rows.map(toVersionRecord), total_count: total }
   },
 })
@@ -102,8 +105,9 @@ const getPresetVersion = defineOperation({
   }),
   errors: [404],
   response: z.strictObject({ data: versionRecord }),
-  handle: async ({ gateway, caller, params }) => {
-    const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
+  handle: async (context) => {
+    const { gateway, params } = context
+    const preset = await requireReachablePreset(context)
     const number = Number(params.version)
     const version = number <= maxVersion && (await findVersion(gateway.db, preset.id, number))
     if (!version) throw gatewayError('not_found', `The preset has no version ${params.version}.`)
@@ -176,11 +180,24 @@ export const presetOperations = [
   deletePresetOperation,
 ]
 
-/** The presets of a workspace are read everywhere, and changed there. */
-async function lockReachablePreset(
-  tx: Db,
-  { caller, reach, params }: { caller: Caller; reach: Reach; params: { slug: string } },
-): Promise<Preset> {
+interface PresetRequest {
+  caller: Caller
+  reach: Reach
+  params: { slug: string }
+}
+
+async function requireReachablePreset({
+  gateway,
+  caller,
+  reach,
+  params,
+}: PresetRequest & { gateway: Gateway }): Promise<Preset> {
+  const preset = await requirePreset(gateway.db, caller.organizationId, params.slug)
+  assertWithinReach(reach, { workspaceId: preset.workspace_id })
+  return preset
+}
+
+async function lockReachablePreset(tx: Db, { caller, reach, params }: PresetRequest): Promise<Preset> {
   const preset = await lockPreset(tx, caller.organizationId, params.slug)
   assertWithinReach(reach, { workspaceId: preset.workspace_id })
   return preset

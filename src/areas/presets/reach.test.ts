@@ -31,10 +31,29 @@ describeOnEachDatabase('presets of members who are limited to workspaces', (serv
     expect((await developer.call('DELETE', '/presets/of-mine')).status).toBe(200)
   })
 
-  test('S2 and none of other workspaces, which they can read', async () => {
+  test('S2 and none of other workspaces', async () => {
     await server().call('POST', '/presets/shared/chat/completions', { body })
-    expect((await developer.call('GET', '/presets/shared')).status).toBe(200)
-    expect((await reader.call('GET', '/presets/shared/versions')).body.total_count).toBe(1)
+    await developer.call('POST', '/presets/hidden/chat/completions', { body })
+    const { key: limited } = (
+      await server().call('POST', '/management-keys', { body: { name: 'limited', workspace_ids: [other] } })
+    ).body
+    const key = { call: (m: string, p: string, o = {}) => server().call(m, p, { key: limited, ...o }) }
+    for (const [caller, slug] of [
+      [reader, 'hidden'],
+      [key, 'hidden'],
+      [developer, 'shared'],
+    ] as const) {
+      for (const path of ['', '/versions', '/versions/1']) {
+        const refused = await caller.call('GET', `/presets/${slug}${path}`)
+        expect([path, refused.status]).toEqual([path, 403])
+        expect(refused.body.error.message).toContain('presets:read')
+      }
+      const listed = (await caller.call('GET', '/presets')).body
+      expect(listed.data.some((preset: { slug: string }) => preset.slug === slug)).toBe(false)
+    }
+    expect((await reader.call('GET', '/presets')).body).toEqual({ data: [], total_count: 0 })
+    const found = (await reader.call('GET', '/search?q=hidden')).body.data
+    expect(found).toEqual([])
     for (const caller of [developer, reader]) {
       for (const [method, path, sent] of [
         ['POST', '/presets/shared/chat/completions', body],
@@ -48,6 +67,22 @@ describeOnEachDatabase('presets of members who are limited to workspaces', (serv
     }
     const { data } = (await server().call('GET', '/presets/shared')).body
     expect(data).toMatchObject({ name: 'shared', designated_version: { version: 1 } })
+  })
+
+  test('a preset of the default workspace is used everywhere, others in their own', async () => {
+    const keyOf = async (workspace_id: string) =>
+      (await server().call('POST', '/keys', { body: { name: 'k', workspace_id } })).body.key as string
+    const send = async (key: string, slug: string) =>
+      server().call('POST', '/chat/completions', { key, body: { ...body, model: `@preset/${slug}` } })
+    const [inside, outside] = [await keyOf(mine), await keyOf(other)]
+    expect((await send(inside, 'hidden')).status).toBe(200)
+    const refused = await send(outside, 'hidden')
+    const unknown = await send(outside, 'unknown')
+    expect([refused.status, refused.body.error.message.replace('hidden', 'unknown')]).toEqual([
+      unknown.status,
+      unknown.body.error.message,
+    ])
+    expect((await send(outside, 'shared')).status).toBe(200)
   })
 
   test('a preset is created in the workspace that the session names', async () => {

@@ -14,9 +14,12 @@ export type PresetVersion = Selectable<PresetVersionTable>
 export async function listPresets(
   db: Db,
   organizationId: string,
+  /** Null: all of the organization. */
+  workspaceIds: readonly string[] | null,
   page: Pagination,
 ): Promise<RowPage<Preset>> {
-  const all = db.selectFrom('presets').where('organization_id', '=', organizationId)
+  let all = db.selectFrom('presets').where('organization_id', '=', organizationId)
+  if (workspaceIds) all = all.where('workspace_id', 'in', workspaceIds)
   return fetchPage(all.selectAll(), page, ['updated_at', 'id'], 'desc')
 }
 

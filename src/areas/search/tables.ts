@@ -101,7 +101,6 @@ export const namedTables = {
     isLive: all,
     isVisible: inReach('workspace_id'),
   },
-  // Presets are listed for everybody in the organization who may read some.
   preset: {
     table: 'presets',
     id: 'slug',
@@ -110,7 +109,7 @@ export const namedTables = {
     workspaceId: sql<string | null>`workspace_id`,
     columns: ['name', 'slug', 'id'],
     isLive: all,
-    isVisible: () => all,
+    isVisible: inReach('workspace_id'),
   },
   destination: {
     table: 'destinations',

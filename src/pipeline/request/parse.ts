@@ -26,8 +26,7 @@ export async function parseRequest(
   const { caller, format } = incoming
   const startedAt = performance.now()
   const keyContext = await gateway.accounts.findContext(caller.key)
-  const { organizationId } = caller
-  const { body, presetId } = await expandPreset(gateway, organizationId, format.presetTarget, incoming.body)
+  const { body, presetId } = await expandPreset(gateway, caller.key, format.presetTarget, incoming.body)
   const parsed = RequestContent.parse(format, body, incoming.source)
   const content = await inlineFiles(gateway, incoming, parsed)
   const request: Unguarded<InferenceRequest> = {

@@ -1,3 +1,4 @@
+import type { ApiKey } from '../../account/keys.ts'
 import type { ActivePreset } from '../../account/presets.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { PresetFormat } from '../../db/schema.ts'
@@ -15,6 +16,8 @@ interface NamedPreset {
   model: string
 }
 
+type KeyPlace = Pick<ApiKey, 'organization_id' | 'workspace_id'>
+
 /** Anything else cannot be a slug, and a database may reject it in a query. */
 const presetSlug = /^[\w.-]{1,200}$/
 
@@ -23,24 +26,22 @@ const presetReference = /^(.*?)@preset\/([^@/]+)$/
 /** Merges the preset that the body names into it; fields of the request take precedence. */
 export function expandPreset(
   gateway: Gateway,
-  organizationId: string,
+  key: KeyPlace,
   target: PresetTarget,
   body: JsonObject,
 ): ExpandedRequest | Promise<ExpandedRequest> {
   const reference = parsePresetReference(body)
-  return reference ? applyPreset(gateway, organizationId, target, body, reference) : { body, presetId: null }
+  return reference ? applyPreset(gateway, key, target, body, reference) : { body, presetId: null }
 }
 
 async function applyPreset(
   gateway: Gateway,
-  organizationId: string,
+  key: KeyPlace,
   target: PresetTarget,
   body: JsonObject,
   reference: NamedPreset,
 ): Promise<ExpandedRequest> {
-  const preset = presetSlug.test(reference.slug)
-    ? await gateway.accounts.findPreset(organizationId, reference.slug)
-    : undefined
+  const preset = await findUsablePreset(gateway, key, reference.slug)
   if (!preset)
     throw gatewayError(
       'preset_unusable',
@@ -64,6 +65,17 @@ async function applyPreset(
   if (config.tools && requested.tools) merged.tools = mergeTools(config.tools, requested.tools)
   const prompted = preset.systemPrompt === null ? merged : target.addSystemPrompt(merged, preset.systemPrompt)
   return { body: prompted, presetId: preset.id }
+}
+
+/** Undefined for a preset of another workspace: the reply to a request can reveal its system prompt. */
+async function findUsablePreset(
+  { accounts }: Gateway,
+  { organization_id, workspace_id }: KeyPlace,
+  slug: string,
+): Promise<ActivePreset | undefined> {
+  if (!presetSlug.test(slug)) return undefined
+  const preset = await accounts.findPreset(organization_id, slug)
+  return preset && (preset.workspaceId ?? workspace_id) === workspace_id ? preset : undefined
 }
 
 /** Fields that hold the parameters of the model as an object; they are merged field by field. */
