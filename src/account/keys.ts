@@ -260,7 +260,7 @@ export async function disableKeys(
   return Number(numUpdatedRows)
 }
 
-/** A deactivated member's keys are rejected until the member is active again; `disabled` is set by users. */
+/** A deactivated member's keys are rejected while the member is inactive; `disabled` is set by users. */
 export async function setKeysSuspended(db: Db, creatorUserId: string, suspended: Flag): Promise<void> {
   await db
     .updateTable('api_keys')
@@ -268,6 +268,19 @@ export async function setKeysSuspended(db: Db, creatorUserId: string, suspended:
     .where('creator_user_id', '=', creatorUserId)
     .where('kind', '=', 'inference')
     .where('suspended', '!=', suspended)
+    .execute()
+}
+
+/** Each key then has to be enabled by a user, except those of sessions, which are not managed. */
+export async function disableSuspendedKeys(db: Db, clock: Clock, creatorUserId: string): Promise<void> {
+  await db
+    .updateTable('api_keys')
+    .set({ disabled: 1, updated_at: isoNow(clock) })
+    .where('creator_user_id', '=', creatorUserId)
+    .where('kind', '=', 'inference')
+    .where('source', '!=', 'session')
+    .where('suspended', '=', 1)
+    .where('disabled', '=', 0)
     .execute()
 }
 

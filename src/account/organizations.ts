@@ -5,7 +5,7 @@ import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { newId } from '../lib/ids.ts'
 import { revokeInvitationsBy } from './invitations.ts'
-import { disableKeys, setKeysSuspended } from './keys.ts'
+import { disableKeys, disableSuspendedKeys, setKeysSuspended } from './keys.ts'
 import { createMember, joinWorkspace, type Member, requireMember } from './members.ts'
 import { insertDefaultRules } from './notification-rules.ts'
 import { applyGrants, applyRoles, splitIntoChunks } from './scim-grants.ts'
@@ -182,13 +182,17 @@ export async function removeMember(
   return { disabled_keys, revoked_invitations }
 }
 
-/** Suspends the member's access, which reactivation restores, except for sign-ins. */
+/**
+ * Suspends the member's access. Reactivation restores the memberships, but not sign-ins, and keys only with `restoreKeys`:
+ * someone may have learned their secrets since.
+ */
 export async function setMemberActive(
   tx: Db,
   clock: Clock,
   organizationId: string,
   id: string,
   active: boolean,
+  { restoreKeys = false } = {},
 ): Promise<void> {
   await lockOrganization(tx, organizationId)
   const member = await requireMember(tx, organizationId, id)
@@ -203,6 +207,7 @@ export async function setMemberActive(
     .set({ active: active ? 1 : 0 })
     .where('id', '=', id)
     .execute()
+  if (active && !restoreKeys) await disableSuspendedKeys(tx, clock, id)
   await setKeysSuspended(tx, id, active ? 0 : 1)
   await applyGrants(tx, clock, { organizationId, userIds: [id] })
 }

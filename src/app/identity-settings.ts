@@ -24,6 +24,12 @@ export const identitySettings = {
     .prefault({}),
   /** Without it, no mail is sent. */
   smtp: smtpSettings.optional(),
+  scim: z
+    .strictObject({
+      /** Whether the keys that a deactivation stopped work again after the reactivation. False: an admin enables each. */
+      restore_keys_on_reactivation: z.boolean().default(false),
+    })
+    .prefault({}),
   audit: z
     .strictObject({
       /** Older entries of the audit log are deleted. Null keeps them. */

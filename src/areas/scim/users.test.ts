@@ -279,7 +279,7 @@ describeOnEachDatabase('SCIM users', (server) => {
   })
 
   describe('deactivating', () => {
-    test('R38 keys are 401 at once and sessions end; reactivation restores only those keys', async () => {
+    test('R38 keys are 401 at once and sessions end; reactivation enables no key', async () => {
       const { gateway } = server()
       const { id, member } = await provider.createUser(newId('leaver'))
       const [used, disabled] = [await keyFor(member), await keyFor(member)]
@@ -301,10 +301,29 @@ describeOnEachDatabase('SCIM users', (server) => {
       expect((await server().call('POST', '/keys', made)).status).toBe(409)
 
       expect((await activate(id, true)).body.active).toBe(true)
-      expect(await works(used.key)).toBe(200)
+      expect(await works(used.key)).toBe(401)
       expect(await works(disabled.key)).toBe(401)
+      expect((await server().call('GET', `/keys/${used.data.hash}`)).body.data.disabled).toBe(true)
+      expect((await server().call('PATCH', `/keys/${used.data.hash}`, enable)).status).toBe(200)
+      expect(await works(used.key)).toBe(200)
       expect(await findSession(gateway, session ?? '')).toBeUndefined()
       expect(await useSignInLink(server(), late)).toBeUndefined()
+    })
+
+    test('R38 with restore_keys_on_reactivation, it restores those that the deactivation stopped', async () => {
+      const { settings } = server().gateway
+      const { id, member } = await provider.createUser(newId('returner'))
+      const [used, disabled] = [await keyFor(member), await keyFor(member)]
+      await server().call('PATCH', `/keys/${disabled.data.hash}`, { body: { disabled: true } })
+      settings.scim.restore_keys_on_reactivation = true
+      try {
+        await activate(id, false)
+        expect(await works(used.key)).toBe(401)
+        await activate(id, true)
+      } finally {
+        settings.scim.restore_keys_on_reactivation = false
+      }
+      expect([await works(used.key), await works(disabled.key)]).toEqual([200, 401])
     })
 
     test('R38 a user may be created inactive', async () => {

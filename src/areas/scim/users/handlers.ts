@@ -70,7 +70,7 @@ const createUser: ScimHandler = async (context) => {
     await lockOrganization(tx, organizationId)
     await rejectTakenName(tx, organizationId, input.userName)
     const { member, isNew } = await findOrCreateMember(tx, gateway, organizationId, input)
-    await setMemberActive(tx, gateway.clock, organizationId, member.id, input.active ?? true)
+    await applyActive(tx, gateway, member, input.active ?? true)
     await updateMemberProfile(tx, member.id, {
       email: member.email,
       first_name: input.firstName ?? member.first_name,
@@ -162,13 +162,24 @@ async function saveUser(
   if (email !== row.email && (await findMemberByEmail(tx, organizationId, email))) throw emailTakenError()
   // First, because these lock the member's credentials, which are locked before the member.
   if (email !== row.email) await deleteMailedLinks(tx, row.user_id)
-  await setMemberActive(tx, gateway.clock, organizationId, row.user_id, input.active ?? row.active === 1)
+  const member = { id: row.user_id, organization_id: organizationId }
+  await applyActive(tx, gateway, member, input.active ?? row.active === 1)
   await updateMemberProfile(tx, row.user_id, {
     email,
     first_name: input.firstName,
     last_name: input.lastName,
   })
   await updateUser(tx, gateway.clock, row.id, input)
+}
+
+async function applyActive(
+  tx: Db,
+  { clock, settings }: Gateway,
+  { id, organization_id }: Pick<Member, 'id' | 'organization_id'>,
+  active: boolean,
+): Promise<void> {
+  const restoreKeys = settings.scim.restore_keys_on_reactivation
+  await setMemberActive(tx, clock, organization_id, id, active, { restoreKeys })
 }
 
 async function rejectTakenName(tx: Db, organizationId: string, userName: string): Promise<void> {
