@@ -28,7 +28,7 @@ export async function createMember(db: Db, clock: Clock, input: NewMember): Prom
     id,
     organization_id: input.organizationId,
     // The column is unique and not null: a member without an address gets the id, which is not an address.
-    email: input.email?.toLowerCase() ?? id,
+    email: input.email === null ? id : canonicalEmail(input.email),
     first_name: input.firstName ?? null,
     last_name: input.lastName ?? null,
     role: input.role,
@@ -44,6 +44,11 @@ export async function createMember(db: Db, clock: Clock, input: NewMember): Prom
   const workspace = await findDefaultWorkspace(db, input.organizationId)
   if (workspace) await joinWorkspace(db, clock, workspace.id, [member])
   return member
+}
+
+/** The form in which an address is stored: its domain as domains are compared, if it is an address. */
+export function canonicalEmail(email: string): string {
+  return parseEmailAddress(email.trim())?.address ?? email.toLowerCase()
 }
 
 /** Null for a member without an e-mail address. */
@@ -107,7 +112,8 @@ export async function findMemberByEmail(
     .selectFrom('members')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .where('email', '=', email.toLowerCase())
+    .where('email', 'in', [...new Set([email.toLowerCase(), ...spellingsOf(email)])])
+    .orderBy('created_at')
     .executeTakeFirst()
 }
 

@@ -11,6 +11,7 @@ import { containerSettings } from '../containers/settings.ts'
 import { appSubcategories } from '../ledger/datasets/app-categories.ts'
 import { normalizeAppUrl } from '../ledger/datasets/app-url.ts'
 import { usdAmount } from '../ledger/money-schema.ts'
+import { toAsciiHost } from '../lib/host-name.ts'
 import { secondsField, secretField } from '../lib/setting-fields.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
@@ -24,9 +25,16 @@ import { identitySettings } from './identity-settings.ts'
 const webOrigin = z
   .string()
   .refine(
-    (text) => text === '*' || (URL.canParse(text) && new URL(text).origin === text),
+    (text) => text === '*' || toWebOrigin(text) !== null,
     'must be an origin such as https://app.example.com, or *',
   )
+  .overwrite((text) => toWebOrigin(text) ?? text)
+
+/** The origin as browsers send it, with its host as hosts are compared; null if the text has more than an origin. */
+function toWebOrigin(text: string): string | null {
+  const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\]+$/i.test(text) ? URL.parse(text) : null
+  return url === null || url.origin === 'null' ? null : url.origin
+}
 
 /** A bucket of an S3-compatible store. */
 const bucket = z.strictObject({
@@ -96,7 +104,7 @@ export const settingsFields = z.strictObject({
         .record(z.string(), z.enum(dataRegions))
         .default({})
         .transform(
-          (hosts) => new Map(Object.entries(hosts).map(([host, region]) => [host.toLowerCase(), region])),
+          (hosts) => new Map(Object.entries(hosts).map(([host, region]) => [toAsciiHost(host), region])),
         ),
     })
     .prefault({}),

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { toAsciiHost } from '../lib/host-name.ts'
 
 /** `example.com` is this name alone; `*.example.com` is every name below it, without it. */
 const domain = z
   .string()
   .max(253)
-  .toLowerCase()
+  .overwrite(toAsciiHost)
   .regex(
     /^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
     'must be a domain such as example.com or *.example.com, without scheme, port or path',
@@ -41,6 +42,6 @@ export function formatPolicy(policy: NetworkPolicy | undefined): string {
 
 /** Whether a host name is one of the domains. An IP address never is. */
 export function isAllowedDomain(host: string, domains: readonly string[]): boolean {
-  const name = host.toLowerCase().replace(/\.$/, '')
+  const name = toAsciiHost(host).replace(/\.$/, '')
   return domains.some((entry) => (entry.startsWith('*.') ? name.endsWith(entry.slice(1)) : name === entry))
 }

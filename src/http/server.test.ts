@@ -7,7 +7,7 @@ import { errorTable } from '../errors/table.ts'
 const settings = `
 public_url: https://gate.example.com
 regions: { default: global, hosts: { "EU.example.com": europe } }
-cors: { inference: ["https://app.example.com"], management: ["https://console.example.com"] }
+cors: { inference: ["https://APP.example。com"], management: ["https://console.example.com"] }
 `
 
 describeOnEachDatabase(

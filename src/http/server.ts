@@ -4,6 +4,7 @@ import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
 import { GatewayError, gatewayError } from '../errors/gateway-error.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
+import { toAsciiHost } from '../lib/host-name.ts'
 import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
@@ -180,7 +181,7 @@ async function runOperation(
 function resolveRegion(gateway: Gateway, request: Request): DataRegion {
   const { hosts, default: fallback } = gateway.settings.regions
   if (hosts.size === 0) return fallback
-  const host = (request.headers.get('host') ?? '').toLowerCase()
+  const host = toAsciiHost(request.headers.get('host') ?? '')
   return hosts.get(host) ?? hosts.get(host.replace(/:\d+$/, '')) ?? fallback
 }
 

@@ -7,6 +7,8 @@ describe('E-mail addresses', () => {
     ['ada+tag@example.com', 'ada+tag@example.com'],
     ['ADA@BÜCHER.example', 'ada@xn--bcher-kva.example'],
     ['ada@xn--bcher-kva.example', 'ada@xn--bcher-kva.example'],
+    ['ada@ＢÜCHER。ｅxample', 'ada@xn--bcher-kva.example'],
+    ['ada@\uff45xample.com', 'ada@example.com'],
     ['jose\u0301@example.com', 'jos\u00e9@example.com'],
   ])('%s is compared as %s', (text, address) => {
     expect(parseEmailAddress(text)?.address).toBe(address)
@@ -24,7 +26,6 @@ describe('E-mail addresses', () => {
   test.each([
     ['a full-width letter', '\uff41da@example.com'],
     ['the Kelvin sign', '\u212aada@example.com'],
-    ['a full-width domain', 'ada@\uff45xample.com'],
     ['a zero-width character', 'ad\u200ba@example.com'],
     ['two addresses', 'ada@example.com,eve@evil.test'],
     ['two at signs', 'ada@evil.test@example.com'],
@@ -39,7 +40,7 @@ describe('E-mail addresses', () => {
     expect(parseEmailAddress(text)).toBeNull()
   })
 
-  test.each(['example.com.', '*.example.com', 'example', '-a.example', 'a..b', '10.0.0.1', ''])(
+  test.each(['example.com.', '*.example.com', 'example', '-a.example', 'a..b', '10.0.0.1', '%61.example', 'a.example:25', ''])(
     '%s is not a domain',
     (text) => expect(parseEmailDomain(text)).toBeNull(),
   )

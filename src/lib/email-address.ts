@@ -1,4 +1,5 @@
-import { domainToASCII, domainToUnicode } from 'node:url'
+import { domainToUnicode } from 'node:url'
+import { toAsciiHost } from './host-name.ts'
 
 /** RFC 5321: the longest address that can be delivered to. */
 const maxLength = 254
@@ -13,24 +14,23 @@ export interface EmailAddress {
 }
 
 /**
- * Null for text that is not an address, or that has characters such as `ａ` or `K` (the Kelvin sign), which one system
- * reads as a letter of ASCII and another as a different person.
+ * Null for text that is not an address, or that has characters such as `ａ` or `K` (the Kelvin sign) before the `@`, which one
+ * system reads as a letter of ASCII and another as a different person. In a domain, IDNA says which letter they are.
  */
 export function parseEmailAddress(text: string): EmailAddress | null {
   const composed = text.normalize('NFC')
-  if (composed.length > maxLength || hasLookalikes(text)) return null
+  if (composed.length > maxLength) return null
   const [, local, host] = /^([^\s@"(),:;<>[\]\\\p{Cc}\p{Cf}]+)@([^\s@]+)$/u.exec(composed) ?? []
-  if (local === undefined || host === undefined) return null
+  if (local === undefined || host === undefined || hasLookalikes(text.slice(0, text.lastIndexOf('@')))) return null
   const domain = parseEmailDomain(host)
   if (domain === null) return null
   const name = local.toLowerCase()
   return { address: `${name}@${domain}`, domain, unicodeAddress: `${name}@${domainToUnicode(domain)}` }
 }
 
-/** The domain of e-mail addresses, in lower case and ASCII; null if it is none. */
+/** The domain of e-mail addresses, as domains are compared (`toAsciiHost`); null if it is none. */
 export function parseEmailDomain(text: string): string | null {
-  if (hasLookalikes(text)) return null
-  const domain = domainToASCII(text).toLowerCase()
+  const domain = toAsciiHost(text)
   const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
   const isName = new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`).test(domain)
   return isName && domain.length <= 253 ? domain : null

@@ -48,6 +48,19 @@ describeOnEachDatabase('SCIM users', (server) => {
   })
 
   describe('creating', () => {
+    test('no spelling of a domain makes a second member', async () => {
+      const name = newId('same')
+      const extra = { userName: name, emails: [{ value: `${name}@b。example` }] }
+      const { member } = await provider.createUser(name, extra)
+      expect((await memberOf(member)).email).toBe(`${name}@b.example`)
+      for (const domain of ['b。example', 'Ｂ.example', 'B.EXAMPLE']) {
+        const body = { ...buildUserBody(newId('other')), emails: [{ value: `${name}@${domain}` }] }
+        expect((await provider.send('POST', '/Users', body)).status, domain).toBe(409)
+        const invited = { body: { email: `${name}@${domain}` } }
+        expect((await server().call('POST', '/organization/invitations', invited)).status, domain).toBe(409)
+      }
+    })
+
     test('creates a member of the organization, with the role org:member whatever roles are sent', async () => {
       const name = newId('new')
       const { member, id } = await provider.createUser(name, {

@@ -107,11 +107,12 @@ describeOnEachDatabase(
         member.email.toUpperCase(),
         member.email.normalize('NFD'),
         ` ${member.email} `,
+        `${name}@ｅxample。com`,
       ]) {
         expect((await signIn(newBrowser(), spelled)).status, spelled).toBe(303)
       }
       const other = `${name}@exаmple.com` // A Cyrillic letter.
-      for (const spelled of [other, `${name}@ｅxample.com`, `\u200b${member.email}`]) {
+      for (const spelled of [other, `ｘ${name}@example.com`, `\u200b${member.email}`]) {
         expect((await signIn(newBrowser(), spelled)).status, spelled).toBe(401)
       }
     })

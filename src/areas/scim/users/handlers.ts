@@ -159,7 +159,8 @@ async function saveUser(
   if (input.userName.toLowerCase() !== row.user_name) {
     await rejectTakenName(tx, organizationId, input.userName)
   }
-  if (email !== row.email && (await findMemberByEmail(tx, organizationId, email))) throw emailTakenError()
+  const holder = email === row.email ? undefined : await findMemberByEmail(tx, organizationId, email)
+  if (holder && holder.id !== row.user_id) throw emailTakenError()
   // First, because these lock the member's credentials, which are locked before the member.
   if (email !== row.email) await deleteMailedLinks(tx, row.user_id)
   const member = { id: row.user_id, organization_id: organizationId }

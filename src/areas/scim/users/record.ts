@@ -1,4 +1,4 @@
-import { emailOf } from '../../../account/members.ts'
+import { canonicalEmail, emailOf } from '../../../account/members.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
 import { normalizeUser } from './normalize.ts'
 import { findSpelling, parseUser, rejectLongList } from './schema.ts'
@@ -54,9 +54,9 @@ function resolveEmail(emails: unknown, userName: string): string | undefined {
   const list = Array.isArray(emails) ? emails.filter(isObject).filter((email) => email.value) : []
   const chosen =
     list.find((email) => email.primary === true) ?? list.find((email) => email.type === 'work') ?? list[0]
-  if (!chosen) return emailPattern.test(userName) ? userName.toLowerCase() : undefined
-  const address = String(chosen.value).trim().toLowerCase()
-  if (emailPattern.test(address)) return address
+  if (!chosen) return emailPattern.test(userName) ? canonicalEmail(userName) : undefined
+  const address = String(chosen.value).trim()
+  if (emailPattern.test(address)) return canonicalEmail(address)
   throw new ScimError(400, 'invalidValue', 'emails: the address is not an e-mail address.')
 }
 
