@@ -7,6 +7,7 @@ import { gatewayError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type { Permission } from '../permissions/permissions.ts'
+import { removeFromKeyLists } from './key-lists.ts'
 import { tryLockMember } from './members.ts'
 import { tryLockWorkspace } from './workspaces.ts'
 
@@ -284,9 +285,12 @@ export async function disableSuspendedKeys(db: Db, clock: Clock, creatorUserId: 
     .execute()
 }
 
-export async function deleteKey(db: Db, id: number): Promise<boolean> {
-  const result = await db.deleteFrom('api_keys').where('id', '=', id).executeTakeFirst()
-  return result.numDeletedRows > 0n
+/** Also removes it from the records that list it. Call it in a transaction. */
+export async function deleteKey(tx: Db, clock: Clock, key: ApiKey): Promise<boolean> {
+  if (key.kind === 'inference') await tryLockWorkspace(tx, key.organization_id, key.workspace_id)
+  const { numDeletedRows } = await tx.deleteFrom('api_keys').where('id', '=', key.id).executeTakeFirst()
+  if (key.kind === 'inference') await removeFromKeyLists(tx, clock, key)
+  return numDeletedRows > 0n
 }
 
 /** Both kinds, newest first, for the operator. */
@@ -297,19 +301,4 @@ export async function listOrganizationKeys(db: Db, organizationId: string): Prom
     .where('organization_id', '=', organizationId)
     .orderBy('id', 'desc')
     .execute()
-}
-
-/** The given hashes that are keys of this organization. */
-export async function filterKnownHashes(
-  db: Db,
-  organizationId: string,
-  hashes: string[],
-): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('api_keys')
-    .select('hash')
-    .where('organization_id', '=', organizationId)
-    .where('hash', 'in', hashes)
-    .execute()
-  return new Set(rows.map((row) => row.hash))
 }

@@ -158,7 +158,7 @@ async function runRevoke(gateway: Gateway, hash: string, options: OrgOption): Pr
   if (!key) throw new UsageError('The key does not exist. Run "keys list" to see the hashes.')
   if (another) throw new UsageError('Several keys have this prefix. Use more digits of the hash.')
   await transactAsCommand(gateway, organization.id, async (tx, record) => {
-    await deleteKey(tx, key.id)
+    await deleteKey(tx, gateway.clock, key)
     const described = describeKey(key)
     record({ action: `${described.target.type}.delete`, ...described, before: key })
   })

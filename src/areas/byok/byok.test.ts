@@ -46,10 +46,29 @@ describeOnEachDatabase(
     }
     const row = (id: string) =>
       server().gateway.db.selectFrom('byok_keys').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-    const key = async () =>
-      (await server().call('POST', '/keys', { body: { name: 'k' } })).body.data.hash as string
+    const key = async (workspace_id?: string) =>
+      (await server().call('POST', '/keys', { body: { name: 'k', workspace_id } })).body.data.hash as string
 
     describe('POST /byok', () => {
+      test('a key of another workspace is 400, and a deleted key leaves the list', async () => {
+        const workspace_id = await workspace()
+        const hash = await key()
+        const refused = await call('POST', '', {
+          provider: 'groq',
+          key: canary,
+          workspace_id,
+          allowed_api_key_hashes: [hash],
+        })
+        expect([refused.status, refused.body.error.message]).toEqual([
+          400,
+          `allowed_api_key_hashes.0: ${hash} is not an API key of this workspace`,
+        ])
+        const { id } = await create({ allowed_api_key_hashes: [hash] })
+        await server().call('DELETE', `/keys/${hash}`)
+        expect((await call('GET', `/${id}`)).body.data.allowed_api_key_hashes).toEqual([])
+        await call('DELETE', `/${id}`)
+      })
+
       test('absent fields have defaults, in the default workspace', async () => {
         expect(await create({ provider: 'cerebras' })).toEqual({
           id: expect.any(String),
@@ -71,15 +90,16 @@ describeOnEachDatabase(
       })
 
       test('every field is stored', async () => {
+        const workspace_id = await workspace()
         const values = {
           name: 'EU account',
           disabled: true,
           is_fallback: true,
           is_required: true,
           declared_zdr: false,
-          allowed_api_key_hashes: [await key()],
+          allowed_api_key_hashes: [await key(workspace_id)],
           allowed_user_ids: [server().own.owner.id],
-          workspace_id: await workspace(),
+          workspace_id,
         }
         const made = await create(values)
         expect(made).toMatchObject(values)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
-import { filterKnownHashes } from '../../account/keys.ts'
+import { requireWorkspaceKeys } from '../../account/key-lists.ts'
 import { findMembers } from '../../account/members.ts'
 import { lockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -81,11 +81,13 @@ const createByokKey = defineOperation({
     rejectKeylessProvider(gateway, provider)
     const label = resolveKeyLabel(gateway, provider, body.key)
     const settings = toSettingColumns(await validateSettings(gateway, gateway.db, organizationId, body))
+    const { allowed_api_key_hashes: hashes } = body
     validateCombination({ ...defaultSettings, ...settings })
     const { id: workspaceId } = await resolveReachableWorkspace(gateway.db, context, body.workspace_id)
     const id = newUuid()
     const row = await transact(context, async (tx, record) => {
       await lockWorkspace(tx, organizationId, workspaceId)
+      await requireWorkspaceKeys(tx, workspaceId, 'allowed_api_key_hashes', hashes)
       const { count, sortOrder } = await findNextSortOrder(tx, workspaceId, provider)
       if (count >= maxKeysPerProvider)
         throw gatewayError(
@@ -144,6 +146,8 @@ const updateByokKey = defineOperation({
     transact(context, async (tx, record) => {
       const { gateway, caller, reach, params, body } = context
       const row = requireReachable(reach, await byokKeys.lock(tx, caller.organizationId, params.id))
+      const { allowed_api_key_hashes: hashes } = body
+      await requireWorkspaceKeys(tx, row.workspace_id, 'allowed_api_key_hashes', hashes)
       const changes = {
         ...toSettingColumns(await validateSettings(gateway, tx, caller.organizationId, body)),
         ...(body.key !== undefined && {
@@ -207,18 +211,14 @@ const defaultSettings = {
   allowed_user_ids: null,
 } as const
 
-/** Normalizes models to canonical slugs and checks that keys and members belong to the organization. */
+/** Normalizes models to canonical slugs and checks that members belong to the organization. */
 async function validateSettings(
   gateway: Gateway,
   db: Db,
   organizationId: string,
   body: ByokSettings,
 ): Promise<ByokSettings> {
-  const { allowed_models: models, allowed_api_key_hashes: hashes, allowed_user_ids: users } = body
-  if (hashes?.length) {
-    const known = await filterKnownHashes(db, organizationId, hashes)
-    rejectUnknown('allowed_api_key_hashes', hashes, known, 'is not a key of the organization')
-  }
+  const { allowed_models: models, allowed_user_ids: users } = body
   if (users?.length) {
     const known = new Set((await findMembers(db, organizationId, users)).map((member) => member.id))
     rejectUnknown('allowed_user_ids', users, known, 'is not a member of the organization')

@@ -240,9 +240,9 @@ const deleteApiKey = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { caller, reach, params } = request
+      const { gateway, caller, reach, params } = request
       const key = await requireChangeableKey(tx, caller, reach, params.hash)
-      if (!(await deleteKey(tx, key.id))) throw keyNotFoundError()
+      if (!(await deleteKey(tx, gateway.clock, key))) throw keyNotFoundError()
       record({ action: 'key.delete', ...describeKey(key), before: key })
       return { deleted: true as const }
     }),

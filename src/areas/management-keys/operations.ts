@@ -138,10 +138,10 @@ const deleteManagementKey = defineOperation({
   response: z.strictObject({ deleted: z.literal(true) }),
   handle: (request) =>
     transact(request, async (tx, record) => {
-      const { caller, params } = request
+      const { gateway, caller, params } = request
       await lockOrganization(tx, caller.organizationId)
       const before = await requireChangeableKey(tx, caller, params.hash)
-      await deleteKey(tx, before.id)
+      await deleteKey(tx, gateway.clock, before)
       record({ action: 'management_key.delete', ...describeKey(before), before })
       return { deleted: true as const }
     }),

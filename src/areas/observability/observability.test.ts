@@ -26,10 +26,38 @@ describeOnEachDatabase('Observability destinations', (server) => {
     return response.body.data
   }
   const patch = (id: string, body: unknown) => call('PATCH', `/${id}`, body)
-  const key = async () =>
-    (await server().call('POST', '/keys', { body: { name: 'k' } })).body.data.hash as string
+  const key = async (workspace_id?: string) =>
+    (await server().call('POST', '/keys', { body: { name: 'k', workspace_id } })).body.data.hash as string
 
   describe('POST', () => {
+    test('a deleted key leaves the list, which does not become one of all keys', async () => {
+      const workspace_id = await workspace()
+      const [first, second] = [await key(workspace_id), await key(workspace_id)]
+      const made = await create({ workspace_id, api_key_hashes: [first, second] })
+      const listed = async () => (await call('GET', `/${made.id}`)).body.data.api_key_hashes
+      await server().call('DELETE', `/keys/${first}`)
+      expect(await listed()).toEqual([second])
+      await server().call('DELETE', `/keys/${second}`)
+      expect(await listed()).toEqual([])
+    })
+
+    test('a key of another workspace, and a management key, is 400', async () => {
+      const workspace_id = await workspace()
+      const hash = await key(workspace_id)
+      const management = (await server().call('POST', '/management-keys', { body: { name: 'm' } })).body.data
+        .hash
+      const made = await create({ workspace_id, api_key_hashes: [hash] })
+      for (const foreign of [await key(), management]) {
+        const changed = await patch(made.id, { api_key_hashes: [hash, foreign] })
+        expect([changed.status, changed.body.error.message]).toEqual([
+          400,
+          `api_key_hashes.1: ${foreign} is not an API key of this workspace`,
+        ])
+      }
+      const { status } = await call('POST', '', webhook({ workspace_id, api_key_hashes: [await key()] }))
+      expect(status).toBe(400)
+    })
+
     test('absent fields have defaults', async () => {
       const workspace_id = await workspace()
       expect(await create({ workspace_id })).toEqual({
@@ -54,14 +82,16 @@ describeOnEachDatabase('Observability destinations', (server) => {
     })
 
     test('every field is stored', async () => {
+      const workspace_id = await workspace()
       const settings = {
+        workspace_id,
         enabled: false,
         privacy_mode: true,
         broadcast_generation_cost: true,
         broadcast_generation_identity: true,
         broadcast_generation_request_context: true,
         sampling_rate: 0.25,
-        api_key_hashes: [await key()],
+        api_key_hashes: [await key(workspace_id)],
         filter_rules: {
           enabled: false,
           groups: [{ logic: 'or', rules: [{ field: 'total_cost', operator: 'gt', value: 0.5 }] }],
@@ -157,7 +187,9 @@ describeOnEachDatabase('Observability destinations', (server) => {
 
   describe('E17 PATCH', () => {
     test('E17 only the fields sent change', async () => {
-      const made = await create({ sampling_rate: 0.5, regions: ['us'], api_key_hashes: [await key()] })
+      const workspace_id = await workspace()
+      const api_key_hashes = [await key(workspace_id)]
+      const made = await create({ workspace_id, sampling_rate: 0.5, regions: ['us'], api_key_hashes })
       const { body } = await patch(made.id, { name: 'Renamed', privacy_mode: true })
       expect({ ...body.data, updated_at: '' }).toEqual({
         ...made,
@@ -190,7 +222,9 @@ describeOnEachDatabase('Observability destinations', (server) => {
 
     test('E17 null clears api_key_hashes and filter_rules', async () => {
       const rules = { groups: [{ rules: [{ field: 'model', operator: 'exists' }] }] }
-      const made = await create({ api_key_hashes: [await key()], filter_rules: rules })
+      const workspace_id = await workspace()
+      const api_key_hashes = [await key(workspace_id)]
+      const made = await create({ workspace_id, api_key_hashes, filter_rules: rules })
       expect(made.filter_rules).toEqual({
         enabled: true,
         groups: [{ logic: 'and', rules: [{ field: 'model', operator: 'exists' }] }],
@@ -202,7 +236,9 @@ describeOnEachDatabase('Observability destinations', (server) => {
     test('E17 a key hash must belong to the organization, and the error names it', async () => {
       const made = await create()
       const foreign = sha256(server().foreign.inferenceKey)
-      const { status, body } = await patch(made.id, { api_key_hashes: [await key(), foreign] })
+      const { status, body } = await patch(made.id, {
+        api_key_hashes: [await key(made.workspace_id), foreign],
+      })
       expect(status).toBe(400)
       expect(body.error.message).toStartWith(`api_key_hashes.1: ${foreign}`)
     })
@@ -265,21 +301,29 @@ describeOnEachDatabase('Observability destinations', (server) => {
       expect(row.deleted_at).not.toBeNull()
     })
 
-    test('deleting a workspace disables its destinations permanently', async () => {
-      const made = await create()
+    test('deleting a workspace deletes its destinations, with their secrets', async () => {
+      const made = await create({
+        config: { url: 'https://hooks.example.com', headers: { 'x-token': 'secret' } },
+      })
       expect((await server().call('DELETE', `/workspaces/${made.workspace_id}`)).status).toBe(200)
-      expect((await call('GET', `/${made.id}`)).body.data.enabled).toBe(false)
-      expect((await patch(made.id, { enabled: true })).status).toBe(409)
+      expect((await call('GET', `/${made.id}`)).status).toBe(404)
+      expect((await patch(made.id, { enabled: true })).status).toBe(404)
+      const row = await server()
+        .gateway.db.selectFrom('destinations')
+        .selectAll()
+        .where('id', '=', made.id)
+        .executeTakeFirstOrThrow()
+      expect(row).toMatchObject({ enabled: 0, sealed_secrets: '' })
     })
 
-    test('R22 deleting a workspace and enabling its destination leaves it disabled in either order', async () => {
+    test('R22 deleting a workspace and enabling its destination leaves none in either order', async () => {
       const made = await create({ enabled: false })
       const [gone] = await Promise.all([
         server().call('DELETE', `/workspaces/${made.workspace_id}`),
         patch(made.id, { enabled: true }),
       ])
       expect(gone.status).toBe(200)
-      expect((await call('GET', `/${made.id}`)).body.data.enabled).toBe(false)
+      expect((await call('GET', `/${made.id}`)).status).toBe(404)
     })
   })
 })

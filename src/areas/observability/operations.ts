@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { retryAtOnce } from '../../account/destination-states.ts'
-import { filterKnownHashes } from '../../account/keys.ts'
+import { requireWorkspaceKeys } from '../../account/key-lists.ts'
 import { assertPrivacyUnlocked } from '../../account/privacy-lock.ts'
 import { lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import type { Db } from '../../db/db.ts'
 import { getDestination } from '../../destinations/all.ts'
 import {
   listSecrets,
@@ -17,7 +16,7 @@ import {
   validateAddress,
 } from '../../destinations/config.ts'
 import type { DestinationConfig } from '../../destinations/destination.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
@@ -89,11 +88,11 @@ const createObservabilityDestination = defineOperation({
     const config: DestinationConfig = body.config
     rejectMaskedValues(kind, config)
     validateAddress(kind, config, gateway.settings.egress.allow_private)
-    await rejectUnknownKeys(gateway.db, caller.organizationId, body.api_key_hashes)
     const { id: workspaceId } = await resolveReachableWorkspace(gateway.db, context, body.workspace_id)
     const id = newUuid()
     const row = await transact(context, async (tx, record) => {
       await lockWorkspace(tx, caller.organizationId, workspaceId)
+      await requireWorkspaceKeys(tx, workspaceId, 'api_key_hashes', body.api_key_hashes)
       const settings = { ...defaultSettings, ...toSettingColumns(body) }
       await assertPrivacyUnlocked(tx, caller.organizationId, findSharing(settings))
       if ((await countDestinations(tx, workspaceId, kind.type)) >= maxPerType)
@@ -152,7 +151,7 @@ const updateObservabilityDestination = defineOperation({
       if (body.enabled && !(await tryLockWorkspace(tx, organizationId, existing.workspace_id)))
         throw gatewayError('conflict', 'The workspace of this destination was deleted.')
       const row = await lockDestination(tx, context)
-      await rejectUnknownKeys(tx, organizationId, body.api_key_hashes)
+      await requireWorkspaceKeys(tx, row.workspace_id, 'api_key_hashes', body.api_key_hashes)
       const config = body.config && mergeStoredConfig(gateway, row, body.config)
       const changes = { ...toSettingColumns(body), ...config?.columns }
       const weakening = findWeakening(row, { ...row, ...changes }, config?.isOtherOrigin ?? false)
@@ -246,21 +245,6 @@ function mergeStoredConfig(gateway: Gateway, row: DestinationRow, sent: Record<s
     secrets_origin: allRenewed ? origin : row.secrets_origin,
   }
   return { columns, isOtherOrigin: origin !== originOf(kind, stored) }
-}
-
-async function rejectUnknownKeys(
-  db: Db,
-  organizationId: string,
-  hashes: string[] | null | undefined,
-): Promise<void> {
-  if (!hashes) return
-  const known = await filterKnownHashes(db, organizationId, hashes)
-  const unknown = hashes.findIndex((hash) => !known.has(hash))
-  if (unknown >= 0)
-    throw invalidFieldError(
-      `api_key_hashes.${unknown}`,
-      `${hashes[unknown]} is not a key of the organization`,
-    )
 }
 
 function tooManyDestinationsError(type: string) {

@@ -131,7 +131,7 @@ const deleteWorkspaceOperation = defineOperation({
   method: 'DELETE',
   path: '/workspaces/{id}',
   tag,
-  summary: 'Deletes a workspace with its memberships and budgets.',
+  summary: 'Deletes a workspace with its memberships, budgets, destinations and BYOK keys.',
   description:
     'A workspace with active keys cannot be deleted. Deleting the default workspace must be confirmed, and disables its inference keys instead.',
   permission: 'workspaces:write',

@@ -44,7 +44,13 @@ export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise
   await tx.deleteFrom('workspace_budgets').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('guardrails').where('workspace_id', '=', id).execute()
   await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
-  await tx.updateTable('destinations').set({ enabled: 0 }).where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('notification_rules').where('workspace_id', '=', id).execute()
+  await tx
+    .updateTable('destinations')
+    .set({ enabled: 0, sealed_secrets: '', secrets_origin: null, deleted_at: isoNow(clock) })
+    .where('workspace_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute()
   await tx
     .updateTable('byok_keys')
     .set({ disabled: 1, sealed_key: null, deleted_at: isoNow(clock) })

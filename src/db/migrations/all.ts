@@ -43,6 +43,7 @@ import { lastUse } from './043-last-use.ts'
 import { keySearch } from './044-key-search.ts'
 import { largeInstallations } from './045-large-installations.ts'
 import { accountRevision } from './046-account-revision.ts'
+import { workspaceRecords } from './053-workspace-records.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -89,4 +90,5 @@ export const migrations: Record<string, Migration> = {
   '044-key-search': keySearch,
   '045-large-installations': largeInstallations,
   '046-account-revision': accountRevision,
+  '053-workspace-records': workspaceRecords,
 }
