@@ -24,6 +24,24 @@ export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 }
 
+/** Whether a value is empty, or only has empty members. */
+export function isBlank(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return typeof value === 'object' && Object.values(value).every(isBlank)
+}
+
+/** The first value that is not blank, since vendors send unused members blank; the first present one if all are. */
+export function firstFilled(...values: unknown[]): unknown {
+  return values.find((value) => !isBlank(value)) ?? values.find((value) => value !== undefined)
+}
+
+/** The first count above zero. */
+export function firstCount(...values: unknown[]): number {
+  for (const value of values) if (asCount(value) > 0) return asCount(value)
+  return 0
+}
+
 export function asBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }

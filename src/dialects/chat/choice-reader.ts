@@ -1,11 +1,19 @@
 import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { Citation, OutputPart, TokenLogprob } from '../../call/part.ts'
-import { asCount, asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asCount,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  isBlank,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 import { decodeFinishReason } from './finish-reason.ts'
 import { toArgumentsText, toolCallSignatureOf } from './messages-decode.ts'
 import { decodeAnnotation, decodeSource, joinThinkingText } from './parts-decode.ts'
 import { DetailReader, decodeEntryFormat } from './reasoning-details.ts'
-import { functionFieldsOf, isBlank, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
+import { functionFieldsOf, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
 
 /** Decodes the deltas of one choice into events. A whole message is a single delta. */
 export class ChoiceReader {
@@ -30,6 +38,10 @@ export class ChoiceReader {
 
   constructor(choice: number) {
     this.#choice = choice
+  }
+
+  get hasContent(): boolean {
+    return this.#partCount > 0
   }
 
   get hasToolCalls(): boolean {

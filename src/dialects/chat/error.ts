@@ -5,7 +5,15 @@ import {
   toErrorMetadata,
   vendorFieldsOf,
 } from '../../errors/gateway-error.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  firstFilled,
+  isBlank,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 
 /** Longer messages are pages of HTML or echoes of the prompt. */
 const maxMessageLength = 2000
@@ -39,9 +47,10 @@ function extractError(body: unknown): unknown {
   if (Array.isArray(body)) return extractError(body[0])
   const object = asObject(body)
   if (!object) return body
-  const inner = object.error ?? object.errors
+  const inner = firstFilled(object.error, object.errors)
+  if (isBlank(inner)) return object
   if (Array.isArray(inner)) return inner[0]
-  if (typeof inner === 'string') return { ...object, message: asString(object.message) ?? inner }
+  if (typeof inner === 'string') return { ...object, message: asString(object.message) || inner }
   return asObject(inner) ?? object
 }
 
@@ -80,8 +89,8 @@ function extractMessage(error: unknown): string {
   for (const value of [object.message, object.detail, object.msg, object.error]) {
     const text = asString(value) ?? formatProblems(value)
     if (text) return text
-    const inner = asObject(value)
-    if (inner) return extractMessage(inner)
+    const inner = extractMessage(asObject(value))
+    if (inner) return inner
   }
   return ''
 }
@@ -91,7 +100,7 @@ function formatProblems(value: unknown): string | undefined {
   const problems = asObjects(value).map((problem) => {
     const steps = Array.isArray(problem.loc) ? problem.loc : []
     const path = steps.map((step) => asString(step) ?? asNumber(step) ?? '').join('.')
-    return [path, asString(problem.msg) ?? asString(problem.message) ?? ''].filter(Boolean).join(': ')
+    return [path, asString(problem.msg) || asString(problem.message) || ''].filter(Boolean).join(': ')
   })
   return problems.length > 0 ? problems.join('; ') : undefined
 }

@@ -135,7 +135,7 @@ function decodeReasoningParts(message: JsonObject): OutputPart[] {
         : (decodeServerTool(part) ?? { kind: 'opaque', dialect: 'chat', value: part }),
     )
   }
-  const text = asString(message.reasoning) ?? asString(message.reasoning_content)
+  const text = asString(message.reasoning) || asString(message.reasoning_content)
   return text ? [{ kind: 'reasoning', text, summary: [], format: 'unknown' }] : []
 }
 

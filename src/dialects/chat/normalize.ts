@@ -1,9 +1,17 @@
-import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  firstFilled,
+  isBlank,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 import { decodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 import { decodeFinishReason } from './finish-reason.ts'
 import { toArgumentsText } from './messages-decode.ts'
 import { joinThinkingText } from './parts-decode.ts'
-import { functionFieldsOf, isBlank, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
+import { functionFieldsOf, isCustomToolCall, ToolCallTable } from './tool-call-table.ts'
 
 /** State of one choice of a relayed reply. */
 export interface RelayedChoice {
@@ -11,10 +19,11 @@ export interface RelayedChoice {
   finish: { reason: string; native: string | null } | null
   /** Indexes of tool calls had to be changed. */
   isRenumbered: boolean
+  hasContent: boolean
 }
 
 export function newRelayedChoice(): RelayedChoice {
-  return { toolCalls: new ToolCallTable(), finish: null, isRenumbered: false }
+  return { toolCalls: new ToolCallTable(), finish: null, isRenumbered: false, hasContent: false }
 }
 
 export interface RelayOptions {
@@ -32,10 +41,12 @@ export function normalizeChoice(
   state: RelayedChoice,
   options: RelayOptions,
 ): JsonObject {
-  const { usage: _usage, ...choice } = original
-  const [delta, message] = [asObject(choice.delta), asObject(choice.message)]
-  if (delta) choice.delta = normalizeMessage(delta, state, options)
-  if (message) choice.message = { refusal: null, ...normalizeMessage(message, state, options) }
+  const { usage: _usage, delta, message, ...choice } = original
+  const content = selectContent(original, !options.isStream, state.hasContent)
+  if (countContentCharacters(content) > 0) state.hasContent = true
+  const normalized = normalizeMessage(content, state, options)
+  if (options.isStream) choice.delta = normalized
+  else choice.message = { refusal: null, ...normalized }
   const reported = asString(choice.finish_reason)
   if (reported) {
     const native = asString(choice.native_finish_reason) || reported
@@ -148,6 +159,18 @@ export function takeMissingArguments({ toolCalls }: RelayedChoice): JsonObject[]
     })
 }
 
+/**
+ * The delta or message of a choice. Some vendors send both: in a whole reply an empty delta, in a stream the
+ * message so far beside each delta.
+ */
+export function selectContent(choice: JsonObject, isWhole: boolean, hasContent: boolean): JsonObject {
+  const [delta, message] = [asObject(choice.delta), asObject(choice.message)]
+  const [first, second] = isWhole ? [message, delta] : [delta, message]
+  const isFirstEmpty = !first || (!hasContent && countContentCharacters(first) === 0)
+  if (second && isFirstEmpty && (!first || countContentCharacters(second) > 0)) return second
+  return first ?? { content: choice.text }
+}
+
 /** Characters of content in a delta or message; zero means it has no content. */
 export function countContentCharacters(message: JsonObject): number {
   let length = 0
@@ -157,12 +180,12 @@ export function countContentCharacters(message: JsonObject): number {
   if (length === 0) length += asObjects(message.reasoning_details).length
   for (const toolCall of [...asObjects(message.tool_calls), asObject(message.function_call)]) {
     if (!toolCall) continue
-    const functionFields = asObject(toolCall.function) ?? asObject(toolCall.custom) ?? toolCall
+    const functionFields = asObject(firstFilled(toolCall.function, toolCall.custom)) ?? toolCall
     length +=
       (asString(functionFields.name)?.length ?? 0) +
-      toArgumentsText(functionFields.arguments ?? functionFields.input).length
+      toArgumentsText(firstFilled(functionFields.arguments, functionFields.input)).length
   }
   const audio = asObject(message.audio)
-  if (audio) length += (asString(audio.data) ?? asString(audio.transcript) ?? '').length
+  if (audio) length += (asString(audio.data) || asString(audio.transcript) || '').length
   return length + asObjects(message.images).length
 }

@@ -382,3 +382,63 @@ describe('a whole reply', () => {
     )
   })
 })
+
+describe('a vendor that sends both a delta and a message', () => {
+  const text = { kind: 'text', text: 'Paris is the capital.' }
+  const choice = (content: string, message: string, finish: string | null = null) => ({
+    choices: [
+      {
+        index: 0,
+        delta: { role: 'assistant', content },
+        message: { role: 'assistant', content: message },
+        finish_reason: finish,
+      },
+    ],
+  })
+
+  test('fills the message of a whole reply, beside an empty delta', () => {
+    const body = { id: 'x', model: 'm', ...choice('', text.text, 'stop') }
+    expect(collectReply(chat.upstream.decodeReply(body)).choices[0]?.parts).toEqual([text] as never)
+    const passed = chat.passthrough.passReply(body, createContext(), cost, zeroUsage)
+    expect(passed.choices).toMatchObject([{ message: { content: text.text } }])
+    expect(JSON.stringify(passed.choices)).not.toContain('"delta"')
+  })
+
+  test('fills the delta of a stream, beside the message so far', () => {
+    const chunks = [
+      choice('Paris', 'Paris'),
+      choice(' is the capital.', text.text),
+      choice('', text.text, 'stop'),
+    ]
+    expect(partsOf(chunks)).toEqual([text] as never)
+    expect(readAndRelay(chunks).text).not.toContain('"message"')
+  })
+
+  test('sends a whole reply as one chunk of a stream', () => {
+    expect(partsOf([choice('', text.text, 'stop')])).toEqual([text] as never)
+  })
+})
+
+test('a member that is present but empty does not hide another', () => {
+  const usage = {
+    prompt_tokens: 0,
+    input_tokens: 30,
+    output_tokens: 7,
+    prompt_tokens_details: {},
+    prompt_token_details: { cached_tokens: 20 },
+    num_search_queries: 2,
+    server_tool_use_details: {},
+  }
+  expect(decodeWhole({ content: 'Yes.' }, { usage }).usage).toMatchObject({
+    input: 10,
+    cacheRead: 20,
+    output: 7,
+    webSearches: 2,
+  })
+  const sources = { search_results: [{ title: 'no address' }], citations: ['https://a.example'] }
+  const [part] = decodeWhole({ content: 'Yes.' }, sources).choices[0]?.parts ?? []
+  expect(part).toMatchObject({ citations: [{ url: 'https://a.example' }] })
+  expect(chat.upstream.decodeError(400, { error: {}, message: 'No such model.' }).message).toBe(
+    'No such model.',
+  )
+})

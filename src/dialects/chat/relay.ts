@@ -12,6 +12,7 @@ import {
   normalizeChoice,
   type RelayedChoice,
   type RelayOptions,
+  selectContent,
   takeMissingArguments,
 } from './normalize.ts'
 import { encodeTier } from './passthrough-reply.ts'
@@ -192,8 +193,7 @@ class ChatRelay implements Relay {
       state = newRelayedChoice()
       this.#choices.set(index, state)
     }
-    const message = asObject(original.delta) ?? asObject(original.message)
-    const length = message ? countContentCharacters(message) : 0
+    const length = countContentCharacters(selectContent(original, false, state.hasContent))
     this.summary.characters += length
     if (length > 0) {
       this.summary.hasContent = true

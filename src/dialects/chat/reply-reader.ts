@@ -1,13 +1,13 @@
 import type { ReplyEvent, ReplyStart } from '../../call/event.ts'
 import type { Citation } from '../../call/part.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { asNumber, asObject, asObjects, asString, isBlank, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
 import { decodeServedTier } from '../tier.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
+import { selectContent } from './normalize.ts'
 import { encodeCitation } from './parts-encode.ts'
-import { isBlank } from './tool-call-table.ts'
 import { decodeUsage, findUsage } from './usage.ts'
 
 export function createReader(): ReplyReader {
@@ -19,11 +19,16 @@ export const maxChoices = 128
 
 class ChatReader implements ReplyReader {
   readonly #choices = new Map<number, ChoiceReader>()
+  readonly #isWhole: boolean
   #hasStarted = false
   #isOver = false
   #id = ''
   #usage: JsonObject | undefined
   #citations: Citation[] = []
+
+  constructor(isWhole = false) {
+    this.#isWhole = isWhole
+  }
 
   read(frame: SseFrame): ReplyEvent[] {
     if (this.#isOver) return []
@@ -82,8 +87,7 @@ class ChatReader implements ReplyReader {
       this.#choices.set(index, open)
     }
     open.readFinish(choice)
-    const delta = asObject(choice.delta) ?? asObject(choice.message) ?? { content: choice.text }
-    return open.read(delta, choice.logprobs, this.#id)
+    return open.read(selectContent(choice, this.#isWhole, open.hasContent), choice.logprobs, this.#id)
   }
 
   #fail(failure: ReturnType<typeof decodeFailure>): ReplyEvent[] {
@@ -117,7 +121,7 @@ class ChatReader implements ReplyReader {
 
 /** The events of a whole reply, which is read as a stream of one chunk. */
 export function decodeReply(body: JsonObject): ReplyEvent[] {
-  const reader = new ChatReader()
+  const reader = new ChatReader(true)
   const isReply = Array.isArray(body.choices) && body.choices.length > 0
   if (!isReply && extractChunkError(body, false) === undefined) {
     return [{ type: 'reply-error', failure: decodeBareFailure(body) }]
@@ -155,14 +159,12 @@ export function parseChunk(data: string): JsonObject | undefined {
 
 /** Sources next to the choices: `search_results` with titles, or bare URLs in `citations`. */
 function decodeCitations(chunk: JsonObject): Citation[] {
-  const results = asObjects(chunk.search_results)
-  if (results.length > 0) {
-    return results.flatMap((result) => {
-      const [url, title, snippet] = [asString(result.url), asString(result.title), asString(result.snippet)]
-      if (url === undefined) return []
-      return [{ url, ...(title !== undefined && { title }), ...(snippet ? { citedText: snippet } : {}) }]
-    })
-  }
+  const results = asObjects(chunk.search_results).flatMap((result) => {
+    const [url, title, snippet] = [asString(result.url), asString(result.title), asString(result.snippet)]
+    if (!url) return []
+    return [{ url, ...(title !== undefined && { title }), ...(snippet ? { citedText: snippet } : {}) }]
+  })
+  if (results.length > 0) return results
   if (!Array.isArray(chunk.citations)) return []
   return chunk.citations.flatMap((url) => (typeof url === 'string' ? [{ url }] : []))
 }

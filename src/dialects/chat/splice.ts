@@ -65,6 +65,7 @@ export function buildSplice(
       `"error"${gap}"`,
       `"content"${gap}[`,
       `"function_call"${gap}{`,
+      `"message"${gap}{`,
     ],
     nullUsageSuffix: `,"usage"${gap}null}`,
     reasoning: { mustRead: readsReasoning, fields: [`"reasoning_content"${gap}"`, `"reasoning"${gap}"`] },

@@ -1,4 +1,4 @@
-import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { asNumber, asObject, asString, isBlank, type JsonObject } from '../../lib/json-values.ts'
 
 export interface OpenToolCall {
   id: string
@@ -62,11 +62,4 @@ export function isCustomToolCall(delta: JsonObject): boolean {
   const [custom, functionFields] = [asObject(delta.custom), asObject(delta.function)]
   if (custom) return !isBlank(custom) || functionFields === undefined
   return delta.type === 'custom'
-}
-
-/** Whether a value is empty, or only has empty members. */
-export function isBlank(value: unknown): boolean {
-  if (value === undefined || value === null || value === '') return true
-  if (Array.isArray(value)) return value.length === 0
-  return typeof value === 'object' && Object.values(value).every(isBlank)
 }

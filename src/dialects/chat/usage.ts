@@ -6,7 +6,14 @@ import {
   type Usage,
   type UsageCost,
 } from '../../call/usage.ts'
-import { asCount, asNumber, asObject, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asCount,
+  asNumber,
+  asObject,
+  firstCount,
+  firstFilled,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 import { hasAnyCount } from '../token-counts.ts'
 import { encodeToolCost, encodeToolUse } from '../tool-usage.ts'
 
@@ -38,25 +45,27 @@ export function decodeUsage(usage: JsonObject): Usage {
 }
 
 function promptDetailsOf(usage: JsonObject): JsonObject {
-  return asObject(usage.prompt_tokens_details) ?? asObject(usage.prompt_token_details) ?? {}
+  return asObject(firstFilled(usage.prompt_tokens_details, usage.prompt_token_details)) ?? {}
 }
 
 function decodePromptUsage(usage: JsonObject) {
   const details = promptDetailsOf(usage)
-  const pool = new TokenPool(asCount(usage.prompt_tokens ?? usage.input_tokens))
+  const pool = new TokenPool(firstCount(usage.prompt_tokens, usage.input_tokens))
   const cacheReadTokens = pool.take(
-    asCount(
-      details.cached_tokens ??
-        usage.prompt_cache_hit_tokens ??
-        usage.cached_tokens ??
-        usage.num_cached_tokens,
+    firstCount(
+      details.cached_tokens,
+      usage.prompt_cache_hit_tokens,
+      usage.cached_tokens,
+      usage.num_cached_tokens,
     ),
   )
   const cachedAudio = asCount(asObject(details.cached_tokens_details)?.audio_tokens)
   const cacheReadAudio = Math.min(cacheReadTokens, cachedAudio)
   const cacheWriteTokens = pool.take(
-    asCount(
-      details.cache_write_tokens ?? details.cache_creation_input_tokens ?? usage.cache_creation_input_tokens,
+    firstCount(
+      details.cache_write_tokens,
+      details.cache_creation_input_tokens,
+      usage.cache_creation_input_tokens,
     ),
   )
   const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
@@ -79,7 +88,7 @@ function decodePromptUsage(usage: JsonObject) {
 
 function decodeCompletionUsage(usage: JsonObject) {
   const details = asObject(usage.completion_tokens_details) ?? {}
-  const reported = asCount(usage.completion_tokens ?? usage.output_tokens)
+  const reported = firstCount(usage.completion_tokens, usage.output_tokens)
   const reasoningCount = asNumber(details.reasoning_tokens) ?? asNumber(usage.reasoning_tokens)
   const reasoningTokens =
     reasoningCount === undefined ? inferReasoningTokens(usage, reported) : asCount(reasoningCount)
@@ -103,7 +112,7 @@ function decodeCompletionUsage(usage: JsonObject) {
 function isReasoningOutside(usage: JsonObject, completion: number, reasoning: number): boolean {
   if (reasoning === 0) return false
   const total = asCount(usage.total_tokens)
-  const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
+  const prompt = firstCount(usage.prompt_tokens, usage.input_tokens)
   if (total > 0 && total >= prompt + completion + reasoning) return true
   return reasoning > completion && (total === 0 || usage.reasoning_tokens === reasoning)
 }
@@ -112,14 +121,14 @@ function isReasoningOutside(usage: JsonObject, completion: number, reasoning: nu
 function inferReasoningTokens(usage: JsonObject, completion: number): number {
   const details = promptDetailsOf(usage)
   const outsidePrompt = asCount(details.cached_tokens) + asCount(usage.citation_tokens)
-  const prompt = asCount(usage.prompt_tokens ?? usage.input_tokens)
+  const prompt = firstCount(usage.prompt_tokens, usage.input_tokens)
   return subtractParts(asCount(usage.total_tokens), prompt, completion, outsidePrompt)
 }
 
 function decodeUsageExtras(usage: JsonObject) {
-  const tools = asObject(usage.server_tool_use_details) ?? asObject(usage.server_tool_use)
+  const tools = asObject(firstFilled(usage.server_tool_use_details, usage.server_tool_use))
   return {
-    webSearches: asCount(tools?.web_search_requests ?? usage.num_search_queries),
+    webSearches: firstCount(tools?.web_search_requests, usage.num_search_queries),
     reportedCost: decodeCost(usage),
   }
 }

@@ -1,7 +1,7 @@
 import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
 import { newId } from '../../lib/ids.ts'
-import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { asObject, asObjects, asString, isBlank, type JsonObject } from '../../lib/json-values.ts'
 import { readField, readObjectField } from './field-names.ts'
 import { decodeFinishReason } from './finish-reason.ts'
 import { countSearches, decodeCitations, decodeLogprobs } from './grounding.ts'
@@ -105,8 +105,9 @@ export class CandidateReader {
     const toolCall = readObjectField(part, 'functionCall')
     const blob = readObjectField(part, 'inlineData')
     const signature = asString(readField(part, 'thoughtSignature'))
-    if (toolCall) this.#readToolCall(toolCall, signature)
-    else if (typeof part.text === 'string') {
+    const isText = typeof part.text === 'string' && (part.text !== '' || !blob)
+    if (toolCall && !(isText && isBlank(toolCall))) this.#readToolCall(toolCall, signature)
+    else if (typeof part.text === 'string' && isText) {
       if (part.thought === true) this.#readThought(part.text, signature)
       else this.#readText(part.text, signature)
     } else if (blob && part.thought !== true) this.#readInlineData(blob, signature)

@@ -1,6 +1,6 @@
 import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
 import { type GatewayError, toErrorEnvelope } from '../../errors/gateway-error.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { asNumber, asObject, asObjects, asString, isBlank, type JsonObject } from '../../lib/json-values.ts'
 
 /** The vendor's status names by HTTP status. */
 const statusNames: Record<number, string> = {
@@ -67,9 +67,10 @@ const contextLengthPattern = /exceeds the maximum number of tokens|token count[^
 /** `status` is null for an error inside a stream. The vendor may wrap the error in an array. */
 export function decodeError(status: number | null, body: unknown): UpstreamFailure {
   const payload = asObject(Array.isArray(body) ? body[0] : body)
-  const error = asObject(payload?.error) ?? (typeof payload?.message === 'string' ? payload : undefined)
+  const inner = isBlank(payload?.error) ? undefined : asObject(payload?.error)
+  const error = inner ?? (typeof payload?.message === 'string' ? payload : undefined)
   const statusName = asString(error?.status)
-  const message = asString(error?.message) ?? asString(payload?.error) ?? ''
+  const message = asString(error?.message) || asString(payload?.error) || ''
   const details = asObjects(error?.details)
   const failure: UpstreamFailure = {
     kind: classifyFailure(status ?? asNumber(error?.code) ?? 500, statusName, message, details),

@@ -241,3 +241,14 @@ test('unexpected chunks never throw', () => {
     { numRuns: 100 },
   )
 })
+
+test('an empty member of a part does not hide the one that has content', () => {
+  const image = { mimeType: 'image/png', data: 'aaaa' }
+  const reply = collectReply(
+    readChunks(
+      chunk([{ text: 'Look: ', functionCall: {} }]),
+      chunk([{ text: '', inlineData: image }], { finishReason: 'STOP' }),
+    ),
+  )
+  expect(reply.choices[0]?.parts).toMatchObject([{ kind: 'text', text: 'Look: ' }, { kind: 'image' }])
+})

@@ -88,7 +88,9 @@ describe('pixel-images', () => {
       height: 768,
       image_url: `data:image/png;base64,${greyPixelPng}`,
     })
-    const reply = { data: [{ index: 0, b64_json: 'aaaa' }, { url: 'https://images.example/1.png' }, {}] }
+    const reply = {
+      data: [{ index: 0, b64_json: 'aaaa' }, { b64_json: '', url: 'https://images.example/1.png' }, {}],
+    }
     expect(imageDialects['pixel-images']?.decodeReply(reply)).toEqual([
       { type: 'image', image: { source: { kind: 'data', data: 'aaaa' } } },
       { type: 'image', image: { source: { kind: 'url', url: 'https://images.example/1.png' } } },

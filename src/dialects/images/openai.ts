@@ -105,8 +105,8 @@ export function decodeImage(entry: JsonObject): ReceivedImage | undefined {
   const url = asString(entry.url)
   const revisedPrompt = asString(entry.revised_prompt)
   const rest = revisedPrompt === undefined ? {} : { revisedPrompt }
-  if (data !== undefined) return { source: { kind: 'data', data: stripDataUrl(data) }, ...rest }
-  if (url === undefined) return undefined
+  if (data) return { source: { kind: 'data', data: stripDataUrl(data) }, ...rest }
+  if (!url) return undefined
   const isInline = url.startsWith('data:')
   return { source: isInline ? { kind: 'data', data: stripDataUrl(url) } : { kind: 'url', url }, ...rest }
 }

@@ -1,9 +1,9 @@
 import type { Citation } from '../../call/part.ts'
-import { asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { asObjects, asString, firstFilled, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 
 export function decodeCitation(value: JsonObject): Citation {
-  const url = asString(value.url) ?? asString(value.source)
-  const title = asString(value.title) ?? asString(value.document_title)
+  const url = asString(firstFilled(value.url, value.source))
+  const title = asString(firstFilled(value.title, value.document_title))
   const id = asString(value.file_id)
   const isFile = url === undefined && (title !== undefined || id !== undefined)
   const citation: Citation = omitUndefined({

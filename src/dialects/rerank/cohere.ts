@@ -1,6 +1,6 @@
 import { countSearches, type RerankCall, type RerankReply, toSearches } from '../../call/rerank.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
-import { asCount, asObject, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
+import { asCount, asObject, firstFilled, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { decodeError } from '../chat/error.ts'
 import { hasAnyCount } from '../token-counts.ts'
 import { type RerankDialect, rankResults } from './dialect.ts'
@@ -36,7 +36,7 @@ function encodeDocuments({ documents }: RerankCall): unknown[] {
 
 /** `{results: [{index, relevance_score}]}`; a few vendors name the list `data` or the number `score`. */
 export function decodeReply(body: JsonObject, call: RerankCall): RerankReply | null {
-  const results = rankResults(body.results ?? body.data, call)
+  const results = rankResults(firstFilled(body.results, body.data), call)
   return results && { results, usage: decodeUsage(body), units: [decodeSearches(body, call)] }
 }
 

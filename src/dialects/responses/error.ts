@@ -8,9 +8,9 @@ export function decodeError(status: number, body: unknown): UpstreamFailure {
   const error = asObject(outer?.error)
   const message =
     messageFieldOf(error) ??
-    asString(outer?.error) ??
+    (asString(outer?.error) || undefined) ??
     messageFieldOf(outer) ??
-    asString(body) ??
+    (asString(body) || undefined) ??
     `The provider returned status ${status} without a message.`
   return buildFailure(status, message, error ?? outer)
 }
@@ -43,8 +43,8 @@ function buildFailure(
 }
 
 function messageFieldOf(error: JsonObject | undefined): string | undefined {
-  const message = asString(error?.message) ?? asString(error?.detail)
-  return message === '' ? undefined : message
+  const message = asString(error?.message) || asString(error?.detail)
+  return message || undefined
 }
 
 function toCodeText(code: unknown): string | undefined {

@@ -6,6 +6,7 @@ import {
   asObject,
   asObjects,
   asString,
+  firstFilled,
   type JsonObject,
   omitUndefined,
 } from '../../lib/json-values.ts'
@@ -18,7 +19,7 @@ import { flattenItemName, type OpenItem, type OpenPart, type ReplyState } from '
 /** Starts the part of a tool call. Other items start with their first content. */
 export function startItem(state: ReplyState, item: OpenItem, value: JsonObject): void {
   if (!state.isClientCall(value)) return
-  const id = asString(value.call_id) ?? asString(value.id) ?? ''
+  const id = asString(value.call_id) || asString(value.id) || ''
   const call = { kind: 'tool-call' as const, id, name: flattenItemName(value), arguments: '' }
   state.startPart(item, 0, item.type === 'custom_tool_call' ? { ...call, custom: true } : call)
 }
@@ -92,7 +93,7 @@ function decodeAudioStart(audio: JsonObject): AudioPart {
 
 export function completeContent(state: ReplyState, part: OpenPart, content: JsonObject): void {
   const audio = asObject(content.audio)
-  fillText(state, part, content.text ?? content.refusal, audio ? 'transcript' : 'text')
+  fillText(state, part, firstFilled(content.text, content.refusal), audio ? 'transcript' : 'text')
   if (audio) fillData(state, part, audio.data)
   for (const citation of decodeAnnotations(content.annotations).slice(part.citationCount)) {
     part.citationCount++

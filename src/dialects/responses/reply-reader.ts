@@ -1,5 +1,13 @@
 import type { ReplyEvent } from '../../call/event.ts'
-import { asCount, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asCount,
+  asObject,
+  asObjects,
+  asString,
+  firstFilled,
+  isBlank,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
 import { decodeAnnotation, decodeLogprobs } from './annotations.ts'
@@ -91,7 +99,8 @@ const handlers = new Map<string, Handler>([
   ['response.cancelled', onResponseEnd],
   [
     'error',
-    (state, event) => state.fail(decodeFailure(asObject(event.error) ?? event, 'The provider failed.')),
+    (state, event) =>
+      state.fail(decodeFailure(isBlank(event.error) ? event : asObject(event.error), 'The provider failed.')),
   ],
 ])
 
@@ -148,7 +157,12 @@ function createTextDoneHandler(type: 'output_text' | 'refusal'): Handler {
   return (state, event) => {
     const part = openContent(state, event, { type })
     if (!part) return
-    fillText(state, part, event.text ?? event.refusal, part.kind === 'audio' ? 'transcript' : 'text')
+    fillText(
+      state,
+      part,
+      firstFilled(event.text, event.refusal),
+      part.kind === 'audio' ? 'transcript' : 'text',
+    )
     fillLogprobs(state, part, event.logprobs)
   }
 }

@@ -6,7 +6,14 @@ import {
   type TranscriptWord,
 } from '../../call/transcription.ts'
 import { zeroUsage } from '../../call/usage.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  firstFilled,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 import { decodeError } from '../chat/error.ts'
 import type { MediaTarget } from '../media.ts'
 import { asSeconds, decodeSpan, encodeValue, listDropped, type TranscriptionDialect } from './dialect.ts'
@@ -79,7 +86,7 @@ function decodeUtterance(value: JsonObject): TranscriptSegment | undefined {
 
 function decodeWord(value: JsonObject): TranscriptWord | undefined {
   const span = decodeSpan(value)
-  const word = asString(value.punctuated_word) ?? asString(value.word)
+  const word = asString(firstFilled(value.punctuated_word, value.word))
   if (!span || word === undefined) return undefined
   const confidence = asNumber(value.confidence)
   return { ...span, word, ...(confidence !== undefined && { confidence }) }

@@ -15,6 +15,8 @@ import {
   asObject,
   asObjects,
   asString,
+  firstCount,
+  firstFilled,
   type JsonObject,
   omitUndefined,
 } from '../../lib/json-values.ts'
@@ -95,14 +97,14 @@ export function decodeTranscript(body: JsonObject, call: TranscriptionCall): Tra
 function decodeTokens(usage: JsonObject): Usage | null {
   if (!hasAnyCount(usage, ['input_tokens', 'prompt_tokens', 'output_tokens', 'completion_tokens']))
     return null
-  const input = new TokenPool(asCount(usage.input_tokens ?? usage.prompt_tokens))
+  const input = new TokenPool(firstCount(usage.input_tokens, usage.prompt_tokens))
   const details = asObject(usage.input_token_details) ?? {}
   const inputAudio = input.take(asCount(details.audio_tokens))
   return {
     ...zeroUsage,
     inputAudio,
     input: input.remaining,
-    output: asCount(usage.output_tokens ?? usage.completion_tokens),
+    output: firstCount(usage.output_tokens, usage.completion_tokens),
     reportedCost: asNumber(usage.cost) ?? null,
   }
 }
@@ -128,7 +130,7 @@ export function decodeSegment(value: JsonObject): TranscriptSegment | undefined 
 
 function decodeWord(value: JsonObject): TranscriptWord | undefined {
   const span = decodeSpan(value)
-  const word = asString(value.word) ?? asString(value.text)
+  const word = asString(firstFilled(value.word, value.text))
   if (!span || word === undefined) return undefined
   const confidence = asNumber(value.confidence)
   return { ...span, word, ...(confidence !== undefined && { confidence }) }
