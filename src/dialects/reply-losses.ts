@@ -8,7 +8,6 @@ export type ReplyFeature =
   | 'audio'
   | 'citations'
   | 'explanation'
-  | 'file_citations'
   | 'image'
   | 'logprobs'
   | 'n'
@@ -106,11 +105,10 @@ function blockTypeOf(value: Record<string, unknown>, dialect: DialectName): stri
   return (asString(value.type) ?? Object.keys(value)[0] ?? dialect).slice(0, maxTypeLength)
 }
 
-/** A citation without a URL only has meaning in its own dialect. */
+/** A citation of neither a URL nor a file only has meaning in its own dialect. */
 function isCitationLost({ url, file, native }: Citation, { dialect, unsupported }: ReplyLimits): boolean {
   if (unsupported.has('citations')) return true
-  if (url !== undefined || native?.dialect === dialect) return false
-  return file === undefined || unsupported.has('file_citations')
+  return url === undefined && file === undefined && native?.dialect !== dialect
 }
 
 /** An SSE comment, which clients ignore. */

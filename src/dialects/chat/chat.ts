@@ -22,7 +22,7 @@ export const chat: Dialect = {
     ...wrapFunctionReplies({ createWriter, encodeReply }),
     rejectsMandatoryReasoning: true,
     canEncodeFailure: true,
-    replyLimits: createReplyLimits('chat', 'file_citations'),
+    replyLimits: createReplyLimits('chat'),
     heartbeat,
     encodeError: (error, requestId) => ({ ...toErrorEnvelope(error, requestId) }),
   },

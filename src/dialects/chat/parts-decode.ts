@@ -9,7 +9,14 @@ import {
   type TextPart,
 } from '../../call/part.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  firstFilled,
+  type JsonObject,
+} from '../../lib/json-values.ts'
 
 type Part = InputPart | OutputPart
 type PartDecoder = (part: JsonObject, at: string) => Part
@@ -136,16 +143,35 @@ export function urlOf(source: MediaSource): string | undefined {
   return source.kind === 'data' ? `data:${source.mediaType};base64,${source.data}` : undefined
 }
 
+/** In the URL of a citation of a file. */
+export const fileUrnPrefix = 'urn:file:'
+
+function decodeFileUrn(url: string, { title }: JsonObject): Citation {
+  const text = decodeUriText(url.slice(fileUrnPrefix.length))
+  const name = asString(title) || undefined
+  return { file: text === name ? { name } : { id: text, ...(name !== undefined && { name }) } }
+}
+
+function decodeUriText(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Decodes an annotation; one without a URL keeps its native form. */
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const urlCitation = asObject(annotation.url_citation)
   const url = asString(urlCitation?.url)
   if (!urlCitation || url === undefined) return decodeFileCitation(annotation)
-  const citation: Citation = { url }
+  const citation: Citation = url.startsWith(fileUrnPrefix) ? decodeFileUrn(url, urlCitation) : { url }
   const [title, content] = [asString(urlCitation.title), asString(urlCitation.content)]
   const [start, end] = [asNumber(urlCitation.start_index), asNumber(urlCitation.end_index)]
   if (title) citation.title = title
   if (content !== undefined) citation.citedText = content
+  // The indexes are required: a citation of the whole text has an empty range.
+  if (start === 0 && end === 0) return citation
   if (start !== undefined) citation.start = start
   if (end !== undefined) citation.end = end
   return citation
@@ -154,9 +180,9 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
 /** A file is cited in two forms: `file` by this API, `file_citation` by one vendor. */
 function decodeFileCitation(annotation: JsonObject): Citation {
   const native = { dialect: 'chat' as const, value: annotation }
-  const file = asObject(annotation.file) ?? asObject(annotation.file_citation)
-  const id = asString(file?.file_id) ?? asString(file?.hash)
-  const name = asString(file?.filename) ?? asString(file?.name)
+  const file = asObject(firstFilled(annotation.file, annotation.file_citation))
+  const id = asString(firstFilled(file?.file_id, file?.hash))
+  const name = asString(firstFilled(file?.filename, file?.name))
   if (id === undefined && name === undefined) return { native }
   const title = name === undefined ? {} : { title: name }
   return { ...title, file: { ...(id !== undefined && { id }), ...(name !== undefined && { name }) }, native }

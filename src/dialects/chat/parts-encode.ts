@@ -10,7 +10,7 @@ import {
 } from '../../call/part.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { Losses } from '../fields.ts'
-import { urlOf } from './parts-decode.ts'
+import { fileUrnPrefix, urlOf } from './parts-decode.ts'
 
 type Part = InputPart | OutputPart
 
@@ -76,19 +76,30 @@ function encodeAudio(part: AudioPart, losses: Losses): JsonObject | undefined {
   return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
 }
 
-/** Encodes a citation as an annotation; `offset` is the start of its text part in the content. */
+/**
+ * Encodes a citation as an annotation; `offset` is the start of its text part in the content. Clients reject
+ * annotations of other types, and those without indexes.
+ */
 export function encodeCitation(citation: Citation, offset: number): JsonObject | undefined {
-  const { url, title, citedText, start, end, native } = citation
+  const { title, citedText, file, native } = citation
   if (native?.dialect === 'chat') return native.value
+  const url = citation.url ?? (file && encodeFileUrn(file, title))
   if (url === undefined) return undefined
+  const start = citation.start === undefined ? 0 : citation.start + offset
   return {
     type: 'url_citation',
     url_citation: {
       url,
-      title: title ?? '',
+      title: title ?? file?.name ?? '',
       ...(citedText !== undefined && { content: citedText }),
-      ...(start !== undefined && { start_index: start + offset }),
-      ...(end !== undefined && { end_index: end + offset }),
+      start_index: start,
+      end_index: citation.end === undefined ? start : citation.end + offset,
     },
   }
+}
+
+/** The format cites URLs only: a file is cited by a URN of its id, or of its name. */
+function encodeFileUrn({ id, name }: NonNullable<Citation['file']>, title: string | undefined) {
+  const text = id ?? name ?? title
+  return text === undefined ? undefined : `${fileUrnPrefix}${encodeURIComponent(text)}`
 }

@@ -124,10 +124,6 @@ export interface ReplyLoss {
 
 export const replyLosses: Record<GenerateDialect, ReplyLoss[]> = {
   chat: [
-    {
-      differences: ['citations'],
-      note: 'dropped: the format has citations of URLs only, and clients reject others',
-    },
     { differences: ['opaque'], note: 'dropped: the format has no equivalent' },
     {
       differences: ['order'],

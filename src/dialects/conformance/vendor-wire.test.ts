@@ -549,19 +549,52 @@ describe('R29 a citation without a URL', () => {
   const citationsIn = (reply: Reply) =>
     partsOf(reply).flatMap((part) => (part.kind === 'text' ? (part.citations ?? []) : []))
 
-  test.each(['messages', 'responses', 'gemini'] as const)('has its file for a client of %s', (dialect) => {
-    for (const mode of replyModes) {
-      const files = citationsIn(roundTripReply(dialect, mode, fromResponses)).map(({ file }) => file)
-      expect(files).toContainEqual(expect.objectContaining({ id: 'file-1', name: 'ferry.pdf' }))
-      expect(files).toContainEqual(expect.objectContaining({ id: 'cfile_1', name: 'plot.png' }))
-      const [citation] = citationsIn(roundTripReply(dialect, mode, fromGemini))
-      expect(citation).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
+  test.each(['chat', 'messages', 'responses', 'gemini'] as const)(
+    'has its file for a client of %s',
+    (dialect) => {
+      for (const mode of replyModes) {
+        const files = citationsIn(roundTripReply(dialect, mode, fromResponses)).map(({ file }) => file)
+        expect(files).toContainEqual(expect.objectContaining({ id: 'file-1', name: 'ferry.pdf' }))
+        expect(files).toContainEqual(expect.objectContaining({ id: 'cfile_1', name: 'plot.png' }))
+        const [citation] = citationsIn(roundTripReply(dialect, mode, fromGemini))
+        expect(citation).toMatchObject({ title: 'ferry.pdf', file: { name: 'ferry.pdf' } })
+      }
+    },
+  )
+
+  test('is the citation of a URN for a client of chat, which takes URLs only', () => {
+    const encoded = dialects.chat.client.encodeReply(collectReply(fromGemini), createContext(), cost)
+    const urlCitation = {
+      url: 'urn:file:ferry.pdf',
+      title: 'ferry.pdf',
+      content: 'Departure 08:00',
+      start_index: 4,
+      end_index: 21,
     }
+    const annotations = [{ type: 'url_citation', url_citation: urlCitation }]
+    expect(encoded).toMatchObject({ choices: [{ message: { annotations } }] })
   })
 
-  test('is dropped in chat, whose citations are URLs only', () => {
-    for (const mode of replyModes)
-      expect(citationsIn(roundTripReply('chat', mode, fromResponses))).toEqual([])
+  test.each([
+    ['a document', { documentName: 'stores/s/documents/d', title: 'ferry.pdf' }],
+    ['a medium', { title: 'plan', fileSearchStore: 'stores/s', media_id: 'stores/s/blobs/b' }],
+    ['a store alone', { text: 'Departure 08:00', fileSearchStore: 'stores/s' }],
+  ])('of %s in the vendor’s file search reaches every client', (_, retrievedContext) => {
+    const reply = readWhole('gemini', {
+      candidates: [
+        {
+          content: { parts: [{ text }] },
+          finishReason: 'STOP',
+          groundingMetadata: { groundingChunks: [{ retrievedContext, web: {} }] },
+        },
+      ],
+    })
+    const [sent] = citationsIn(collectReply(reply))
+    for (const dialect of ['chat', 'messages', 'responses', 'gemini'] as const)
+      for (const mode of replyModes) {
+        const [received] = citationsIn(roundTripReply(dialect, mode, reply))
+        expect(received?.file).toEqual(sent?.file)
+      }
   })
 
   test('is unchanged for a client of the vendor’s format', () => {

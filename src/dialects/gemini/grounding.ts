@@ -4,10 +4,12 @@ import {
   asObject,
   asObjects,
   asString,
+  firstFilled,
   type JsonObject,
   omitUndefined,
 } from '../../lib/json-values.ts'
 import { TextOffsets } from '../../lib/text-offsets.ts'
+import { readField } from './field-names.ts'
 
 /**
  * Citations of a candidate. Supports map ranges of the text to sources; a source without supports applies to
@@ -33,15 +35,27 @@ export function decodeCitations(candidate: JsonObject, text: string | null): Cit
 }
 
 function decodeGroundingChunk(chunk: JsonObject): Citation {
-  const retrieved = asObject(chunk.retrievedContext)
-  const source = asObject(chunk.web) ?? retrieved ?? asObject(chunk.maps) ?? {}
-  const [url, title, id] = [asString(source.uri), asString(source.title), asString(retrieved?.documentName)]
-  const isFile = retrieved !== undefined && url === undefined && (title !== undefined || id !== undefined)
-  const file = isFile ? omitUndefined({ id, name: title }) : undefined
-  return omitUndefined({ url, title, citedText: asString(source.text), file })
+  const source = asObject(firstFilled(chunk.web, chunk.retrievedContext, chunk.maps, chunk.image)) ?? {}
+  const url = asString(firstFilled(source.uri, source.sourceUri, source.imageUri)) || undefined
+  return omitUndefined({
+    url,
+    title: asString(source.title) || undefined,
+    citedText: asString(source.text),
+    file: url === undefined ? decodeFile(source) : undefined,
+    native: { dialect: 'gemini' as const, value: chunk },
+  })
 }
 
-function encodeGroundingChunk({ url, title, citedText, file }: Citation): JsonObject {
+/** A document of the vendor's search; the media and the store identify one that has no name of its own. */
+function decodeFile(source: JsonObject): Citation['file'] {
+  const name = asString(source.title) || undefined
+  const document = firstFilled(source.documentName, readField(source, 'mediaId'))
+  const id = asString(document) || (name === undefined ? asString(source.fileSearchStore) : undefined)
+  return name === undefined && !id ? undefined : omitUndefined({ id: id || undefined, name })
+}
+
+function encodeGroundingChunk({ url, title, citedText, file, native }: Citation): JsonObject {
+  if (native?.dialect === 'gemini') return native.value
   if (url !== undefined || !file) return { web: omitUndefined({ uri: url, title }) }
   return {
     retrievedContext: omitUndefined({ title: file.name ?? title, text: citedText, documentName: file.id }),
