@@ -119,6 +119,13 @@ export function flattenToolName({ name, namespace }: FunctionTool | CustomTool):
   return namespace && namespace !== name ? `${namespace}__${name}` : name
 }
 
+/** The name of a called tool within its namespace. */
+export function splitToolName({ name, namespace }: { name: string; namespace?: string }) {
+  if (namespace === undefined) return { name }
+  const prefix = `${namespace}__`
+  return { name: name.startsWith(prefix) ? name.slice(prefix.length) : name, namespace }
+}
+
 /** Of the types of tools that the gateway runs. No upstream is sent one. */
 export const serverToolPrefix = 'service:'
 

@@ -94,6 +94,8 @@ export interface ToolCallPart {
   id: string
   /** Flat: see `flattenToolName`. */
   name: string
+  /** The namespace that the vendor's tool search loaded the tool from. */
+  namespace?: string
   /** The model's exact text: usually JSON, not always valid; free text when `custom`. */
   arguments: string
   custom?: boolean

@@ -292,6 +292,35 @@ describe('R29 a tool that was loaded by tool search', () => {
   })
 })
 
+describe('R29 a tool in a namespace that tool search loaded', () => {
+  const item = {
+    id: 'fc_1',
+    type: 'function_call',
+    status: 'completed',
+    call_id: 'call_1',
+    name: 'list_orders',
+    namespace: 'crm',
+    arguments: '{}',
+  }
+  const call = { type: 'function_call', call_id: 'call_1', name: 'list_orders', namespace: 'crm' }
+
+  test('has its name and namespace for a client of the vendor’s format, in the reply and the history', () => {
+    const events = readWhole('responses', { id: 'resp_1', status: 'completed', output: [item] })
+    const encoded = dialects.responses.client.encodeReply(collectReply(events), createContext(), cost)
+    expect(encoded).toMatchObject({ output: [call] })
+    const input = [item, { type: 'function_call_output', call_id: 'call_1', output: 'none' }]
+    const request = dialects.responses.client.decodeRequest({ input, tools: [{ type: 'tool_search' }] })
+    const { body } = dialects.responses.upstream.encodeRequest(request, createTarget('responses'))
+    expect(body).toMatchObject({ input: [call, { call_id: 'call_1' }] })
+  })
+
+  test('has the name that the request declares outside of namespaces', () => {
+    const tools = [{ type: 'function', name: 'list_orders' }]
+    const events = readWhole('responses', { id: 'resp_1', status: 'completed', output: [item], tools })
+    checkEveryClient(events, (reply) => expect(callsIn(reply)).toEqual([['list_orders', '{}']]))
+  })
+})
+
 describe('R29 a Gemini reply that ended with an invalid tool call', () => {
   const reasons = [
     'UNEXPECTED_TOOL_CALL',

@@ -14,13 +14,13 @@ import { decodeAnnotations, decodeLogprobs } from './annotations.ts'
 import { decodeImage, decodeReasoningItem } from './items-decode.ts'
 import { hasReasoningItemIds } from './output-items-encode.ts'
 import { createOpaquePart } from './parts-decode.ts'
-import { flattenItemName, type OpenItem, type OpenPart, type ReplyState } from './reply-state.ts'
+import { type OpenItem, type OpenPart, type ReplyState } from './reply-state.ts'
 
 /** Starts the part of a tool call. Other items start with their first content. */
 export function startItem(state: ReplyState, item: OpenItem, value: JsonObject): void {
   if (!state.isClientCall(value)) return
   const id = asString(value.call_id) || asString(value.id) || ''
-  const call = { kind: 'tool-call' as const, id, name: flattenItemName(value), arguments: '' }
+  const call = { kind: 'tool-call' as const, id, ...state.decodeItemName(value), arguments: '' }
   state.startPart(item, 0, item.type === 'custom_tool_call' ? { ...call, custom: true } : call)
 }
 

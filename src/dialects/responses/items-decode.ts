@@ -84,14 +84,14 @@ const itemDecoders = new Map<string, (item: JsonObject, at: string) => DecodedIt
 
 function decodeToolCall(item: JsonObject, at: string, field: 'arguments' | 'input'): DecodedItem {
   const name = asString(item.name)
-  const id = asString(item.call_id) ?? asString(item.id)
+  const id = asString(item.call_id) || asString(item.id)
   if (name === undefined) throw invalidFieldError(`${at}.name`, 'is required')
   if (id === undefined) throw invalidFieldError(`${at}.call_id`, 'is required')
   const namespace = asString(item.namespace)
   const flat = flattenToolName({ kind: 'custom', name, ...(namespace !== undefined && { namespace }) })
   const custom = field === 'input'
   const argumentsText = toText(item[field]) || (custom ? '' : '{}')
-  const call = { kind: 'tool-call' as const, id, name: flat, arguments: argumentsText }
+  const call = { kind: 'tool-call' as const, id, name: flat, ...(namespace && { namespace }), arguments: argumentsText }
   return { role: 'assistant', parts: [custom ? { ...call, custom } : call] }
 }
 

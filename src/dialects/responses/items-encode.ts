@@ -1,4 +1,4 @@
-import type { Message } from '../../call/call.ts'
+import { type Message, type ModelCall, splitToolName } from '../../call/call.ts'
 import type { ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { canReplayReasoning } from '../../call/reasoning.ts'
 import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
@@ -6,18 +6,23 @@ import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodeAnnotations } from './annotations.ts'
 import { encodeInputParts } from './parts-encode.ts'
+import { findTool } from './tools.ts'
 
 type Part = Message['parts'][number]
 
 /** Encodes messages as the items of `input`. */
-export function encodeItems(messages: Message[], target: Target, losses: Losses): JsonObject[] {
+export function encodeItems(
+  { messages, tools }: { messages: Message[]; tools: ModelCall['tools'] },
+  target: Target,
+  losses: Losses,
+): JsonObject[] {
   const items: JsonObject[] = []
   const customCalls = new Set<string>()
   for (const message of messages) {
     if (message.name !== undefined) losses.add('message_name')
     const role = encodeRole(message.role, target)
     for (const group of groupParts(message))
-      items.push(...encodeGroup(role, group, target, losses, customCalls))
+      items.push(...encodeGroup(role, group, target, losses, { tools, customCalls }))
   }
   return items
 }
@@ -58,13 +63,13 @@ function encodeGroup(
   group: Part[],
   target: Target,
   losses: Losses,
-  customCalls: Set<string>,
+  { tools, customCalls }: { tools: ModelCall['tools']; customCalls: Set<string> },
 ): JsonObject[] {
   const [first] = group
   if (!first) return []
   if (first.kind === 'tool-call') {
     if (first.custom) customCalls.add(first.id)
-    return [encodeToolCall(first, losses)]
+    return [encodeToolCall(first, tools, losses)]
   }
   if (first.kind === 'tool-result') return [encodeToolResult(first, customCalls, losses)]
   if (first.kind === 'reasoning') return encodeReasoningItem(first, target, losses)
@@ -107,11 +112,13 @@ function encodeText({ text, citations, cache }: TextPart, losses: Losses): JsonO
   return { type: 'output_text', text, annotations }
 }
 
-function encodeToolCall(part: ToolCallPart, losses: Losses): JsonObject {
+/** Declared tools are sent under their flat names; others are the vendor's, in its namespaces. */
+function encodeToolCall(part: ToolCallPart, tools: ModelCall['tools'], losses: Losses): JsonObject {
   if (part.cache) losses.add('cache_control')
+  const name = findTool(tools, part.name) ? { name: part.name } : splitToolName(part)
   return part.custom
-    ? { type: 'custom_tool_call', call_id: part.id, name: part.name, input: part.arguments }
-    : { type: 'function_call', call_id: part.id, name: part.name, arguments: part.arguments }
+    ? { type: 'custom_tool_call', call_id: part.id, ...name, input: part.arguments }
+    : { type: 'function_call', call_id: part.id, ...name, arguments: part.arguments }
 }
 
 function encodeToolResult(part: ToolResultPart, customCalls: Set<string>, losses: Losses): JsonObject {

@@ -1,4 +1,10 @@
-import { type CustomTool, type FunctionTool, flattenToolName, type ModelCall } from '../../call/call.ts'
+import {
+  type CustomTool,
+  type FunctionTool,
+  flattenToolName,
+  type ModelCall,
+  splitToolName,
+} from '../../call/call.ts'
 import type {
   AudioPart,
   ImagePart,
@@ -112,7 +118,8 @@ function encodeToolCallItem(
 }
 
 export function encodeToolName(part: ToolCallPart, tool: FunctionTool | CustomTool | undefined) {
-  return tool?.namespace !== undefined && flattenToolName(tool) === part.name
+  if (!tool) return splitToolName(part)
+  return tool.namespace !== undefined && flattenToolName(tool) === part.name
     ? { name: tool.name, namespace: tool.namespace }
     : { name: part.name }
 }

@@ -1,7 +1,7 @@
 import { flattenToolName } from '../../call/call.ts'
 import type { FinishReason, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { UpstreamFailure } from '../../call/failure.ts'
-import type { OutputPart } from '../../call/part.ts'
+import type { OutputPart, ToolCallPart } from '../../call/part.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
 import { asNumber, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { decodeServedTier } from '../tier.ts'
@@ -54,6 +54,10 @@ export class ReplyState {
     this.#tier = decodeServedTier(response.service_tier)
     this.#tools = asObjects(response.tools)
     this.events.push(omitUndefined({ type: 'reply-start' as const, id, model, serviceTier: this.#tier }))
+  }
+
+  decodeItemName(item: JsonObject) {
+    return decodeItemName(item, this.#tools)
   }
 
   isClientCall(item: JsonObject): boolean {
@@ -149,9 +153,12 @@ export class ReplyState {
   }
 }
 
-export function flattenItemName(item: JsonObject): string {
-  const [name, namespace] = [asString(item.name) ?? '', asString(item.namespace)]
-  return namespace === undefined ? name : flattenToolName({ kind: 'custom', name, namespace })
+/** The name of a called tool; one that the request declares outside of namespaces has no namespace. */
+function decodeItemName(item: JsonObject, tools: JsonObject[]): Pick<ToolCallPart, 'name' | 'namespace'> {
+  const [name, namespace] = [asString(item.name) ?? '', asString(item.namespace) || undefined]
+  const isTopLevel = tools.some((tool) => tool.type !== 'namespace' && tool.name === name)
+  if (namespace === undefined || (isTopLevel && namespace !== name)) return { name }
+  return { name: flattenToolName({ kind: 'custom', name, namespace }), namespace }
 }
 
 /** Types of tools that the client runs. */

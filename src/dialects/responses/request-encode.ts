@@ -44,7 +44,7 @@ export function encodeRequest(original: ModelCall, target: Target): UpstreamRequ
   const body = omitUndefined({
     model: target.model,
     instructions,
-    input: encodeItems(rest, target, losses),
+    input: encodeItems({ messages: rest, tools: call.tools }, target, losses),
     ...encodeToolFields(call, losses),
     ...encodePlainFields(call, target, losses),
     text: encodeText(call, losses),
