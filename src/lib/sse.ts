@@ -1,3 +1,4 @@
+import { findBareError, toErrorFrame } from './sse-error.ts'
 import { StringBuilder } from './string-builder.ts'
 
 /** One server-sent event. */
@@ -113,5 +114,7 @@ function parseFrame(block: string): SseFrame | null {
     if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
     else if (line.startsWith('event:')) event = line.slice(6).trim()
   }
-  return data.length === 0 ? null : { event, data: data.join('\n') }
+  if (data.length === 0) return findBareError(block)
+  const text = data.join('\n')
+  return event === 'error' ? toErrorFrame(text) : { event, data: text }
 }

@@ -1,6 +1,7 @@
 import { type FailureKind, failureKindForStatus, type UpstreamFailure } from '../../call/failure.ts'
 import { type GatewayError, toErrorEnvelope, toServiceMetadata } from '../../errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { errorObjectOf } from '../error-object.ts'
 
 /** The vendor's error body, extended with the API's error envelope: `error.code` is the HTTP status. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
@@ -50,7 +51,7 @@ const messagePatterns: [RegExp, FailureKind][] = [
 
 export function decodeError(status: number, body: unknown): UpstreamFailure {
   const payload = asObject(Array.isArray(body) ? body[0] : body)
-  const error = asObject(payload?.error) ?? payload
+  const error = (payload && errorObjectOf(payload)) ?? payload
   const failure = decodeFailure(error ?? {}, status)
   if (!error) failure.message = typeof body === 'string' ? body.trim().slice(0, maxMessageLength) : ''
   return failure
@@ -62,7 +63,7 @@ const maxMessageLength = 500
 /** From an `error` object; `status` is null inside a stream. */
 export function decodeFailure(error: JsonObject, status: number | null): UpstreamFailure {
   const type = asString(error.type)
-  const message = asString(error.message) ?? type ?? ''
+  const message = asString(error.message) || asString(error.detail) || type || ''
   const failure: UpstreamFailure = {
     kind: classifyFailure(type, message, status),
     status,

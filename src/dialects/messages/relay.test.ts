@@ -98,3 +98,26 @@ test('a whole reply passes with unknown fields and the id, model, provider and c
   })
   expect(passed.content).toBe(body.content)
 })
+
+test('a start event that a proxy repeats reaches the client once, with its counts', () => {
+  const frame = (type: string, fields: object) => ({ event: type, data: JSON.stringify({ type, ...fields }) })
+  const start = (tokens: number) =>
+    frame('message_start', { message: { id: 'm', model: 'v', content: [], usage: { input_tokens: tokens } } })
+  const frames = [
+    start(3),
+    start(7),
+    frame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hi' } }),
+    frame('content_block_stop', { index: 0 }),
+    frame('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }),
+    frame('message_stop', {}),
+  ]
+  const relay = createRelay(createContext())
+  const text = frames.map((each) => relay.pass(each)).join('')
+  expect(text.split('event: message_start')).toHaveLength(2)
+  expect(relay.summary.usage).toMatchObject({ input: 7, output: 1 })
+  const reader = messages.upstream.createReader()
+  const reply = collectReply(frames.flatMap((each) => reader.read(each)))
+  expect(reply.choices[0]?.parts).toEqual([{ kind: 'text', text: 'Hi' }])
+  expect(reply.usage).toMatchObject({ input: 7, output: 1 })
+})

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { encodeServiceMetadata, newReplySummary, type Relay, type ReplyContext } from '../dialect.ts'
+import { errorObjectOf } from '../error-object.ts'
 import { formatFrame as frameOf } from './block-frames.ts'
 import { decodeFailure, encodeErrorEvent, malformedReplyFailure } from './error.ts'
 import { parseEvent } from './reply-reader.ts'
@@ -27,6 +28,7 @@ class MessagesRelay implements Relay {
   #messageStop: JsonObject = {}
   #hasToolCalls = false
   #isWholeMessage = false
+  #hasStarted = false
 
   constructor(context: ReplyContext) {
     this.#context = context
@@ -102,14 +104,17 @@ class MessagesRelay implements Relay {
         reason: decodeChoiceEnd({}, this.#hasToolCalls).reason,
         native: null,
       }
-    } else this.summary.failure = decodeFailure(asObject(event.error) ?? {}, null)
+    } else this.summary.failure = decodeFailure(errorObjectOf(event) ?? event, null)
     return ''
   }
 
   #passMessageStart(event: JsonObject): string {
     const message = asObject(event.message) ?? {}
-    this.summary.model = asString(message.model) ?? null
+    this.summary.model ??= asString(message.model) ?? null
     this.#recordUsage(message.usage)
+    // Clients start a second message when a proxy repeats the event.
+    if (this.#hasStarted) return ''
+    this.#hasStarted = true
     const { id, model, provider } = this.#context
     const usage = {
       ...emptyUsage,

@@ -4,6 +4,7 @@ import type { OutputPart } from '../../call/part.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
+import { errorObjectOf } from '../error-object.ts'
 import { type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
 import { decodeChoiceEnd } from './stop-reason.ts'
@@ -17,12 +18,18 @@ class ReplyEventBuilder {
   #partCount = 0
   #hasToolCalls = false
   #isFinished = false
+  hasStarted = false
   /** The first event carried the whole message, so no other event is required. */
   isWholeMessage = false
   /** The upstream ended or failed the reply: later events are ignored. */
   isOver = false
 
+  get hasParts(): boolean {
+    return this.#partCount > 0 || this.#openBlocks.size > 0
+  }
+
   startReply(message: JsonObject): void {
+    this.hasStarted = true
     const event: ReplyEvent = { type: 'reply-start' }
     const [id, model] = [asString(message.id), asString(message.model)]
     if (id !== undefined) event.id = id
@@ -113,9 +120,10 @@ type EventHandler = (builder: ReplyEventBuilder, event: JsonObject) => void
 const handlers: Record<string, EventHandler> = {
   message_start: (builder, event) => {
     const message = asObject(event.message) ?? {}
-    builder.startReply(message)
+    // A proxy may repeat the event; the counts in a later one are newer.
+    if (!builder.hasStarted) builder.startReply(message)
     builder.addUsage(message.usage)
-    builder.addMessage(message)
+    if (!builder.hasParts) builder.addMessage(message)
   },
   content_block_start: (builder, event) =>
     builder.openBlock(event.index, asObject(event.content_block) ?? {}),
@@ -126,7 +134,7 @@ const handlers: Record<string, EventHandler> = {
     builder.addUsage(event.usage)
   },
   message_stop: (builder) => builder.endReply(),
-  error: (builder, event) => builder.fail(decodeFailure(asObject(event.error) ?? {}, null)),
+  error: (builder, event) => builder.fail(decodeFailure(errorObjectOf(event) ?? event, null)),
 }
 
 export function createReader(): ReplyReader {
@@ -165,7 +173,7 @@ export function parseEvent(data: string): JsonObject | undefined {
 
 export function decodeReply(body: JsonObject): ReplyEvent[] {
   const builder = new ReplyEventBuilder()
-  const error = asObject(body.error)
+  const error = errorObjectOf(body)
   if (error) builder.fail(decodeFailure(error, null))
   else if (!Array.isArray(body.content))
     builder.fail(malformedReplyFailure('The provider sent a reply without content.'))

@@ -9,6 +9,7 @@ import {
   type ReplySummary,
   type ToolCallSummary,
 } from '../dialect.ts'
+import { errorObjectOf } from '../error-object.ts'
 import { decodeServedTier } from '../tier.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
 import { decodeFinishReason, resolveStatus } from './finish-reason.ts'
@@ -96,7 +97,7 @@ class ResponsesRelay implements Relay {
     const response = asObject(event.response)
     if (response && startTypes.has(type)) return this.#startResponse(type, event, response)
     if (response && endTypes.has(type)) return this.#endResponse(type, event, response)
-    const error = asObject(event.error)
+    const error = errorObjectOf(event)
     if (type === 'error' || error) {
       this.summary.failure = decodeFailure(error ?? event, 'The provider failed.')
       return ''
@@ -123,9 +124,10 @@ class ResponsesRelay implements Relay {
     const output = asObjects(this.#withOutput(response).output)
     const searches = output.filter((item) => item.type === 'web_search_call' && isWebSearch(item)).length
     this.summary.usage = decodeUsage(response.usage, searches)
-    if (asObject(response.error) || status === 'failed' || status === 'cancelled') {
+    const error = errorObjectOf(response)
+    if (error || status === 'failed' || status === 'cancelled') {
       this.summary.failure = decodeFailure(
-        asObject(response.error),
+        error,
         `The provider returned a response with status ${status}.`,
       )
       return ''

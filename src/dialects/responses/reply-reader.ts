@@ -5,11 +5,11 @@ import {
   asObjects,
   asString,
   firstFilled,
-  isBlank,
   type JsonObject,
 } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
+import { errorObjectOf } from '../error-object.ts'
 import { decodeAnnotation, decodeLogprobs } from './annotations.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
 import { decodeFinishReason, resolveStatus } from './finish-reason.ts'
@@ -47,7 +47,7 @@ export function createReader(): ReplyReader {
 export function decodeReply(body: JsonObject): ReplyEvent[] {
   const state = new ReplyState()
   const response = asObject(body.response) ?? body
-  if (!Array.isArray(response.output) && !asObject(response.error)) {
+  if (!Array.isArray(response.output) && !errorObjectOf(response)) {
     state.fail(malformedReplyFailure('The provider sent a reply without output.'))
   } else {
     state.startReply(response)
@@ -60,7 +60,7 @@ function handleEvent(state: ReplyState, type: string, event: JsonObject): void {
   const handler = handlers.get(type)
   if (handler) handler(state, event, type)
   // Gateways in front of vendors send an error without a type.
-  else if (asObject(event.error)) state.fail(decodeFailure(asObject(event.error), 'The provider failed.'))
+  else if (errorObjectOf(event)) failReply(state, event)
 }
 
 type Handler = (state: ReplyState, event: JsonObject, type: string) => void
@@ -97,12 +97,12 @@ const handlers = new Map<string, Handler>([
   ['response.incomplete', onResponseEnd],
   ['response.failed', onResponseEnd],
   ['response.cancelled', onResponseEnd],
-  [
-    'error',
-    (state, event) =>
-      state.fail(decodeFailure(isBlank(event.error) ? event : asObject(event.error), 'The provider failed.')),
-  ],
+  ['error', failReply],
 ])
+
+function failReply(state: ReplyState, event: JsonObject): void {
+  state.fail(decodeFailure(errorObjectOf(event) ?? event, 'The provider failed.'))
+}
 
 function onItemAdded(state: ReplyState, event: JsonObject): void {
   const value = asObject(event.item)
@@ -230,10 +230,11 @@ function onSummaryDone(state: ReplyState, event: JsonObject): void {
 function finishReply(state: ReplyState, response: JsonObject, event?: string): void {
   state.startReply(response)
   const status = resolveStatus(response, event)
-  if (asObject(response.error) || failedStatuses.has(status)) {
+  const error = errorObjectOf(response)
+  if (error || failedStatuses.has(status)) {
     state.addUsage(response)
     state.fail(
-      decodeFailure(asObject(response.error), `The provider returned a response with status ${status}.`),
+      decodeFailure(error, `The provider returned a response with status ${status}.`),
     )
     return
   }
