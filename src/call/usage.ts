@@ -89,6 +89,11 @@ export function subtractParts(total: number, ...parts: number[]): number {
   )
 }
 
+/** Tokens written to a cache. A count that does not fit into the rest of the prompt includes the tokens read. */
+export function excludeCacheReads(written: number, read: number, prompt: number): number {
+  return read <= prompt && read + written > prompt ? subtractParts(written, read) : written
+}
+
 /** Splits a total into buckets: overlapping counts never sum to more than the total. */
 export class TokenPool {
   remaining: number

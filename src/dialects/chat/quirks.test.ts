@@ -442,3 +442,21 @@ test('a member that is present but empty does not hide another', () => {
     'No such model.',
   )
 })
+
+test('R9 tokens written to a cache do not overlap those read from it', () => {
+  const decode = (details: object) =>
+    decodeWhole(
+      { content: 'Yes.' },
+      { usage: { prompt_tokens: 2600, completion_tokens: 1, prompt_tokens_details: details } },
+    ).usage
+  expect(decode({ cached_tokens: 2000, cache_write_tokens: 400 })).toMatchObject({
+    input: 200,
+    cacheRead: 2000,
+    cacheWrite: 400,
+  })
+  expect(decode({ cached_tokens: 2000, cache_write_tokens: 2400 })).toMatchObject({
+    input: 200,
+    cacheRead: 2000,
+    cacheWrite: 400,
+  })
+})

@@ -1,6 +1,7 @@
 import {
   countCompletionTokens,
   countPromptTokens,
+  excludeCacheReads,
   subtractParts,
   TokenPool,
   type Usage,
@@ -50,7 +51,8 @@ function promptDetailsOf(usage: JsonObject): JsonObject {
 
 function decodePromptUsage(usage: JsonObject) {
   const details = promptDetailsOf(usage)
-  const pool = new TokenPool(firstCount(usage.prompt_tokens, usage.input_tokens))
+  const prompt = firstCount(usage.prompt_tokens, usage.input_tokens)
+  const pool = new TokenPool(prompt)
   const cacheReadTokens = pool.take(
     firstCount(
       details.cached_tokens,
@@ -61,13 +63,12 @@ function decodePromptUsage(usage: JsonObject) {
   )
   const cachedAudio = asCount(asObject(details.cached_tokens_details)?.audio_tokens)
   const cacheReadAudio = Math.min(cacheReadTokens, cachedAudio)
-  const cacheWriteTokens = pool.take(
-    firstCount(
-      details.cache_write_tokens,
-      details.cache_creation_input_tokens,
-      usage.cache_creation_input_tokens,
-    ),
+  const written = firstCount(
+    details.cache_write_tokens,
+    details.cache_creation_input_tokens,
+    usage.cache_creation_input_tokens,
   )
+  const cacheWriteTokens = pool.take(excludeCacheReads(written, cacheReadTokens, prompt))
   const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
   // `audio_tokens` includes cached audio.
   const inputAudio = pool.take(subtractParts(asCount(details.audio_tokens), cacheReadAudio))

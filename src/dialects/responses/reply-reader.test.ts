@@ -173,3 +173,9 @@ describe('R9 usage', () => {
     expect(decodeUsage(null, 0)).toBeNull()
   })
 })
+
+test('R9 tokens written to a cache do not overlap those read from it', () => {
+  const details = { cached_tokens: 2000, cache_write_tokens: 2400 }
+  const usage = { input_tokens: 2600, input_tokens_details: details, output_tokens: 1, total_tokens: 2601 }
+  expect(decodeUsage(usage, 0)).toMatchObject({ input: 200, cacheRead: 2000, cacheWrite: 400 })
+})

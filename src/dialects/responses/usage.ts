@@ -1,6 +1,7 @@
 import {
   countCompletionTokens,
   countPromptTokens,
+  excludeCacheReads,
   subtractParts,
   TokenPool,
   type Usage,
@@ -38,7 +39,8 @@ function decodeInputUsage(total: number, details: JsonObject) {
   )
   // More cached tokens than prompt tokens: this vendor counts them outside the prompt.
   const pool = new TokenPool(cacheReadTokens > total ? total : total - cacheReadTokens)
-  const cacheWriteTokens = pool.take(asCount(details.cache_write_tokens))
+  const written = excludeCacheReads(asCount(details.cache_write_tokens), cacheReadTokens, total)
+  const cacheWriteTokens = pool.take(written)
   const cacheWrite1h = Math.min(cacheWriteTokens, asCount(details.cache_write_1h_tokens))
   // `audio_tokens` includes cached audio.
   const inputAudio = pool.take(subtractParts(asCount(details.audio_tokens), cacheReadAudio))
