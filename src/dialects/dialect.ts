@@ -59,6 +59,8 @@ export interface UpstreamCodec {
   createReader(): ReplyReader
   /** The events of a whole reply; a malformed body gives a `reply-error`. */
   decodeReply(body: JsonObject): ReplyEvent[]
+  /** The id of a reply that is not finished, to append to the path of the request; null for any other. */
+  findPendingId?(body: JsonObject): string | null
   /** Decodes the body of a response with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
 }

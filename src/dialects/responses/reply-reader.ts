@@ -56,6 +56,13 @@ export function decodeReply(body: JsonObject): ReplyEvent[] {
   return state.events
 }
 
+const pendingStatuses = new Set(['queued', 'in_progress'])
+
+export function findPendingId({ id, status }: JsonObject): string | null {
+  const isPending = pendingStatuses.has(asString(status) ?? '')
+  return isPending && typeof id === 'string' && /^[\w-]{1,256}$/.test(id) ? id : null
+}
+
 function handleEvent(state: ReplyState, type: string, event: JsonObject): void {
   const handler = handlers.get(type)
   if (handler) handler(state, event, type)

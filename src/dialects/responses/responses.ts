@@ -4,7 +4,7 @@ import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError } from './error.ts'
 import { passReply, passRequest } from './passthrough.ts'
 import { createRelay } from './relay.ts'
-import { createReader, decodeReply } from './reply-reader.ts'
+import { createReader, decodeReply, findPendingId } from './reply-reader.ts'
 import { createWriter, encodeReply } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -40,6 +40,7 @@ export const responses: Dialect = {
     encodeRequest,
     createReader,
     decodeReply,
+    findPendingId,
     decodeError,
   },
   passthrough: { passRequest, createRelay, passReply, headers: ['openai-beta'] },

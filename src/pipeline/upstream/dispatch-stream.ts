@@ -9,11 +9,12 @@ import type { Admission } from '../settlement/admit.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
 import { createLoop, type ToolLoop } from '../tools/loop.ts'
 import { buildUpstreamCall } from './build-call.ts'
-import { assertFinished, decodeEvents, readJsonBody } from './decode-reply.ts'
+import { assertFinished, decodeEvents } from './decode-reply.ts'
 import { dispatchText } from './dispatch-text.ts'
 import { timeoutError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { createFrameReader } from './frame-reader.ts'
+import { receiveReply } from './receive-reply.ts'
 import { redactFrames } from './redact-secrets.ts'
 import { openEvents } from './reply-events.ts'
 import { send } from './send.ts'
@@ -67,11 +68,13 @@ async function openStream(
     const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
     return new EventStream(simulated, createEncoder(), exchange, limits)
   }
-  const upstream = await send(gateway, exchange, buildUpstreamCall(request, translation))
+  const call = buildUpstreamCall(request, translation)
+  const upstream = await send(gateway, exchange, call)
   const { response, secrets, maxContainers } = upstream
   const limits = buildStreamLimits(gateway, upstream.maxBytes)
   if (response.headers.get('content-type')?.startsWith('application/json')) {
-    const events = decodeEvents(candidate, translation, await readJsonBody(exchange, upstream))
+    const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
+    const events = decodeEvents(candidate, translation, body)
     return new EventStream(events.values(), createEncoder(), exchange, limits)
   }
   const frames = redactFrames(createFrameReader(response, translation), secrets, maxContainers)

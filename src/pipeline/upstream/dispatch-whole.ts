@@ -6,10 +6,11 @@ import type { Admission } from '../settlement/admit.ts'
 import type { AcceptedAttempt, Attempt, RequestTrace } from '../settlement/trace.ts'
 import { createLoop, type ToolLoop } from '../tools/loop.ts'
 import { buildUpstreamCall } from './build-call.ts'
-import { decodeReply, processEvents, receiveJsonBody, type WholeReply } from './decode-reply.ts'
+import { decodeReply, processEvents, type WholeReply } from './decode-reply.ts'
 import { dispatchText } from './dispatch-text.ts'
 import { drainAbandoned } from './drain-abandoned.ts'
 import type { UpstreamExchange } from './exchange.ts'
+import { receiveReply } from './receive-reply.ts'
 import { openEvents } from './reply-events.ts'
 import { send } from './send.ts'
 import { collectEvents, simulateReply } from './simulation.ts'
@@ -65,8 +66,9 @@ async function fetchReply(
   if (simulated) {
     return processEvents(await collectEvents(gateway, exchange, simulated), null, pipeline, replyLimits)
   }
-  const response = await send(gateway, exchange, buildUpstreamCall(request, translation))
-  const received = await receiveJsonBody(exchange, response)
+  const call = buildUpstreamCall(request, translation)
+  const response = await send(gateway, exchange, call)
+  const received = await receiveReply(gateway, exchange, translation, call, response)
   const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
   const reply = await decodeReply(candidate, translation, received, pipeline, limits)
   checkBounds(reply.summary, { parts: gateway.settings.limits.reply_parts, characters: response.maxBytes })

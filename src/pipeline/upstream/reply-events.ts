@@ -6,10 +6,11 @@ import { markSignature } from '../reply/relay.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Attempt } from '../settlement/trace.ts'
 import { buildUpstreamCall } from './build-call.ts'
-import { decodeEvents, readJsonBody } from './decode-reply.ts'
+import { decodeEvents } from './decode-reply.ts'
 import { unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { createFrameReader } from './frame-reader.ts'
+import { receiveReply } from './receive-reply.ts'
 import { redactFrames } from './redact-secrets.ts'
 import { send } from './send.ts'
 import { simulateReply } from './simulation.ts'
@@ -26,11 +27,14 @@ export async function openEvents(
   const { candidate, translation } = attempt
   const simulated = simulateReply(gateway, request, candidate, exchange)
   if (simulated) return simulated
-  const upstream = await send(gateway, exchange, buildUpstreamCall(request, translation))
+  const call = buildUpstreamCall(request, translation)
+  const upstream = await send(gateway, exchange, call)
   const { response, secrets, maxContainers } = upstream
   const isWhole = response.headers.get('content-type')?.startsWith('application/json')
-  if (isWhole || !request.content.call.stream)
-    return decodeEvents(candidate, translation, await readJsonBody(exchange, upstream)).values()
+  if (isWhole || !request.content.call.stream) {
+    const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
+    return decodeEvents(candidate, translation, body).values()
+  }
   const frames = redactFrames(createFrameReader(response, translation), secrets, maxContainers)
   return readEvents(gateway, response, frames, attempt)
 }
