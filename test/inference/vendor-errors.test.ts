@@ -67,6 +67,20 @@ describe('R40 details of a vendor error', () => {
     expect(body.error).toMatchObject({ message, param: 'model', metadata: { error_type: 'not_found' } })
   })
 
+  test('a resource or model unknown to the vendor, for a client of another format', async () => {
+    const missing = 'Item rs_1 was not found. Send it again, or omit it.'
+    const error = { type: 'error', error: { type: 'not_found_error', message: missing } }
+    const { status, body } = await sendFailing('chat', 404, error, 'test/messages')
+    expect(status).toBe(502)
+    expect(body.error).toMatchObject({ message: missing, metadata: { error_type: 'not_found' } })
+    const named = 'No image was found at the URL.'
+    const rejected = await sendFailing('messages', 400, { error: { message: named, code: 'not_found' } }, 'test/chat')
+    expect(rejected.status).toBe(400)
+    expect(rejected.body.error.message).toBe(named)
+    const long = await sendFailing('chat', 404, { error: { message: 'x'.repeat(30_000) } }, 'test/responses')
+    expect(long.body.error.message.length).toBeLessThan(3000)
+  })
+
   test('messages: the type is the vendor’s, and the message of a 400 and a 413 is unchanged', async () => {
     const long = 'prompt is too long: 210345 tokens > 200000 maximum'
     const error = (type: string, message: string) => ({ type: 'error', error: { type, message } })
@@ -169,5 +183,19 @@ describe('R40 details of a vendor error', () => {
   test('nothing about the account of the operator', async () => {
     const { body } = await sendFailing('chat', 402, { error: { message: 'Balance is 0', param: 'balance' } })
     expect(JSON.stringify(body)).not.toContain('alance')
+  })
+
+  test('a reply that the vendor has queued is read when it has ended', async () => {
+    const queued = { id: 'resp_up', object: 'response', status: 'queued', output: [] }
+    const content = [{ type: 'output_text', text: 'Done.', annotations: [] }]
+    const output = [{ id: 'm', type: 'message', role: 'assistant', status: 'completed', content }]
+    const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
+    bench.first.enqueue({ json: queued })
+    bench.first.enqueueFor('/responses/resp_up', { json: { ...queued, status: 'completed', output, usage } })
+    const response = await sendRequest(bench, 'chat', { model: 'test/responses' })
+    const body = await readJson(response)
+    expect(response.status).toBe(200)
+    expect(body.choices[0].message.content).toBe('Done.')
+    expect(bench.first.requests.at(-1)).toMatchObject({ method: 'GET' })
   })
 })

@@ -134,7 +134,11 @@ function classifyFailure(
     return 'context_length_exceeded'
   if (mayBeInput && contentPolicyPattern.test(message)) return 'content_policy_violation'
   // Vendors send `invalid_request_error` and `server_error` with many statuses; the status is more specific.
-  const isVague = byCode === 'invalid_request' || byCode === 'provider_unavailable'
+  const isVague =
+    byCode === 'invalid_request' ||
+    byCode === 'provider_unavailable' ||
+    // With a status of 400, what was not found is something that the request names.
+    (byCode === 'not_found' && status === 400 && !/model|deployment/i.test(message))
   if (byCode !== undefined && (!isVague || status === undefined)) return byCode
   if (status !== undefined) return failureKindForStatus(status)
   return 'provider_unavailable'

@@ -19,6 +19,9 @@ export interface FailedAttempt {
   endedAt: number
 }
 
+/** Longer messages are web pages or echoes of the prompt. */
+const maxMessageLength = 2000
+
 export function toFailedAttempt(
   { endpoint, model, byokKey }: Candidate,
   { detail, ...failure }: UpstreamFailure,
@@ -32,7 +35,7 @@ export function toFailedAttempt(
     byokKeyId: byokKey?.id ?? null,
     failure: {
       ...failure,
-      message: redactAccounts(failure.message),
+      message: redactAccounts(failure.message.slice(0, maxMessageLength)),
       ...(detail && isPassThrough && { detail: mapDetail(detail, redactAccounts) }),
     },
     isPassThrough,
@@ -60,6 +63,13 @@ const errorCodes: Record<FailureKind, ErrorCode> = {
   server: 'upstream_failed',
   timeout: 'upstream_timeout',
 }
+
+/** Problems with the operator's account, which are not for clients. */
+const accountFaults: ReadonlySet<FailureKind> = new Set([
+  'authentication',
+  'permission_denied',
+  'payment_required',
+])
 
 /** Caused by the request itself: other endpoints of the model would fail too, another model may not. */
 const requestFaults: ReadonlySet<FailureKind> = new Set([
@@ -94,14 +104,9 @@ export function toClientError(attempts: readonly FailedAttempt[]): GatewayError 
   const code = errorCodes[failure.kind]
   // The provider's error object only makes sense to a client of the same format, when no other provider was tried.
   const isDirect = last.isPassThrough && attempts.every((attempt) => attempt.provider === provider)
-  const isHidden =
-    code === 'upstream_failed' &&
-    failure.kind !== 'provider_unavailable' &&
-    failure.kind !== 'server' &&
-    !(isDirect && failure.kind === 'not_found')
+  const isHidden = accountFaults.has(failure.kind)
   const retryAfter = computeRetrySeconds(attempts)
   return new GatewayError(code, {
-    // Messages about the operator's account are not for clients.
     ...(!isHidden && failure.message && { message: failure.message }),
     metadata: {
       error_type: isHidden ? 'provider_unavailable' : failure.kind,
