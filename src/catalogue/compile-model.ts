@@ -1,9 +1,9 @@
 import { commonParameters, type DeclaredEndpoint, type DeclaredModel, tagOf } from './declared-model.ts'
 import { compilePricing, lacksTokenPrice } from './endpoint-pricing.ts'
-import type { CatalogueProvider, Endpoint, Model, SpeechCapabilities } from './model.ts'
+import type { CatalogueProvider, Endpoint, ImageCapabilities, Model, SpeechCapabilities } from './model.ts'
 import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import type { Provider } from './provider.ts'
-import { isGenerateDialect, type ParameterName, type VendorName } from './vocabulary.ts'
+import { isGenerateDialect, maxImageReferences, type ParameterName, type VendorName } from './vocabulary.ts'
 
 /** Empty for a model without any known provider. */
 export function compileModel(
@@ -106,7 +106,7 @@ function findUnsupportedParameters(
 
 function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: CatalogueProvider): Endpoint {
   const image = model.output_modalities.includes('image')
-    ? (declared.image ?? model.image ?? noImageCapabilities)
+    ? withReferences(declared.image ?? model.image ?? noImageCapabilities, model)
     : null
   const video = model.output_modalities.includes('video')
     ? (declared.video ?? model.video ?? noVideoCapabilities)
@@ -153,6 +153,15 @@ const noImageCapabilities = {
   allowed_passthrough_parameters: [],
   supports_streaming: false,
   pricing: [],
+}
+
+/** A model that takes images can edit them; the lists of parameters that vendors publish do not say so. */
+function withReferences(image: ImageCapabilities, { input_modalities }: DeclaredModel): ImageCapabilities {
+  const { supported_parameters: supported } = image
+  const isDeclared = Object.keys(supported).length === 0 || 'input_references' in supported
+  if (isDeclared || !input_modalities.includes('image')) return image
+  const input_references = { type: 'range' as const, min: 0, max: maxImageReferences }
+  return { ...image, supported_parameters: { ...supported, input_references } }
 }
 
 const noVideoCapabilities = { allowed_passthrough_parameters: [] }

@@ -1,4 +1,5 @@
 import type { ReasoningFormat } from '../call/part.ts'
+import type { FormField } from '../lib/form-encode.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import type { FrameReader } from '../lib/sse.ts'
 import type { AuthOptions } from '../provider-auth/all.ts'
@@ -55,6 +56,8 @@ export interface WireRequest {
 /** How a provider deviates from a format. */
 export interface WireAdapter {
   adaptRequest(request: WireRequest): Pick<WireRequest, 'path' | 'headers' | 'body'>
+  /** The JSON that it takes instead of a form. */
+  adaptForm?(fields: readonly FormField[]): JsonObject
   /** Body fields that it would reject: they are dropped and reported. */
   droppedFields?: readonly string[]
   /** For streams that are not server-sent events. */

@@ -71,6 +71,9 @@ export const tasks = {
 } as const satisfies Record<string, TaskTraits>
 export type TaskName = keyof typeof tasks
 
+/** The most images that a request for images may refer to. */
+export const maxImageReferences = 16
+
 /** The wire formats of a task. */
 export type TaskDialect<T extends TaskName> = (typeof tasks)[T]['dialects'][number]
 export type DialectName = TaskDialect<TaskName>

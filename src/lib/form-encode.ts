@@ -8,7 +8,7 @@ export interface FormText {
   value: string
 }
 
-interface FormFile {
+export interface FormFile {
   name: string
   filename: string
   contentType: string

@@ -1,9 +1,4 @@
-import {
-  type Provider,
-  type ReasoningHistory,
-  unknownDataPolicy,
-  type WireAdapter,
-} from '../catalogue/provider.ts'
+import { type Provider, type ReasoningHistory, unknownDataPolicy } from '../catalogue/provider.ts'
 import {
   cohereNative,
   floatOnly,
@@ -11,6 +6,7 @@ import {
   mistralEmbeddings,
   nvidiaEmbeddings,
 } from './embeddings-wire.ts'
+import { jsonImages } from './images-wire.ts'
 import { shortListSearch } from './native-search.ts'
 
 type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
@@ -40,18 +36,6 @@ const reasoningHistory: ReasoningHistory = { field: 'reasoning' }
 const requiredHistory: ReasoningHistory = { field: 'reasoning_content', required: true }
 const noHistory: ReasoningHistory = { field: 'none' }
 
-/** Its image API writes `1k` and `2k`. */
-const lowerCaseResolution: WireAdapter = {
-  adaptRequest: ({ path, headers, body }) => {
-    const { resolution } = body
-    return {
-      path,
-      headers,
-      body: typeof resolution === 'string' ? { ...body, resolution: resolution.toLowerCase() } : body,
-    }
-  },
-}
-
 /** The providers that need data only. */
 export const compatibleProviders: Provider[] = [
   defineCompatible({
@@ -61,7 +45,7 @@ export const compatibleProviders: Provider[] = [
     keyVariable: 'XAI_API_KEY',
     dialects: ['chat', 'responses', 'images', 'video-jobs'],
     webSearch: shortListSearch,
-    wire: { images: lowerCaseResolution },
+    wire: { images: jsonImages },
     videoJobs: {
       submit: '/videos/generations',
       poll: '/videos/{id}',

@@ -1,7 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ImageSource } from '../../call/images.ts'
+import { maxImageReferences } from '../../catalogue/vocabulary.ts'
 import type { AttachedImages } from '../../dialects/images/decode.ts'
-import { type ImageOptions, imageEditOptions, maxReferences } from '../../dialects/images/schema.ts'
+import { type ImageOptions, imageEditOptions } from '../../dialects/images/schema.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { readBase64Image } from '../../lib/base64-image.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
@@ -28,8 +29,8 @@ export async function readEditForm(gateway: Gateway, request: Request): Promise<
   for await (const part of readFormParts(request, limits)) {
     if (++parts > maxParts) throw invalidFieldError('body', `must have at most ${maxParts} fields`)
     if (/^image(?:\[\d*\])?$/.test(part.name)) {
-      if (references.length === maxReferences)
-        throw invalidFieldError('image', `must be at most ${maxReferences} images`)
+      if (references.length === maxImageReferences)
+        throw invalidFieldError('image', `must be at most ${maxImageReferences} images`)
       references.push({ field: 'image', source: await readImage(part, limits.maxBytes) })
     } else if (part.name === 'mask') mask = await readImage(part, limits.maxBytes)
     else if (Object.hasOwn(fields, part.name))

@@ -1,19 +1,19 @@
 import type { UpstreamFailure } from '../../call/failure.ts'
 import type { ImageEvent, ImageSource, ImagesCall } from '../../call/images.ts'
 import type { Usage } from '../../call/usage.ts'
+import { maxImageReferences } from '../../catalogue/vocabulary.ts'
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { decodeError } from '../gemini/error.ts'
 import { decodeUsage } from '../gemini/usage.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import type { ImageDialect } from './dialect.ts'
 import { fitGeometry } from './geometry.ts'
-import { maxReferences } from './schema.ts'
 
 /** generateContent of Gemini with an image as its only output. */
 export const geminiImages: ImageDialect = {
   name: 'gemini-images',
   defaults: { headers: {}, keyHeader: 'x-goog-api-key' },
-  maxReferences,
+  maxReferences: maxImageReferences,
   takesMask: false,
   encodeRequest,
   decodeReply,

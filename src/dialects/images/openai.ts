@@ -1,5 +1,6 @@
 import type { ImageEvent, ImageSource, ImagesCall, ReceivedImage } from '../../call/images.ts'
 import { subtractParts, type Usage, zeroUsage } from '../../call/usage.ts'
+import { maxImageReferences } from '../../catalogue/vocabulary.ts'
 import type { FormField } from '../../lib/form-encode.ts'
 import {
   asCount,
@@ -13,13 +14,12 @@ import { decodeError, decodeFailure } from '../chat/error.ts'
 import type { MediaTarget, MediaUpstreamRequest } from '../media.ts'
 import type { ImageDialect } from './dialect.ts'
 import { fitGeometry, formatSize } from './geometry.ts'
-import { maxReferences } from './schema.ts'
 
 /** The Images API of OpenAI: generations as JSON, edits of references as a form. */
 export const images: ImageDialect = {
   name: 'images',
   defaults: { headers: {} },
-  maxReferences,
+  maxReferences: maxImageReferences,
   takesMask: true,
   encodeRequest,
   decodeReply,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maxImageReferences } from '../../catalogue/vocabulary.ts'
 import { providerPreferences } from '../schema/preferences.ts'
 import { sharedFields } from '../schema/shared-fields.ts'
 import { resolutions } from './geometry.ts'
@@ -30,7 +31,6 @@ export const aspectRatios = [
   '5:2',
 ] as const
 
-export const maxReferences = 16
 
 const imagePreferences = providerPreferences
   .extend({
@@ -79,7 +79,7 @@ export const imageRequest = z
     model,
     prompt,
     ...imageOptionFields,
-    input_references: z.array(reference).max(maxReferences).nullish(),
+    input_references: z.array(reference).max(maxImageReferences).nullish(),
     provider: imagePreferences.nullish(),
     trace: sharedFields.trace,
   })
@@ -100,7 +100,7 @@ export const imageEditForm = z
   .looseObject({
     model,
     prompt,
-    image: z.union([file, z.array(file).max(maxReferences)]).describe('Also as `image[]`'),
+    image: z.union([file, z.array(file).max(maxImageReferences)]).describe('Also as `image[]`'),
     mask: file.optional(),
     ...imageOptionFields,
     provider: z.string().optional().describe('Provider preferences as JSON'),

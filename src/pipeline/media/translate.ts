@@ -41,16 +41,17 @@ export function translateMedia<Call, D extends MediaDialect<Call>>(
   return { dialect, upstreamRequest: { ...encoded, dropped }, isPassThrough: false, access }
 }
 
-/** Applies the provider's deviations from the format; none deviates in forms. */
+/** Applies the provider's deviations from the format. */
 function adaptToProvider<Call>(
   request: MediaUpstreamRequest,
   { endpoint }: UpstreamAccess,
   { name }: MediaDialect<Call>,
 ): MediaUpstreamRequest {
-  const { path, headers, body, dropped } = request
-  if (Array.isArray(body) || body instanceof Uint8Array) return request
   const { provider, unsupported_parameters, upstream_model: model } = endpoint
   const adapter = provider.wire?.[name]
+  const { path, headers, dropped } = request
+  const body = Array.isArray(request.body) ? adapter?.adaptForm?.(request.body) : request.body
+  if (!body || body instanceof Uint8Array) return request
   const rejectedNames = [...unsupported_parameters, ...(adapter?.droppedFields ?? [])]
   const rejected = rejectedNames.filter((field) => body[field] !== undefined)
   const accepted = rejected.length === 0 ? body : omitFields(body, rejected)
