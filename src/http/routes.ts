@@ -39,13 +39,15 @@ function isInference(permission: Access): boolean {
 /** Paths of the OpenAI API other than inference. */
 const openAiResourcePattern = /^\/(?:models\/\{model\}|files)(?:\/|$)/
 
-/** Two formats may share an address, each with different methods. */
+/** Two formats may share an address, each with different methods. An absolute path takes precedence over a base path. */
 function groupByAddress(operations: readonly Operation[]): Map<string, OperationsByMethod> {
   const addresses = new Map<string, OperationsByMethod>()
   const add = (address: string, operation: Operation) => {
     const methods: OperationsByMethod = addresses.get(address) ?? new Map()
-    if (methods.has(operation.method)) throw new Error(`${operation.method} ${address} is declared twice`)
-    addresses.set(address, methods.set(operation.method, operation))
+    const other = methods.get(operation.method)
+    if (other && Boolean(other.root) === Boolean(operation.root))
+      throw new Error(`${operation.method} ${address} is declared twice`)
+    if (!other?.root) addresses.set(address, methods.set(operation.method, operation))
   }
   for (const [path, methods] of groupByPath(operations)) {
     const bases = listBasePaths(methods)

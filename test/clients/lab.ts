@@ -79,6 +79,14 @@ export class Lab {
     return this.upstream.requests.slice(before)
   }
 
+  /** What the key has been charged so far, in USD. */
+  async spent(): Promise<number> {
+    const response = await fetch(`${this.url}/api/v1/key`, {
+      headers: { authorization: `Bearer ${this.key}` },
+    })
+    return ((await response.json()) as { data: { usage: number } }).data.usage
+  }
+
   /** After a client disconnects, the connection to the upstream is closed as well. */
   async expectClosedSoon(leftAt: number): Promise<void> {
     const { closedByPeerAt } = await this.lastRequest().done

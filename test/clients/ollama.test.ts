@@ -127,6 +127,57 @@ test('a name may have the tag that clients add, and an empty request loads nothi
   expect(requests).toEqual([])
 })
 
+describe('embeddings', () => {
+  const model = 'sandbox/embedder'
+  const input = ['The cat sat on the mat', 'A cat sits on a mat']
+
+  test('R11 of one text or several, and charged as on the path of this API', async () => {
+    const before = await lab().spent()
+    const reply = await client().embed({ model, input, dimensions: 8 })
+    expect(reply.model).toBe(model)
+    expect(reply.embeddings.map((vector) => vector.length)).toEqual([8, 8])
+    expect(reply).toMatchObject({ prompt_eval_count: 11, load_duration: 0 })
+    expect(reply.total_duration).toBeGreaterThan(0)
+    expect(await lab().spent()).toBeGreaterThan(before)
+    const one = await client().embed({ model: `${model}:latest`, input: input[0] ?? '', dimensions: 8 })
+    expect(one.embeddings).toEqual(reply.embeddings.slice(0, 1))
+  })
+
+  test('the older path has one vector', async () => {
+    const { embedding } = await client().embeddings({ model, prompt: 'Hello' })
+    expect(embedding).toHaveLength(1536)
+  })
+
+  test('an OpenAI client whose base URL ends in /api shares that path', async () => {
+    const response = await fetch(`${lab().url}/api/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${lab().key}` },
+      body: JSON.stringify({ model, input }),
+    })
+    expect(await response.json()).toMatchObject({ object: 'list', data: [{ index: 0 }, { index: 1 }] })
+  })
+
+  test('without input nothing is sent', async () => {
+    expect((await client().embed({ model, input: '' })).embeddings).toEqual([])
+    expect((await client().embed({ model, input: [] })).embeddings).toEqual([])
+    expect((await client().embeddings({ model, prompt: '' })).embedding).toEqual([])
+  })
+
+  test('a model without embeddings is an error that names it', async () => {
+    const error = await rejection(client().embed({ model: modelOf('chat'), input }))
+    expect(error).toMatchObject({ status_code: 400, error: expect.stringContaining(modelOf('chat')) })
+  })
+
+  test('truncation, which the gateway does not do, is reported', async () => {
+    const response = await fetch(`${lab().url}/api/embed`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${lab().key}` },
+      body: JSON.stringify({ model, input, truncate: true, keep_alive: '5m', options: { num_ctx: 512 } }),
+    })
+    expect(response.headers.get('x-headgate-dropped')).toBe('truncate')
+  })
+})
+
 test('models are listed and shown, and the version is one that clients accept', async () => {
   const { models } = await client().list()
   expect(models.map(({ name }) => name)).toContain(modelOf('chat'))

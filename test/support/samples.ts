@@ -430,6 +430,8 @@ export const samples: Record<string, SampleFactory> = {
     messages: [{ role: 'user', content: 'Hello' }],
   }),
   ollamaGenerate: fixedSample('/api/generate', { model: 'sandbox/echo', stream: false, prompt: 'Hello' }),
+  ollamaEmbed: fixedSample('/api/embed', { model: 'sandbox/embedder', input: ['Hello', 'Goodbye'] }),
+  ollamaEmbeddings: fixedSample('/api/embeddings', { model: 'sandbox/embedder', prompt: 'Hello' }),
   ollamaVersion: fixedSample('/api/version'),
   ollamaTags: fixedSample('/api/tags'),
   ollamaShow: fixedSample('/api/show', { model: 'sandbox/echo' }),

@@ -2,7 +2,19 @@ import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import { hasOutput, type Model } from '../../catalogue/model.ts'
 import { findModelOrRouter } from '../../catalogue/router-models.ts'
+import { decodeEmbeddings } from '../../dialects/embeddings/decode.ts'
+import { encodeEmbeddings as encodeOpenAi } from '../../dialects/embeddings/encode.ts'
+import { embeddingsRequest } from '../../dialects/embeddings/schema.ts'
+import {
+  encodeEmbed,
+  encodeEmbeddings,
+  ollamaEmbeddingsRequest,
+  ollamaEmbedRequest,
+  translateEmbed,
+  translateEmbeddings,
+} from '../../dialects/ollama/embed.ts'
 import { ollamaChat, ollamaGenerate } from '../../dialects/ollama/ollama.ts'
+import { errorSchema } from '../../dialects/ollama/reply-writer.ts'
 import { ollamaChatRequest, ollamaGenerateRequest } from '../../dialects/ollama/schema.ts'
 import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
@@ -12,10 +24,12 @@ import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
 import { handleInference } from '../../pipeline/inference.ts'
+import { handleCacheable } from '../../pipeline/media/cacheable.ts'
+import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { listReachableModels } from '../../pipeline/routing/model-access.ts'
 
 const tag = 'Ollama'
-const { encodeError, errorSchema } = ollamaChat
+const { encodeError } = ollamaChat
 
 /** The Ollama version these operations follow: clients detect features by it. */
 const apiVersion = '0.12.6'
@@ -83,6 +97,62 @@ const generateOperation = defineOperation({
       body: requestBody,
       format: formats.ollamaGenerate,
     })
+  },
+})
+
+const embedding = {
+  method: 'POST',
+  root: true,
+  tag,
+  permission: 'inference:write',
+  inference: { encodeError, errorSchema },
+  headers: inferenceHeaders,
+  errors: inferenceErrors,
+} as const
+
+const embedOperation = defineOperation({
+  ...embedding,
+  id: 'ollamaEmbed',
+  path: '/api/embed',
+  summary: 'Creates embeddings of texts in the Ollama embed format.',
+  description: 'A request without input returns at once, as if the model had been loaded.',
+  body: ollamaEmbedRequest,
+  response: z
+    .looseObject({ model: z.string(), embeddings: z.array(z.array(z.number())) })
+    .meta({ id: 'OllamaEmbedReply' }),
+  handle: async ({ gateway, caller, region, httpRequest, body }) => {
+    const startedAt = performance.now()
+    const requestBody = normalizeModel(body as JsonObject)
+    const { input } = requestBody
+    if (!input || (Array.isArray(input) && input.length === 0))
+      return buildLoadResponse(gateway, requestBody, { embeddings: [] })
+    const incoming = { caller, region, httpRequest, ...translateEmbed(requestBody), decode: decodeEmbeddings }
+    return handleCacheable(gateway, incoming, embeddingsTask, (reply, context) =>
+      encodeEmbed(reply, context, performance.now() - startedAt),
+    )
+  },
+})
+
+const embeddingsOperation = defineOperation({
+  ...embedding,
+  id: 'ollamaEmbeddings',
+  path: '/api/embeddings',
+  summary: 'Creates the embedding of a text in the older Ollama embeddings format.',
+  description: 'A request without a prompt returns at once, as if the model had been loaded.',
+  // Clients of the OpenAI format may have the base URL `/api`.
+  inference: { ...embedding.inference, alternateFormat: { field: 'input', body: embeddingsRequest } },
+  body: ollamaEmbeddingsRequest,
+  response: z.looseObject({ embedding: z.array(z.number()) }).meta({ id: 'OllamaEmbeddingsReply' }),
+  handle: async ({ gateway, caller, region, httpRequest, body }) => {
+    const requestBody = normalizeModel(body as JsonObject)
+    if (requestBody.input !== undefined) {
+      const incoming = { caller, region, httpRequest, body: requestBody, decode: decodeEmbeddings }
+      return handleCacheable(gateway, incoming, embeddingsTask, encodeOpenAi)
+    }
+    if (!requestBody.prompt) return buildLoadResponse(gateway, requestBody, { embedding: [] })
+    const translated = translateEmbeddings(requestBody)
+    const incoming = { caller, region, httpRequest, ...translated, decode: decodeEmbeddings }
+    return handleCacheable(gateway, incoming, embeddingsTask, encodeEmbeddings)
   },
 })
 
@@ -185,7 +255,15 @@ const showModel = defineOperation({
   },
 })
 
-export const ollamaOperations = [chatOperation, generateOperation, getVersion, listTags, showModel]
+export const ollamaOperations = [
+  chatOperation,
+  generateOperation,
+  embedOperation,
+  embeddingsOperation,
+  getVersion,
+  listTags,
+  showModel,
+]
 
 /** Clients append this tag to names that have none. */
 function stripLatestTag(name: string): string {

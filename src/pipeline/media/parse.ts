@@ -14,7 +14,7 @@ export async function parseMediaRequest<Call>(
   incoming: IncomingMedia<Call>,
   { name, fields }: Pick<MediaTask<Call, never, unknown>, 'name' | 'fields'>,
 ): Promise<Unguarded<MediaRequest<Call>>> {
-  const { caller, region, httpRequest, body, decode } = incoming
+  const { caller, region, httpRequest, body, unknown = [], decode } = incoming
   const startedAt = performance.now()
   const keyContext = await gateway.accounts.findContext(caller.key)
   const decoded = decode(body)
@@ -29,7 +29,7 @@ export async function parseMediaRequest<Call>(
     content: toContent(decoded),
     presetId: null,
     media: decoded.call,
-    received: { body, decode, fields, opaque: decoded.opaque ?? [] },
+    received: { body, unknown, decode, fields, opaque: decoded.opaque ?? [] },
   }
 }
 

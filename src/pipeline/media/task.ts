@@ -75,6 +75,8 @@ export interface DecodedMedia<Call> {
 /** A valid body as JSON in the client's format, without the bytes of uploaded files. */
 export interface MediaBody<Call> {
   body: JsonObject
+  /** Fields of the client's format that this body has no counterpart for; they are reported as dropped. */
+  unknown?: readonly string[]
   /** Of this body, or of one with other texts. */
   decode(body: JsonObject): DecodedMedia<Call>
 }

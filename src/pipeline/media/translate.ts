@@ -30,7 +30,7 @@ export function translateMedia<Call, D extends MediaDialect<Call>>(
   const standard = dialect.encodeRequest(request.media, { model, options: allowed, image, speech })
   const encoded = adaptToProvider(standard, access, dialect)
   const unimplemented = listUnimplementedFields(request.content.body, {})
-  const ignored = request.work?.dropped ?? []
+  const ignored = [...(request.work?.dropped ?? []), ...(request.received.unknown ?? [])]
   const dropped = [...new Set([...encoded.dropped, ...refused, ...unimplemented, ...ignored])].sort()
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
