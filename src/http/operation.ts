@@ -48,6 +48,8 @@ export interface RawBody extends RawContent {
 
 /** For inference: bodies of prompt size with unknown fields allowed, and errors in the client's format. */
 interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchema'> {
+  /** The schema of the body, where the path decides it; throws if the path names what is not offered. */
+  selectBody?: (params: Readonly<Record<string, string>>) => Schema
   /** Another format accepted at this path, recognised by a field that only it has. */
   alternateFormat?: { field: string; body: Schema }
   /** True for simple bodies that the schema would return unchanged: they skip validation. */

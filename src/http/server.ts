@@ -155,7 +155,7 @@ async function runOperation(
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
-  const schema = isRawBody(httpRequest, operation) ? undefined : operation.body
+  const schema = isRawBody(httpRequest, operation) ? undefined : bodySchemaOf(operation, params)
   const source = schema && (await readRequestBody(gateway, httpRequest, operation, schema, deployment))
   if (operation.rateLimit && caller) await enforceRateLimit(gateway, caller, operation.rateLimit)
   // A model may be silent for longer than the idle timeout; the pipeline has its own timeouts.
@@ -176,6 +176,11 @@ async function runOperation(
   } as Parameters<Operation['handle']>[0]
   const result = await operation.handle(context)
   return result instanceof Response ? result : Response.json(result, { status: operation.status })
+}
+
+/** `params` have been validated. */
+function bodySchemaOf({ body, inference }: Operation, params: unknown): Operation['body'] {
+  return inference?.selectBody ? inference.selectBody(params as Record<string, string>) : body
 }
 
 function resolveRegion(gateway: Gateway, request: Request): DataRegion {

@@ -16,6 +16,10 @@ const vertex = (apiVersion?: string) =>
     httpOptions: { baseUrl: lab().url, ...(apiVersion && { apiVersion }) },
   })
 
+interface JsonError {
+  error: { code: number; status: string; message: string }
+}
+
 /** All pages of a listing. */
 async function collect<T>(pages: Promise<AsyncIterable<T>>): Promise<T[]> {
   return Array.fromAsync(await pages)
@@ -65,6 +69,71 @@ describe.each(['v1beta1', 'v1'])('the Google SDK for Vertex AI, version %s', (ap
   })
 })
 
+describe('embeddings with the Google SDK', () => {
+  const model = 'sandbox/embedder'
+  const contents = ['The cat sat on the mat', 'A cat sits on a mat']
+
+  test('R11 of several texts, and charged', async () => {
+    const before = await lab().spent()
+    const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 8 }
+    const { embeddings } = await client().models.embedContent({ model, contents, config })
+    expect(embeddings?.map(({ values }) => values?.length)).toEqual([8, 8])
+    expect(await lab().spent()).toBeGreaterThan(before)
+  })
+
+  test('of text and an image', async () => {
+    const image = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }
+    const { embeddings } = await client().models.embedContent({
+      model,
+      contents: [{ parts: [{ text: 'A cat' }, image] }],
+    })
+    expect(embeddings).toHaveLength(1)
+  })
+
+  test('of Vertex AI', async () => {
+    const { embeddings } = await vertex().models.embedContent({ model, contents: contents.slice(0, 1) })
+    expect(embeddings?.[0]?.values).toHaveLength(1536)
+    expect(embeddings?.[0]?.statistics).toEqual({ tokenCount: 6, truncated: false })
+    // The SDK calls another method for names with gemini.
+    const body = { content: { parts: [{ text: 'Hello' }] }, embedContentConfig: { outputDimensionality: 4 } }
+    const one = await json(send(lab(), '/v1beta1/publishers/sandbox/models/embedder:embedContent', { body }))
+    expect(one.embedding.values).toHaveLength(4)
+    expect(one.usageMetadata).toMatchObject({ promptTokenCount: 2 })
+  })
+
+  test.each([
+    ['content.parts', ':embedContent', { content: { parts: [] } }],
+    ['content.parts.0', ':embedContent', { content: { parts: [{ text: '' }] } }],
+    [
+      'requests.1.taskType',
+      ':batchEmbedContents',
+      {
+        requests: [
+          { content: { parts: [{ text: 'a' }] } },
+          { content: { parts: [{ text: 'b' }] }, task_type: 'CLUSTERING' },
+        ],
+      },
+    ],
+    ['requests', ':batchEmbedContents', {}],
+  ])('a 400 names its field: %s', async (field, method, body) => {
+    const response = await send(lab(), `/v1beta/models/${model}${method}`, { body })
+    expect(response.status).toBe(400)
+    expect(((await response.json()) as JsonError).error.message).toStartWith(`${field}: `)
+  })
+
+  test('a model that makes no embeddings is named', async () => {
+    const error = await rejection(client().models.embedContent({ model: modelOf('chat'), contents }))
+    expect(error).toMatchObject({ status: 400, message: expect.stringContaining(modelOf('chat')) })
+  })
+
+  test('the list of models says which have them', async () => {
+    expect((await client().models.get({ model })).supportedActions).toEqual([
+      'embedContent',
+      'batchEmbedContents',
+    ])
+  })
+})
+
 describe('paths by hand', () => {
   const body = { contents: [{ parts: [{ text: prompt }] }] }
   const project = '/projects/p-1/locations/europe-west4'
@@ -108,8 +177,19 @@ describe('paths by hand', () => {
     expect(await response.json()).toMatchObject({ error: { code, status } })
   })
 
-  test('an unknown method of a model is a 404', async () => {
-    expect((await send(lab(), '/v1/models/lab/chat:explode', { body })).status).toBe(404)
+  test.each([
+    '/v1/models/lab/chat:explode',
+    '/v1beta/models/lab%2Fchat:constructor',
+    '/v1beta/models/lab/chat',
+    '/v1beta1/publishers/lab/models/chat:serverStreamingPredict',
+  ])('what is not offered is a 404 that says what is, whatever the body: %s', async (path) => {
+    for (const sent of [body, {}, { instances: [] }]) {
+      const response = await send(lab(), path, { body: sent })
+      expect(response.status).toBe(404)
+      const { error } = (await response.json()) as JsonError
+      expect(error).toMatchObject({ code: 404, status: 'NOT_FOUND' })
+      expect(error.message).toContain('generateContent, streamGenerateContent')
+    }
   })
 })
 

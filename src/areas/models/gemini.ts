@@ -143,6 +143,13 @@ function canGenerateContent(model: Model): boolean {
   return hasOutput(model, 'text') || hasOutput(model, 'image')
 }
 
+function listMethods(model: Model): string[] {
+  return [
+    ...(canGenerateContent(model) ? ['generateContent', 'streamGenerateContent', 'countTokens'] : []),
+    ...(hasOutput(model, 'embeddings') ? ['embedContent', 'batchEmbedContents'] : []),
+  ]
+}
+
 /** A page token is the id of the last model on the previous page. */
 function findIndexAfter(models: readonly Model[], id: string): number {
   const index = models.findIndex((model) => model.id === id)
@@ -165,9 +172,7 @@ export function toGeminiModel(model: Model): z.input<typeof geminiModel> {
     description: model.description,
     ...(model.context_length !== null && { inputTokenLimit: model.context_length }),
     ...(output !== null && { outputTokenLimit: output }),
-    supportedGenerationMethods: canGenerateContent(model)
-      ? ['generateContent', 'streamGenerateContent', 'countTokens']
-      : [],
+    supportedGenerationMethods: listMethods(model),
     thinking: model.reasoning !== undefined,
     ...(typeof temperature === 'number' && { temperature }),
     ...(typeof top_p === 'number' && { topP: top_p }),

@@ -3,7 +3,7 @@ import { sharedFields } from '../schema/shared-fields.ts'
 import { listOf, toSnakeCase } from './field-names.ts'
 
 /** Every field in both spellings. */
-function withSnakeCase<T extends Record<string, z.ZodType>>(fields: T): T {
+export function withSnakeCase<T extends Record<string, z.ZodType>>(fields: T): T {
   const result: Record<string, z.ZodType> = {}
   for (const [name, type] of Object.entries(fields)) {
     result[name] = type
@@ -50,7 +50,7 @@ const part = z.preprocess(
 
 const wrapText = (value: unknown) => (typeof value === 'string' ? { parts: [{ text: value }] } : value)
 
-const content = z.preprocess(
+export const content = z.preprocess(
   wrapText,
   z.looseObject({
     role: z.enum(['user', 'model', 'function', 'tool']).nullish(),

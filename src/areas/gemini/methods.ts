@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import type { Gateway } from '../../app/gateway.ts'
+import type { EmbeddingsReply } from '../../call/embeddings.ts'
+import type { TranslatedBody } from '../../dialects/client-body.ts'
+import { decodeEmbeddings } from '../../dialects/embeddings/decode.ts'
+import {
+  batchEmbedContentsBody,
+  embedContentBody,
+  encodeBatchEmbed,
+  encodeEmbedContent,
+  encodePredictEmbeddings,
+  predictEmbeddingsBody,
+  translateBatchEmbed,
+  translateEmbedContent,
+  translatePredictEmbeddings,
+} from '../../dialects/gemini/embed.ts'
+import { geminiBody } from '../../dialects/gemini/schema.ts'
+import type { MediaReplyContext } from '../../dialects/media.ts'
+import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { batchesUnsupported } from '../../pipeline/declarations.ts'
+import { handleInference } from '../../pipeline/inference.ts'
+import { handleCacheable } from '../../pipeline/media/cacheable.ts'
+import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
+import { withFieldNames } from '../../pipeline/media/fit.ts'
+import type { EncodedReply } from '../../pipeline/media/reply-whole.ts'
+import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
+import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
+
+/** What the path asks of a model, after the colon. The body of a request has its model. */
+interface GeminiMethod {
+  body: z.ZodType
+  handle(gateway: Gateway, request: IncomingRequest): Promise<Response>
+}
+
+const methods: Readonly<Record<string, GeminiMethod>> = {
+  generateContent: {
+    body: geminiBody,
+    handle: (gateway, request) => handleInference(gateway, setStream(request, false)),
+  },
+  streamGenerateContent: {
+    body: geminiBody,
+    handle: async (gateway, request) => {
+      if (parseRequestUrl(request.httpRequest).searchParams.get('alt') !== 'sse')
+        throw invalidFieldError('alt', 'must be sse for a stream')
+      return handleInference(gateway, setStream(request, true))
+    },
+  },
+  countTokens: {
+    body: geminiBody,
+    handle: async (gateway, request) =>
+      Response.json({ totalTokens: await countTokens(gateway, setStream(request, false)) }),
+  },
+  embedContent: {
+    body: embedContentBody,
+    handle: (gateway, request) => embed(gateway, request, translateEmbedContent, encodeEmbedContent),
+  },
+  batchEmbedContents: {
+    body: batchEmbedContentsBody,
+    handle: (gateway, request) => embed(gateway, request, translateBatchEmbed, encodeBatchEmbed),
+  },
+  predict: {
+    body: predictEmbeddingsBody,
+    handle: (gateway, request) =>
+      embed(gateway, request, translatePredictEmbeddings, encodePredictEmbeddings),
+  },
+}
+
+/** Of any method, for openapi.json. */
+export const methodBody = z.union([
+  geminiBody,
+  embedContentBody,
+  batchEmbedContentsBody,
+  predictEmbeddingsBody,
+])
+
+const batchMethods: ReadonlySet<string> = new Set(['batchGenerateContent', 'asyncBatchEmbedContent'])
+
+/** The schema of the body of a request to `model:method`. */
+export function selectMethodBody(name: string): z.ZodType {
+  return findMethod(name).body
+}
+
+/** A name may have any number of colons: the last one precedes the method. */
+export async function handleMethod(
+  gateway: Gateway,
+  name: string,
+  incoming: IncomingRequest,
+): Promise<Response> {
+  const { caller, region, httpRequest, source, format } = incoming
+  const model = name.slice(0, name.lastIndexOf(':'))
+  const body = { ...incoming.body, model }
+  return findMethod(name).handle(gateway, { caller, region, httpRequest, source, format, body })
+}
+
+function findMethod(name: string): GeminiMethod {
+  const colon = name.lastIndexOf(':')
+  const method = colon < 0 ? '' : name.slice(colon + 1)
+  if (Object.hasOwn(methods, method)) return methods[method] as GeminiMethod
+  throw batchMethods.has(method)
+    ? gatewayError('not_offered', batchesUnsupported)
+    : unknownMethodError(method)
+}
+
+function unknownMethodError(method: string): GatewayError {
+  const offered = `Offered are ${Object.keys(methods).join(', ')}.`
+  return gatewayError(
+    'not_offered',
+    method === ''
+      ? `The path must end in a colon and a method. ${offered}`
+      : `The method ${method.slice(0, 100)} of a model is not offered. ${offered}`,
+  )
+}
+
+function setStream(request: IncomingRequest, stream: boolean): IncomingRequest {
+  return { ...request, body: { ...request.body, stream } }
+}
+
+const embedTask = withFieldNames(embeddingsTask, { input: 'content' })
+
+function embed(
+  gateway: Gateway,
+  { caller, region, httpRequest, body }: IncomingRequest,
+  translate: (body: JsonObject) => TranslatedBody,
+  encode: (reply: EmbeddingsReply, context: MediaReplyContext) => EncodedReply,
+): Promise<Response> {
+  const incoming = { caller, region, httpRequest, ...translate(body), decode: decodeEmbeddings }
+  return handleCacheable(gateway, incoming, embedTask, encode)
+}
