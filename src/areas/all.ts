@@ -16,6 +16,7 @@ const operationAreas: Areas<Operation> = {
   conversations: async () => (await import('./conversations/operations.ts')).conversationOperations,
   gemini: async () => (await import('./gemini/operations.ts')).geminiOperations,
   ollama: async () => (await import('./ollama/operations.ts')).ollamaOperations,
+  cohere: async () => (await import('./cohere/operations.ts')).cohereOperations,
   batches: async () => (await import('./batches/operations.ts')).batchOperations,
   quote: async () => (await import('./quote/operations.ts')).quoteOperations,
   generations: async () => (await import('./generations/operations.ts')).generationOperations,

@@ -211,7 +211,7 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
 const pageOperation = { id: 'page' }
 
 /** Paths of the API: an unknown one is an error also for a browser. */
-const apiPaths = /^\/(?:api|v1|v1beta|v1beta1|openai|anthropic|scim|assets)(?:\/|$)/
+const apiPaths = /^\/(?:api|v1|v1alpha|v1beta|v1beta1|v2|openai|anthropic|scim|assets)(?:\/|$)/
 
 /** A browser gets the page for unknown paths, which has screens of its own; other clients get an error. */
 function handleUnknownPath(

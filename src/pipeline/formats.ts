@@ -1,4 +1,5 @@
 import { chat } from '../dialects/chat/chat.ts'
+import { cohereChat } from '../dialects/cohere/cohere.ts'
 import { completions } from '../dialects/completions/completions.ts'
 import { gemini } from '../dialects/gemini/gemini.ts'
 import { messages } from '../dialects/messages/messages.ts'
@@ -64,6 +65,14 @@ export const formats = {
     presetTarget: presetTargets.ollamaGenerate,
     requestCodec: ollamaGenerate,
     replyCodec: ollamaGenerate,
+    dialect: null,
+  },
+  cohereChat: {
+    name: 'cohere-chat',
+    task: 'text',
+    presetTarget: presetTargets.cohereChat,
+    requestCodec: cohereChat,
+    replyCodec: cohereChat,
     dialect: null,
   },
   /** Some editors send a Responses body to the chat operation and expect chat chunks. */

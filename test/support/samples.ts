@@ -436,6 +436,22 @@ export const samples: Record<string, SampleFactory> = {
   ollamaTags: fixedSample('/api/tags'),
   ollamaShow: fixedSample('/api/show', { model: 'sandbox/echo' }),
 
+  cohereChat: fixedSample('/v2/chat', {
+    model: 'sandbox/echo',
+    messages: [{ role: 'user', content: 'Hello' }],
+  }),
+  cohereEmbed: fixedSample('/v2/embed', {
+    model: 'sandbox/embedder',
+    input_type: 'search_query',
+    embedding_types: ['float'],
+    texts: ['Hello'],
+  }),
+  cohereRerank: fixedSample('/v2/rerank', {
+    model: 'sandbox/reranker',
+    query: 'Hello',
+    documents: ['Hello there', 'Goodbye'],
+  }),
+
   createBatch: fixedSample('/batches', {}),
   listBatches: fixedSample('/batches'),
   getBatch: () => ownedSample('/batches/batch_1'),

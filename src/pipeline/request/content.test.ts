@@ -38,6 +38,14 @@ const bodies: Record<keyof typeof formats, JsonObject> = {
   completions: { prompt: `Repeat ${secret}` },
   ollamaChat: { messages: [{ role: 'user', content: secret }] },
   ollamaGenerate: { system: secret, prompt: secret },
+  cohereChat: {
+    messages: [
+      { role: 'user', content: secret },
+      { role: 'assistant', tool_plan: secret, tool_calls: [{ id: 'c1', function: { name: 'look_up' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: [{ type: 'document', document: { data: { secret } } }] },
+    ],
+    documents: [secret, { data: { text: secret } }],
+  },
   responsesAsChat: { input: secret },
 }
 

@@ -113,6 +113,7 @@ const promptFields: ReadonlySet<string> = new Set([
   'system_instruction',
   'prompt',
   'tools',
+  'documents',
 ])
 
 /** The prompt as the body of a request in this format. */

@@ -151,6 +151,17 @@ const ollamaFieldNames: Record<string, string> = {
   repetition_penalty: 'repeat_penalty',
 }
 
+/** Cohere's names where they differ. */
+const cohereFieldNames: Record<string, string> = { top_p: 'p', top_k: 'k', stop: 'stop_sequences' }
+
+function translateToCohere(preset: ActivePreset): JsonObject {
+  const fields = Object.entries(translateTo('chat')(preset)).filter(([name]) => !chatOnlyFields.has(name))
+  return Object.fromEntries(fields.map(([name, value]) => [cohereFieldNames[name] ?? name, value]))
+}
+
+/** Fields that Cohere's format has with other values. */
+const chatOnlyFields = new Set(['tool_choice', 'response_format'])
+
 const routingFields = new Set([
   ...['model', 'models', 'provider', 'plugins', 'route'],
   ...['cache_enabled', 'cache_ttl_seconds'],
@@ -191,6 +202,7 @@ export const presetTargets = {
     translate: translateNested('options', ollamaFieldNames),
     addSystemPrompt: prependSystemMessage,
   },
+  cohereChat: { translate: translateToCohere, addSystemPrompt: prependSystemMessage },
   ollamaGenerate: {
     translate: translateNested('options', ollamaFieldNames),
     addSystemPrompt: (body, system) => ({ system, ...body }),
