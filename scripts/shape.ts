@@ -75,6 +75,8 @@ const senders: ReadonlySet<string> = new Set([
   'src/pipeline/upstream/count-tokens.ts',
   'src/pipeline/upstream/dispatch-stream.ts',
   'src/pipeline/upstream/dispatch-whole.ts',
+  // Polls a reply of a request that was sent by a module above.
+  'src/pipeline/upstream/receive-reply.ts',
   'src/pipeline/upstream/reply-events.ts',
   // A fixed text, which is nobody's prompt.
   'src/pipeline/upstream/test-credential.ts',

@@ -1,10 +1,14 @@
 import { asObject, asString, isBlank } from './json-values.ts'
-import type { SseFrame } from './sse.ts'
+
+interface ErrorFrame {
+  event: 'error'
+  data: string
+}
 
 const errorLine = /^error: ?(.+)$/m
 
 /** The error in a block without data: an `error:` line or a bare JSON object, which no event stream should have. */
-export function findBareError(block: string): SseFrame | null {
+export function findBareError(block: string): ErrorFrame | null {
   const text = errorLine.exec(block)?.[1]
   if (text !== undefined) return toErrorFrame(text)
   const parsed = /^\s*[{[]/.test(block) ? parseJson(block) : undefined
@@ -13,7 +17,7 @@ export function findBareError(block: string): SseFrame | null {
 }
 
 /** An `error` event whose data is an object with an `error` object, whatever form the error has. */
-export function toErrorFrame(data: string): SseFrame {
+export function toErrorFrame(data: string): ErrorFrame {
   const object = asObject(parseJson(data))
   if (object && asObject(object.error)) return { event: 'error', data }
   if (!object) return { event: 'error', data: JSON.stringify({ error: { message: data } }) }

@@ -1,6 +1,6 @@
 let notify: () => void = () => undefined
 
-/** Calls `listener` whenever a response says that nobody is signed in any more. */
+/** Calls `listener` whenever a response says that the session has ended. */
 export function onSessionEnd(listener: () => void): void {
   notify = listener
 }

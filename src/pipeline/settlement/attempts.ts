@@ -1,20 +1,26 @@
 import type { UpstreamFailure } from '../../call/failure.ts'
 import { type FailedAttempt, isPlainCode } from '../upstream/failure.ts'
 import { redactAccounts } from '../upstream/redact-secrets.ts'
+import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Enough for what a provider says, too little for the prompt it may quote. */
 const maxMessageLength = 300
 
-/** JSON array of the attempts that failed, and of the reply that broke off, as it is stored. */
-export function encodeAttempts(
-  attempts: readonly FailedAttempt[],
-  requestStartedAt: number,
-  replyFailure: UpstreamFailure | null = null,
+/** JSON array of the attempts that failed, as it is stored. */
+export function encodeAttempts(attempts: readonly FailedAttempt[], requestStartedAt: number): string {
+  if (attempts.length === 0) return '[]'
+  return JSON.stringify(attempts.map((attempt) => toAttemptRecord(attempt, requestStartedAt)))
+}
+
+/** The same for a request that has ended, with the reply that broke off. */
+export function encodeAllAttempts(
+  { attempts, startedAt }: Pick<RequestTrace, 'attempts' | 'startedAt'>,
+  { error, summary }: Pick<Outcome, 'error' | 'summary'>,
 ): string {
-  if (attempts.length === 0 && !replyFailure) return '[]'
-  const records: object[] = attempts.map((attempt) => toAttemptRecord(attempt, requestStartedAt))
-  if (replyFailure) records.push({ ...describeFailure(replyFailure), in_reply: true })
-  return JSON.stringify(records)
+  const failure = findReplyFailure(attempts, error?.cause, summary?.failure ?? null)
+  if (!failure) return encodeAttempts(attempts, startedAt)
+  const records = attempts.map((attempt) => toAttemptRecord(attempt, startedAt))
+  return JSON.stringify([...records, { ...describeFailure(failure), in_reply: true }])
 }
 
 /** Times in milliseconds: `at` since the request arrived. */
@@ -44,7 +50,7 @@ function describeFailure({ kind, status, code, message }: UpstreamFailure) {
 }
 
 /** How the reply of the last attempt failed; null if it did not, or if no reply had begun. */
-export function findReplyFailure(
+function findReplyFailure(
   attempts: readonly FailedAttempt[],
   cause: unknown,
   inReply: UpstreamFailure | null,

@@ -22,7 +22,7 @@ import type { RequestWork } from '../request/work.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { recordPlan } from '../routing/recorded-plan.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
-import { encodeAttempts, findReplyFailure } from './attempts.ts'
+import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
 import { releaseExtensions, remainingHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
@@ -281,11 +281,7 @@ function createSettlement(
       hold_nanos: hold.amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-      attempts: encodeAttempts(
-        attempts,
-        startedAt,
-        findReplyFailure(attempts, error?.cause, summary?.failure ?? null),
-      ),
+      attempts: encodeAllAttempts(trace, outcome),
       dispatch_ms: Math.round(attemptStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),
