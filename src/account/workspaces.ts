@@ -148,6 +148,16 @@ export async function resolveWorkspace(
   return workspace
 }
 
+export async function listWorkspaceIds(db: Db, organizationId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('workspaces')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 export async function requireDefaultWorkspace(db: Db, organizationId: string): Promise<Workspace> {
   const workspace = await findDefaultWorkspace(db, organizationId)
   if (!workspace)

@@ -135,6 +135,28 @@ describeInChromium('Budgets in the console', (chromium) => {
       .waitFor()
     const { data } = (await server.call('GET', `/generations?workspace_id=${id}`)).body
     expect(data).toMatchObject([{ workspace: { name: 'Research' }, status: 'completed' }])
+
+    // Every screen is about the workspace of the menu, and says so.
+    await person.open('/guardrails')
+    await page.getByText('Workspace: Research', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Create a guardrail' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Research only')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('heading', { name: 'Research only' }).waitFor()
+    const created = (await server.call('GET', `/guardrails?workspace_id=${id}`)).body.data
+    expect(created.map(({ name }: { name: string }) => name)).toContain('Research only')
+
+    await person.open('/requests?period=all')
+    await page.getByText('Workspace: Research', { exact: true }).waitFor()
+    const rows = page.getByText('sandbox/echo', { exact: true })
+    await rows.first().waitFor()
+    const inResearch = await rows.count()
+    await page.getByRole('combobox', { name: 'Workspace' }).click()
+    await page.getByRole('option', { name: 'Research' }).click()
+    await page.getByText('All workspaces', { exact: true }).first().waitFor()
+    expect(await rows.count()).toBeGreaterThanOrEqual(inResearch)
+    await person.open('/guardrails')
+    await page.getByRole('cell', { name: 'Research', exact: true }).waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 })

@@ -54,6 +54,28 @@ describeOnEachDatabase('members with permissions in a workspace', (server) => {
       expect(await listHashes(admin, other)).toEqual([mine.hash])
     })
 
+    test('S3 a session that covers all workspaces lists what its member may see in each, and no more', async () => {
+      const headers = { 'x-headgate-workspace': 'all' }
+      const made = (await createKey(server(), { workspace_id: other })).body.data
+      const mine = (await createKey(admin, { workspace_id: other })).body.data
+      const shared = (await createKey(member)).body.data
+      const list = async (caller: SessionCaller, path: string) => {
+        const { body } = await caller.call('GET', path, { headers })
+        return body.data.map(({ hash, id }: { hash?: string; id?: string }) => hash ?? id)
+      }
+      const owner = await createSessionCaller(server(), { role: 'org:admin' })
+      for (const path of ['/keys', '/keys?q=key'])
+        expect(await list(owner, path)).toEqual(expect.arrayContaining([made.hash, mine.hash, shared.hash]))
+      const seen = await list(admin, '/keys')
+      expect(seen).toEqual(expect.arrayContaining([mine.hash, shared.hash]))
+      expect(seen).not.toContain(made.hash)
+      expect(await list(member, '/keys')).not.toContain(mine.hash)
+      const guardrail = await server().call('POST', '/guardrails', {
+        body: { name: 'there', workspace_id: other },
+      })
+      expect(await list(owner, '/guardrails')).toContain(guardrail.body.data.id)
+    })
+
     test('a member creates keys neither for others nor in other workspaces', async () => {
       expectRefused(await createKey(member, { creator_user_id: colleague.member.id }), 'keys:write')
       expectRefused(await createKey(member, { workspace_id: other }), 'keys:write')

@@ -14,14 +14,14 @@ export function setCsrfToken(token: string): void {
 
 let workspaceId: string | null = null
 
-/** The workspace of requests that name none, such as those to models. Null for the default one. */
+/** The workspace of requests that name none. Null: lists have all workspaces, models are used in the default one. */
 export function setRequestWorkspace(id: string | null): void {
   workspaceId = id
 }
 
 /** Headers of a request that changes something, or that a model answers. */
 export function sessionHeaders(): Record<string, string> {
-  return { 'x-csrf-token': csrfToken, ...(workspaceId && { 'x-headgate-workspace': workspaceId }) }
+  return { 'x-csrf-token': csrfToken, 'x-headgate-workspace': workspaceId ?? 'all' }
 }
 
 /** It says whether the chosen workspace still exists, so it does not name it. */

@@ -12,13 +12,14 @@ export interface NamedWorkspace {
 }
 
 interface WorkspaceChoice {
-  /** Null until the person chooses one: the default workspace. */
+  /** Null for all workspaces. */
   id: string | null
-  /** The chosen workspace, or the default one; undefined if the person has none. */
+  /** Where requests to models and new records go: the chosen one, or the default one; undefined if there is none. */
   current: NamedWorkspace | undefined
   /** The oldest of those that can be chosen, a hundred at most. */
   workspaces: NamedWorkspace[]
-  choose: (workspace: NamedWorkspace) => void
+  /** Null chooses all workspaces. */
+  choose: (workspace: NamedWorkspace | null) => void
 }
 
 const Context = createContext<WorkspaceChoice | null>(null)
@@ -30,7 +31,7 @@ export function useWorkspace(): WorkspaceChoice {
   return choice
 }
 
-/** Remembers the choice in this browser. A workspace that is gone is the default one again. */
+/** Remembers the choice in this browser. In place of a workspace that is gone, all of them are chosen. */
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const session = useSession()
   const queryClient = useQueryClient()
@@ -39,8 +40,8 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const { chosen, isPending, remember } = useStoredWorkspace()
   const id = chosen?.id ?? null
   setRequestWorkspace(id)
-  const choose = (next: NamedWorkspace) => {
-    setRequestWorkspace(next.id)
+  const choose = (next: NamedWorkspace | null) => {
+    setRequestWorkspace(next?.id ?? null)
     remember(next)
     void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' })
   }
@@ -66,9 +67,9 @@ function useStoredWorkspace() {
   const known = [...session.workspaces, ...(last ? [last] : [])].find(({ id }) => id === stored)
   const isUnknown = stored !== null && !known && mayDo(session, 'workspaces:read')
   const found = useQuery({ ...listOptions(stored), enabled: isUnknown })
-  const remember = (workspace: NamedWorkspace) => {
+  const remember = (workspace: NamedWorkspace | null) => {
     setLast(workspace)
-    setStored(workspace.id)
+    setStored(workspace?.id ?? null)
   }
   const chosen = known ?? (isUnknown ? found.data?.data[0] : undefined)
   return { chosen, isPending: found.isLoading, remember }

@@ -2,11 +2,14 @@ import { Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import type { Call } from '../api/call.ts'
 import { ApiCalls } from './api-call.tsx'
+import { type Scope, ScopeBadge } from './workspace-scope.tsx'
 
 interface PageProps {
   title: string
   /** One sentence for somebody who sees the screen for the first time. */
   description?: ReactNode
+  /** Without it, the screen is about the organization. */
+  scope?: Scope
   /** The calls that the screen makes. */
   calls?: Call[]
   actions?: ReactNode
@@ -14,7 +17,7 @@ interface PageProps {
 }
 
 /** The frame of every screen. */
-export function Page({ title, description, calls = [], actions, children }: PageProps) {
+export function Page({ title, description, scope, calls = [], actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Headgate`
   }, [title])
@@ -25,6 +28,7 @@ export function Page({ title, description, calls = [], actions, children }: Page
           <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
             {title}
           </Title>
+          {scope && <ScopeBadge scope={scope} />}
           {description && (
             <Text c="dimmed" size="sm" maw={640}>
               {description}

@@ -17,6 +17,7 @@ import { queryBoolean, queryInteger, searchText } from '../../lib/query-params.t
 import { utcTimestamp } from '../../lib/time-schema.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
+import { coversAllWorkspaces, type ReachingRequest } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { computeEffectivePolicy } from '../../policy/effective.ts'
 import { loadLayers } from '../../policy/store.ts'
@@ -30,7 +31,14 @@ import {
 } from './find.ts'
 import { currentKey, keyRecord, limitReset, toKeyRecord, toLimitFields, toUsageFields } from './record.ts'
 import { rotateApiKey } from './rotate.ts'
-import { isWorkspaceDeleted, type KeyChanges, listKeys, lockKey, updateKey } from './store.ts'
+import {
+  isWorkspaceDeleted,
+  type KeyChanges,
+  listKeys,
+  lockKey,
+  updateKey,
+  type VisibleKeys,
+} from './store.ts'
 
 const tag = 'API Keys'
 const name = z.string().trim().min(1).max(200)
@@ -115,12 +123,11 @@ const listApiKeys = defineOperation({
     workspace_id: z.uuid().optional().describe('Defaults to the default workspace.'),
   }),
   response: z.strictObject({ data: z.array(keyRecord) }),
-  handle: async ({ gateway, caller, reach, query }) => {
-    const workspace = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+  handle: async (context) => {
+    const { gateway, caller, query } = context
     const keys = await listKeys(gateway.db, {
       organizationId: caller.organizationId,
-      workspaceId: workspace.id,
-      creatorUserId: resolveVisibleOwner(reach, workspace.id),
+      visible: await resolveVisibleKeys(context),
       includeDisabled: query.include_disabled ?? false,
       offset: query.offset,
       text: query.q,
@@ -133,6 +140,15 @@ const listApiKeys = defineOperation({
     return { data: keys.map((key) => toKeyRecord(key, usage.get(key.id) ?? zeroUsage)) }
   },
 })
+
+async function resolveVisibleKeys(
+  context: ReachingRequest & { gateway: Gateway; query: { workspace_id?: string | undefined } },
+): Promise<VisibleKeys> {
+  const { gateway, caller, reach, query } = context
+  if (query.workspace_id === undefined && coversAllWorkspaces(context)) return { workspaceId: null, reach }
+  const { id } = await resolveWorkspace(gateway.db, caller.organizationId, query.workspace_id)
+  return { workspaceId: id, creatorUserId: resolveVisibleOwner(reach, id) }
+}
 
 const createApiKey = defineOperation({
   id: 'createKey',

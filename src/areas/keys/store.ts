@@ -1,17 +1,21 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { searchKeys } from '../../account/key-search.ts'
 import type { ApiKey } from '../../account/keys.ts'
 import type { Db } from '../../db/db.ts'
 import type { ApiKeyTable } from '../../db/schema.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
+import type { Reach } from '../../permissions/grant.ts'
 
 const keysPerPage = 100
 
+/** The keys of a workspace, or of all; `creatorUserId`: only those of this member. */
+export type VisibleKeys =
+  | { workspaceId: string; creatorUserId: string | null }
+  | { workspaceId: null; reach: Reach }
+
 interface KeyFilter {
   organizationId: string
-  workspaceId: string
-  /** Null for the keys of all members. */
-  creatorUserId: string | null
+  visible: VisibleKeys
   includeDisabled: boolean
   offset: number
   /** In their name or label. */
@@ -24,10 +28,10 @@ export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
   let page = db
     .selectFrom('api_keys')
     .select('id')
-    .where('workspace_id', '=', where.workspaceId)
     .where('kind', '=', 'inference')
     .where('source', '!=', 'session')
-  if (where.creatorUserId !== null) page = page.where('creator_user_id', '=', where.creatorUserId)
+  if (where.visible.workspaceId === null) page = page.where('organization_id', '=', where.organizationId)
+  for (const condition of conditionsOf(where.visible)) page = page.where(condition)
   if (!where.includeDisabled) page = page.where('disabled', '=', 0)
   // The page is cut in the index, so that the rows before it are counted and not read.
   const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
@@ -35,15 +39,27 @@ export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
 }
 
 async function searchPage(db: Db, where: KeyFilter, text: string): Promise<ApiKey[]> {
-  const { organizationId, workspaceId, creatorUserId, includeDisabled, offset } = where
-  const conditions = [
-    sql<boolean>`workspace_id = ${workspaceId}`,
-    ...(creatorUserId === null ? [] : [sql<boolean>`creator_user_id = ${creatorUserId}`]),
-    ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
-  ]
-  const filter = sql<boolean>`${sql.join(conditions, sql` and `)}`
+  const { organizationId, includeDisabled, offset } = where
+  const conditions = [...conditionsOf(where.visible), ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`])]
+  const filter =
+    conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`
   const { keys } = await searchKeys(db, { organizationId, text, filter, offset, limit: keysPerPage })
   return keys
+}
+
+function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {
+  if (visible.workspaceId !== null) {
+    const { workspaceId, creatorUserId } = visible
+    const inWorkspace = sql<boolean>`workspace_id = ${workspaceId}`
+    return creatorUserId === null ? [inWorkspace] : [inWorkspace, sql`creator_user_id = ${creatorUserId}`]
+  }
+  const { everywhere, workspaceIds, own } = visible.reach
+  if (everywhere) return []
+  const inAny = (ids: ReadonlySet<string>) =>
+    ids.size === 0 ? sql<boolean>`false` : sql<boolean>`workspace_id in (${sql.join([...ids])})`
+  if (!own) return [inAny(workspaceIds)]
+  const isOwn = sql`creator_user_id = ${own.userId} and ${inAny(own.workspaceIds)}`
+  return [sql<boolean>`(${inAny(workspaceIds)} or (${isOwn}))`]
 }
 
 export type KeyChanges = Partial<

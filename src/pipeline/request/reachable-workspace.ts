@@ -1,10 +1,15 @@
 import { z } from 'zod'
-import { requireDefaultWorkspace, resolveWorkspace, type Workspace } from '../../account/workspaces.ts'
+import {
+  listWorkspaceIds,
+  requireDefaultWorkspace,
+  resolveWorkspace,
+  type Workspace,
+} from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { assertWithinReach, isWithinReach, type Reach, type RecordPlace } from '../../permissions/grant.ts'
 import { type Caller, isInferenceKey } from './caller.ts'
-import { workspaceHeader } from './session.ts'
+import { allWorkspaces, workspaceHeader } from './session.ts'
 
 /** The parts of an operation's context that say which workspaces its caller may act in. */
 export interface ReachingRequest {
@@ -45,6 +50,7 @@ export async function resolveListedWorkspaces(
   const named = await findReachableWorkspace(db, request, sentId)
   if (named) return [named.id]
   if (!reach.everywhere) return [...reach.workspaceIds]
+  if (coversAllWorkspaces(request)) return listWorkspaceIds(db, caller.organizationId)
   return [(await requireDefaultWorkspace(db, caller.organizationId)).id]
 }
 
@@ -74,7 +80,12 @@ function findNamedWorkspace(
   sentId: string | undefined,
 ): string | undefined {
   const header = caller.session ? httpRequest.headers.get(workspaceHeader) : null
-  return sentId ?? header ?? undefined
+  return sentId ?? (header === allWorkspaces ? null : header) ?? undefined
+}
+
+/** Whether a session lists the records of all its workspaces. */
+export function coversAllWorkspaces({ caller, httpRequest }: Omit<ReachingRequest, 'reach'>): boolean {
+  return caller.session !== null && httpRequest.headers.get(workspaceHeader) === allWorkspaces
 }
 
 function findOnlyWorkspace({ everywhere, workspaceIds }: Reach): string | undefined {

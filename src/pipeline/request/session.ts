@@ -16,6 +16,8 @@ export const csrfHeader = 'x-csrf-token'
 
 /** The workspace that a request of a session belongs to; otherwise the default one. */
 export const workspaceHeader = 'x-headgate-workspace'
+/** Instead of a workspace: lists have the records of all workspaces, and everything else belongs to the default one. */
+export const allWorkspaces = 'all'
 
 export function cookieOf(request: Request, name: string): string | null {
   return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(name)
@@ -50,7 +52,8 @@ export async function authenticateSession(gateway: Gateway, request: Request): P
   const { session, member } = found
   if (request.method !== 'GET' && request.method !== 'HEAD') verifyOrigin(gateway, request, token)
   const organizationId = member.organization_id
-  const requested = request.headers.get(workspaceHeader) ?? undefined
+  const header = request.headers.get(workspaceHeader)
+  const requested = header === null || header === allWorkspaces ? undefined : header
   const workspace = await resolveWorkspace(gateway.db, organizationId, requested, workspaceHeader)
   const owner = { organizationId, workspaceId: workspace.id, userId: member.id }
   const key =

@@ -28,6 +28,7 @@ function ActivityScreen() {
   return (
     <Page
       title="Activity"
+      scope="listed"
       description="What was spent, on what, and how well it worked. Counts every request that reached a provider."
       calls={callsOf(view)}
       actions={
@@ -78,7 +79,7 @@ function Details({ view, timeline }: { view: View; timeline: ReturnType<typeof u
 }
 
 function NoRequests({ view }: { view: View }) {
-  const isFiltered = filterNames.some((name) => view.search[name] !== undefined)
+  const isFiltered = filterNames.some((name) => view.filters[name] !== undefined)
   return (
     <EmptyState title="No requests in this period">
       {isFiltered

@@ -139,9 +139,9 @@ function CustomPeriod({ isChosen, range, onChoose }: CustomPeriodProps) {
 }
 
 /** The filters, which can be removed one by one. */
-export function ActiveFilters({ view: { search, change } }: { view: View }) {
+export function ActiveFilters({ view: { filters, change } }: { view: View }) {
   const active = filterNames.flatMap((name) => {
-    const value = search[name]
+    const value = filters[name]
     return value === undefined ? [] : [{ name, value }]
   })
   if (active.length === 0) return null

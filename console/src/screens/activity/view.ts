@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { type Metric, type MetricName, metricOf } from './metrics.ts'
 import type { Selection } from './queries.ts'
 import { type ActivitySearch, previousRange, rangeOf } from './search.ts'
@@ -8,6 +9,8 @@ const minuteMs = 60_000
 
 /** What is shown: the choices in the address, and what follows from them. */
 export interface View extends Selection {
+  /** The filters of the address, without the workspace of the menu. */
+  filters: ActivitySearch
   metricName: MetricName
   metric: Metric
   group: NonNullable<ActivitySearch['group']>
@@ -20,15 +23,19 @@ export interface View extends Selection {
 }
 
 export function useView(): View {
-  const search = useSearch({ from: '/activity' })
+  const chosen = useSearch({ from: '/activity' })
+  const { id: workspaceId } = useWorkspace()
   const navigate = useNavigate({ from: '/activity' })
   const [now, setNow] = useState(nextMinute)
   return useMemo(() => {
+    // The menu says which workspaces are counted; a filter may narrow all of them to one.
+    const search = workspaceId === null ? chosen : { ...chosen, workspace_id: workspaceId }
     const { metric: metricName = 'spend', group = 'model', chart = 'bars' } = search
     const metric = metricOf(metricName)
     const range = rangeOf(search, now)
     return {
       search,
+      filters: chosen,
       range,
       metricName,
       metric,
@@ -37,12 +44,12 @@ export function useView(): View {
       chart: metric.isAdditive ? chart : 'lines',
       previous: search.compare ? { search, range: previousRange(range) } : null,
       change: (choices) => {
-        const next = Object.entries({ ...search, ...choices }).filter(([, value]) => value !== undefined)
+        const next = Object.entries({ ...chosen, ...choices }).filter(([, value]) => value !== undefined)
         void navigate({ search: Object.fromEntries(next), replace: true })
       },
       refresh: () => setNow(nextMinute()),
     }
-  }, [search, now, navigate])
+  }, [chosen, workspaceId, now, navigate])
 }
 
 /** Queries of the same minute are the same query. */

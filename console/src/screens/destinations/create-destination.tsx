@@ -5,6 +5,7 @@ import { client } from '../../api/client.ts'
 import { useWorkspace } from '../../app/workspace.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { TextField } from '../../components/text-field.tsx'
+import { TargetWorkspace } from '../../components/workspace-scope.tsx'
 import { ConfigFields } from './config-fields.tsx'
 import { buildCreateBody, emptyDraft, isComplete } from './draft.ts'
 import { HeaderFields } from './header-fields.tsx'
@@ -13,7 +14,8 @@ import { useDestinationRefresh } from './queries.ts'
 
 /** Asks for what every destination needs; filters and sampling are on its page. */
 export function CreateDestination({ onClose }: { onClose: () => void }) {
-  const { id: workspaceId } = useWorkspace()
+  const { current } = useWorkspace()
+  const [workspaceId, setWorkspaceId] = useState(current?.id ?? null)
   const navigate = useNavigate()
   const refresh = useDestinationRefresh()
   const [type, setType] = useState<DestinationType | null>(null)
@@ -51,6 +53,7 @@ export function CreateDestination({ onClose }: { onClose: () => void }) {
           update({ config: {}, ...(!isOwnName && { name: kindOf(next).label }) })
         }}
       />
+      <TargetWorkspace value={workspaceId} onChange={setWorkspaceId} />
       {type !== null && (
         <>
           <TextField

@@ -14,6 +14,7 @@ import { Page } from '../../components/page.tsx'
 import { PagedList } from '../../components/paged-list.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
+import { useWorkspaceColumn } from '../../components/workspace-column.tsx'
 import { formatCount } from '../../format/number.ts'
 import { CreateDestination } from './create-destination.tsx'
 import { type Destination, kindOf, nameOf } from './kinds.ts'
@@ -40,7 +41,8 @@ function DestinationsScreen() {
   return (
     <Page
       title="Observability"
-      description="Where the finished requests of the workspace are reported: an OpenTelemetry collector, a tracing product, a database, a bucket or a webhook."
+      scope="listed"
+      description="Where the finished requests of a workspace are reported: an OpenTelemetry collector, a tracing product, a database, a bucket or a webhook."
       calls={[callOf(options), ...(first ? [callOf(statusOptions(first.id))] : [])]}
       actions={
         mayDo(session, 'destinations:write') && (
@@ -56,16 +58,21 @@ function DestinationsScreen() {
         size={pageSize}
         onPage={(next) => void navigate({ search: writeOffset(next) })}
         empty={
-          <EmptyState title="No destinations in this workspace">
+          <EmptyState title="No destinations">
             Add one to see every request in the tool that your team already uses. Requests are never delayed
             by it, and prompts can be left out.
           </EmptyState>
         }
       >
-        {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={340} />}
+        {(rows) => <DestinationTable rows={rows} />}
       </PagedList>
     </Page>
   )
+}
+
+function DestinationTable({ rows }: { rows: Destination[] }) {
+  const column = useWorkspaceColumn<Destination>(rows.map(({ workspace_id }) => workspace_id))
+  return <DataTable columns={[...columns, ...column]} rows={rows} keyOf={({ id }) => id} minWidth={340} />
 }
 
 type Status = Schemas['ObservabilityDeliveryStatus']

@@ -19,6 +19,7 @@ function MediaScreen() {
   return (
     <Page
       title="Videos, images, audio"
+      scope="listed"
       description="What models have made. A video is made by a job, which may take minutes; this list follows it."
       calls={[call]}
     >

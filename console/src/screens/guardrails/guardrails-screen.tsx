@@ -7,6 +7,7 @@ import { api, client } from '../../api/client.ts'
 import { useRefresh } from '../../api/use-refresh.ts'
 import { writeOffset, writeText } from '../../app/search-params.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { DialogButton } from '../../components/dialog-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -17,7 +18,8 @@ import { NothingFound, SearchField } from '../../components/search-field.tsx'
 import { NameField } from '../../components/text-field.tsx'
 import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
-import { WorkspaceSelect } from '../../components/workspace-select.tsx'
+import { useWorkspaceColumn } from '../../components/workspace-column.tsx'
+import { TargetWorkspace } from '../../components/workspace-scope.tsx'
 import type { Guardrail } from './draft.ts'
 import { Hits, hitsOptions } from './hits.tsx'
 
@@ -27,9 +29,10 @@ const pageSize = 50
 
 function GuardrailsScreen() {
   const session = useSession()
-  const { offset = 0, q = '', workspace } = screen.useSearch()
+  const { id: workspaceId } = useWorkspace()
+  const { offset = 0, q = '' } = screen.useSearch()
   const navigate = screen.useNavigate()
-  const place = { ...(workspace && { workspace_id: workspace }) }
+  const place = workspaceId === null ? {} : { workspace_id: workspaceId }
   const options = api.queryOptions('get', '/guardrails', {
     params: { query: { offset, limit: pageSize, ...place, ...writeText(q) } },
   })
@@ -38,40 +41,29 @@ function GuardrailsScreen() {
     <Page
       title="Guardrails"
       description="Rules for what requests and replies may contain, which models they may use and what they may cost. They apply to the keys and members that they are assigned to."
-      calls={[callOf(options), callOf(hitsOptions(workspace ?? null))]}
+      scope="listed"
+      calls={[callOf(options), callOf(hitsOptions(workspaceId))]}
       actions={
         mayDo(session, 'guardrails:write') && (
           <DialogButton label="Create a guardrail">
-            {(close) => <CreateGuardrail place={place} onClose={close} />}
+            {(close) => <CreateGuardrail onClose={close} />}
           </DialogButton>
         )
       }
     >
-      <WorkspaceSelect
-        label="Workspace"
-        placeholder="The default one"
-        value={workspace ?? null}
-        onChange={(id) => void navigate({ search: id ? { workspace: id } : {} })}
-      />
       <SearchField
         label="Search names and descriptions"
         value={q}
-        onChange={(text) =>
-          void navigate({ search: { ...(workspace && { workspace }), ...writeText(text) } })
-        }
+        onChange={(text) => void navigate({ search: writeText(text) })}
       />
       <PagedList
         query={query}
         offset={offset}
         size={pageSize}
-        onPage={(next) =>
-          void navigate({
-            search: { ...(workspace && { workspace }), ...writeText(q), ...writeOffset(next) },
-          })
-        }
+        onPage={(next) => void navigate({ search: { ...writeText(q), ...writeOffset(next) } })}
         empty={
           q === '' ? (
-            <EmptyState title="No guardrails in this workspace">
+            <EmptyState title="No guardrails">
               Create one to keep personal data from providers, to block what must not be sent, or to allow
               some models only. You can try it on a text before it has any effect.
             </EmptyState>
@@ -80,11 +72,16 @@ function GuardrailsScreen() {
           )
         }
       >
-        {(rows) => <DataTable columns={columns} rows={rows} keyOf={({ id }) => id} minWidth={560} />}
+        {(rows) => <GuardrailTable rows={rows} />}
       </PagedList>
-      <Hits workspaceId={workspace ?? null} />
+      <Hits workspaceId={workspaceId} />
     </Page>
   )
+}
+
+function GuardrailTable({ rows }: { rows: Guardrail[] }) {
+  const column = useWorkspaceColumn<Guardrail>(rows.map(({ workspace_id }) => workspace_id))
+  return <DataTable columns={[...columns, ...column]} rows={rows} keyOf={({ id }) => id} minWidth={560} />
 }
 
 const columns: Column<Guardrail>[] = [
@@ -118,17 +115,15 @@ function summarizeFilters({ content_filter_builtins, content_filters }: Guardrai
   return [...builtins, ...patterns].join(', ') || 'none'
 }
 
-interface CreateGuardrailProps {
-  place: { workspace_id?: string }
-  onClose: () => void
-}
-
 /** Asks for the name only: the rules follow on the page of the guardrail. */
-function CreateGuardrail({ place, onClose }: CreateGuardrailProps) {
+function CreateGuardrail({ onClose }: { onClose: () => void }) {
+  const { current } = useWorkspace()
+  const [workspaceId, setWorkspaceId] = useState(current?.id ?? null)
   const refresh = useRefresh()
   const navigate = useNavigate()
   const [name, setName] = useState('')
   const create = async () => {
+    const place = workspaceId === null ? {} : { workspace_id: workspaceId }
     const { data } = await client.POST('/guardrails', { body: { name: name.trim(), ...place } })
     await refresh('/guardrails')
     if (data) await navigate({ to: '/guardrails/$id', params: { id: data.data.id } })
@@ -147,6 +142,7 @@ function CreateGuardrail({ place, onClose }: CreateGuardrailProps) {
         value={name}
         onChange={setName}
       />
+      <TargetWorkspace value={workspaceId} onChange={setWorkspaceId} />
     </FormDialog>
   )
 }

@@ -1,18 +1,11 @@
 import { createRoute } from '@tanstack/react-router'
 import { rootRoute } from '../../app/root-route.tsx'
-import { type ListSearch, readListSearch, readText } from '../../app/search-params.ts'
-
-interface GuardrailsSearch extends ListSearch {
-  workspace?: string
-}
+import { readListSearch } from '../../app/search-params.ts'
 
 export const guardrailsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/guardrails',
-  validateSearch: (search: Record<string, unknown>): GuardrailsSearch => {
-    const workspace = readText(search.workspace)
-    return { ...readListSearch(search), ...(workspace && { workspace }) }
-  },
+  validateSearch: readListSearch,
 }).lazy(() => import('./guardrails-screen.tsx').then(({ screen }) => screen))
 
 export const guardrailRoute = createRoute({

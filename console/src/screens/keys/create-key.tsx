@@ -9,7 +9,7 @@ import { useWorkspace } from '../../app/workspace.tsx'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { type KeyLimit, KeyLimitFields, toKeyLimit } from '../../components/key-limit-fields.tsx'
 import { NameField, TextField } from '../../components/text-field.tsx'
-import { WorkspaceSelect } from '../../components/workspace-select.tsx'
+import { TargetWorkspace } from '../../components/workspace-scope.tsx'
 import { endOfDay } from './key-fields.ts'
 import { type NewKey, NewKeySecret } from './new-key-secret.tsx'
 
@@ -64,7 +64,6 @@ interface DraftFieldsProps {
 
 function DraftFields({ draft, onChange }: DraftFieldsProps) {
   const session = useSession()
-  const { workspaces } = useWorkspace()
   return (
     <>
       <NameField
@@ -81,14 +80,10 @@ function DraftFields({ draft, onChange }: DraftFieldsProps) {
         value={draft.lastDay}
         onChange={(lastDay) => onChange({ lastDay })}
       />
-      {workspaces.length > 1 && (
-        <WorkspaceSelect
-          label="Workspace"
-          allowDeselect={false}
-          value={draft.workspaceId}
-          onChange={(workspaceId) => onChange({ workspaceId, guardrailId: null })}
-        />
-      )}
+      <TargetWorkspace
+        value={draft.workspaceId}
+        onChange={(workspaceId) => onChange({ workspaceId, guardrailId: null })}
+      />
       {mayDo(session, 'guardrails:write') && (
         <GuardrailSelect
           workspaceId={draft.workspaceId}

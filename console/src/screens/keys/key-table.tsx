@@ -6,6 +6,7 @@ import { TextLink } from '../../components/text-link.tsx'
 import { Time } from '../../components/time.tsx'
 import { UsageBar } from '../../components/usage-bar.tsx'
 import { useMemberNames } from '../../components/use-members.ts'
+import { useWorkspaceColumn } from '../../components/workspace-column.tsx'
 import { KeyActions } from './key-actions.tsx'
 import { type ApiKey, stateOf, usedOf } from './key-fields.ts'
 
@@ -28,6 +29,7 @@ export function KeyLimit({ apiKey }: { apiKey: ApiKey }) {
 export function KeyTable({ keys }: { keys: ApiKey[] }) {
   const canWrite = mayDo(useSession(), 'keys:write')
   const nameOf = useMemberNames(keys.map(({ creator_user_id }) => creator_user_id))
+  const workspaceColumn = useWorkspaceColumn<ApiKey>(keys.map(({ workspace_id }) => workspace_id))
   return (
     <DataTable
       rows={keys}
@@ -73,6 +75,7 @@ export function KeyTable({ keys }: { keys: ApiKey[] }) {
             </>
           ),
         },
+        ...workspaceColumn,
         { header: 'State', render: (key) => <KeyStateBadge apiKey={key} /> },
         canWrite && {
           header: 'Actions',

@@ -43,6 +43,7 @@ function KeysScreen() {
     <Page
       title="API keys"
       description="Applications send a key with every request. It says who pays, how much they may spend, and what is allowed."
+      scope="listed"
       calls={[callOf(options)]}
       actions={create}
     >

@@ -12,6 +12,7 @@ import {
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { KeysSelect } from '../../components/key-select.tsx'
 import { MemberSelect } from '../../components/member-select.tsx'
+import { TargetWorkspace } from '../../components/workspace-scope.tsx'
 import { type ByokDraft, changesOf, draftOf, nameOfKey, type Usage, usages } from './byok-fields.ts'
 import type { ByokKey } from './queries.ts'
 
@@ -25,7 +26,8 @@ interface ByokFormProps {
 /** Adds or edits a key of one's own. The secret can be tested before it is saved. */
 export function ByokForm({ provider, byokKey, onClose }: ByokFormProps) {
   const queryClient = useQueryClient()
-  const { id: workspaceId } = useWorkspace()
+  const { current } = useWorkspace()
+  const [workspaceId, setWorkspaceId] = useState(byokKey?.workspace_id ?? current?.id ?? null)
   const [before] = useState(() => draftOf(byokKey))
   const [draft, setDraft] = useState(before)
   const workspace = workspaceId === null ? {} : { workspace_id: workspaceId }
@@ -86,20 +88,21 @@ export function ByokForm({ provider, byokKey, onClose }: ByokFormProps) {
           ))}
         </Stack>
       </Radio.Group>
-      <LimitFields draft={draft} onChange={set} />
+      {!byokKey && <TargetWorkspace value={workspaceId} onChange={setWorkspaceId} />}
+      <LimitFields draft={draft} workspaceId={workspaceId} onChange={set} />
     </FormDialog>
   )
 }
 
 interface LimitFieldsProps {
   draft: ByokDraft
+  workspaceId: string | null
   onChange: (changes: Partial<ByokDraft>) => void
 }
 
 /** Whom and what the key is for. Empty lists restrict nothing. */
-function LimitFields({ draft, onChange }: LimitFieldsProps) {
+function LimitFields({ draft, workspaceId, onChange }: LimitFieldsProps) {
   const session = useSession()
-  const { id: workspaceId } = useWorkspace()
   return (
     <>
       <TagsInput

@@ -41,6 +41,7 @@ function ProvidersScreen() {
   return (
     <Page
       title="Providers"
+      scope="listed"
       description="Who runs the models. A provider is used with the credential of the installation, or with keys of yours."
       calls={[healthOptions, byok, ...(seesSpend ? [spend] : [])].map(callOf)}
       actions={

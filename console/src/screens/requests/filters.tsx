@@ -1,7 +1,7 @@
 import { Button, Group, Popover, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { useWorkspaceNames } from '../../components/use-workspaces.ts'
-import { WorkspaceSelect } from '../../components/workspace-select.tsx'
 import {
   defaultPeriod,
   type FilterName,
@@ -39,7 +39,10 @@ interface FiltersProps {
 }
 
 export function Filters({ search, onChange }: FiltersProps) {
-  const active = filterNames.filter((name) => search[name] !== undefined)
+  const { id: menuWorkspace } = useWorkspace()
+  const active = filterNames.filter(
+    (name) => search[name] !== undefined && (name !== 'workspace_id' || menuWorkspace === null),
+  )
   const workspaceOf = useWorkspaceNames([search.workspace_id ?? null])
   const textOf = (name: FilterName) => {
     const value = search[name] ?? ''
@@ -146,13 +149,6 @@ function FilterFields({ draft, errors, onChange }: FilterFieldsProps) {
           onChange={(event) => onChange(replace(draft, name, event.currentTarget.value.trim()))}
         />
       ))}
-      <WorkspaceSelect
-        size="xs"
-        label={labels.workspace_id}
-        comboboxProps={{ withinPortal: false }}
-        value={draft.workspace_id ?? null}
-        onChange={(id) => onChange(replace(draft, 'workspace_id', id ?? ''))}
-      />
     </SimpleGrid>
   )
 }

@@ -6,6 +6,7 @@ import { useMemo, useState } from 'react'
 import { callOf } from '../../api/call.ts'
 import { api } from '../../api/client.ts'
 import { mayDo, useSession } from '../../app/session.tsx'
+import { useWorkspace } from '../../app/workspace.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
@@ -27,9 +28,15 @@ import { type ListQuery, pageSize, useRequests } from './use-requests.ts'
 export const screen = createLazyRoute('/requests')({ component: RequestsScreen })
 
 function RequestsScreen() {
-  const search = screen.useSearch()
+  const chosen = screen.useSearch()
+  const { id: workspaceId } = useWorkspace()
   const navigate = screen.useNavigate()
   const [now, setNow] = useState(Date.now)
+  // The menu says which workspaces are shown; a link may narrow all of them to one.
+  const search = useMemo(
+    () => (workspaceId === null ? chosen : { ...chosen, workspace_id: workspaceId }),
+    [chosen, workspaceId],
+  )
   const query = useMemo(() => queryOf(search, now), [search, now])
   const setSearch = (next: RequestSearch) => {
     setNow(Date.now())
@@ -43,22 +50,23 @@ function RequestsScreen() {
   return (
     <Page
       title="Requests"
+      scope="listed"
       description="Every request to a model, newest first, with those that were refused. Open one to see why it was routed, priced or refused so."
       calls={calls}
       actions={
         <>
-          <SavedViews search={search} onOpen={setSearch} />
+          <SavedViews search={chosen} onOpen={setSearch} />
           <ExportButton query={query} />
         </>
       }
     >
       <Stack gap="sm">
-        <Filters search={search} onChange={setSearch} />
+        <Filters search={chosen} onChange={setSearch} />
         <Histogram search={search} now={now} />
         <ContentNote workspaceId={search.workspace_id} />
         <RequestList
           query={query}
-          isFiltered={filterNames.some((name) => search[name] !== undefined)}
+          isFiltered={filterNames.some((name) => chosen[name] !== undefined)}
           onRefresh={() => setNow(Date.now())}
         />
       </Stack>
