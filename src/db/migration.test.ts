@@ -5,10 +5,12 @@ import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { createDatabase } from '../../test/support/databases.ts'
+import { blankGeneration } from '../../test/support/generations.ts'
 import { type DatabaseKind, databaseKinds } from '../../test/support/harness.ts'
 import { ConfigError, readConfig } from '../config.ts'
 import { openGateway } from '../main.ts'
 import { closeDb, type Db, migrate, openDb, readDatabaseTime } from './db.ts'
+import { extendedHolds } from './migrations/047-extended-holds.ts'
 import { migrations } from './migrations/all.ts'
 import { type UpgradeOptions, upgrade } from './upgrade.ts'
 
@@ -66,6 +68,35 @@ for (const kind of databaseKinds) {
     expect(child.signalCode).toBe('SIGKILL')
     expect(await tablesOf(db)).toEqual(before)
     expect(await migrate(db)).toContain('009-settlement-order')
+    await closeDb(db)
+  })
+}
+
+for (const kind of databaseKinds) {
+  test(`I4 an upgrade corrects interrupted requests that were recorded with part of their hold (${kind})`, async () => {
+    const db = openDb(await newDatabase(kind))
+    await migrate(db)
+    const at = '2026-11-15T12:00:00.000Z'
+    const organization = { id: 'org', name: 'org', is_operator: 0, created_at: at } as const
+    await db.insertInto('organizations').values(organization).execute()
+    const owner = { organization_id: 'org', workspace_id: 'w', key_id: 1 }
+    const row = { ...blankGeneration, ...owner, created_at: at, ended_at: at }
+    const rows = [
+      { id: 'extended', flag: 'interrupted', cost_nanos: 34n, hold_nanos: 10n },
+      { id: 'not-extended', flag: 'interrupted', cost_nanos: 3n, hold_nanos: 10n },
+      { id: 'settled', flag: null, cost_nanos: 10n, hold_nanos: 10n },
+    ] as const
+    await db
+      .insertInto('generations')
+      .values(rows.map((values) => ({ ...row, ...values })))
+      .execute()
+    await extendedHolds.up(db)
+    const held = await db.selectFrom('generations').select(['id', 'hold_nanos']).orderBy('id').execute()
+    expect(held.map(({ id, hold_nanos }) => [id, hold_nanos])).toEqual([
+      ['extended', 34n],
+      ['not-extended', 10n],
+      ['settled', 10n],
+    ])
     await closeDb(db)
   })
 }

@@ -15,7 +15,7 @@ describeOnEachDatabase('a node of a cluster', (server) => {
 
   const now = '2026-01-01T00:00:00.000Z'
 
-  async function leaveHold(owner: string, draft = 'unreadable'): Promise<void> {
+  async function leaveHold(owner: string, draft = 'unreadable', suffix = ''): Promise<void> {
     const { db } = server().gateway
     const hold = {
       amount_nanos: 0n,
@@ -26,7 +26,13 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     }
     await db
       .insertInto('holds')
-      .values({ id: `gen-of-${owner}`, owner, subjects: 'key:999999', expires_at: '2999-01-01', ...hold })
+      .values({
+        id: `gen-of-${owner}${suffix}`,
+        owner,
+        subjects: 'key:999999',
+        expires_at: '2999-01-01',
+        ...hold,
+      })
       .execute()
   }
 
@@ -59,7 +65,7 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     expect(await look(watching, 30_000)).toBe(0)
   })
 
-  test('R2 an extension is released without a record; its request is settled with its bill', async () => {
+  test('R2 I4 an extension is released without a record; its request is settled with its bill and all that was held', async () => {
     const { db, ledger } = server().gateway
     const key = await db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
     const { organization_id, workspace_id, id: key_id } = key
@@ -81,10 +87,11 @@ describeOnEachDatabase('a node of a cluster', (server) => {
       bill: bill.encode({ amount: 0n, byok: 0n }),
     }
     const hold = { owner: 'dead', subjects: 'key:999999', expires_at: '2999-01-01', day: '2026-01-01' }
-    const amounts = { amount_nanos: 1n, byok_nanos: 0n, draft: JSON.stringify(draft) }
+    const stored = { ...hold, byok_nanos: 0n, draft: JSON.stringify(draft) }
     const rows = [
-      { id: 'gen-turns', ...hold, ...amounts, checkpoint: JSON.stringify(checkpoint) },
-      { id: 'gen-turns+1', ...hold, ...amounts, checkpoint: null },
+      { id: 'gen-turns', amount_nanos: 1n, ...stored, checkpoint: JSON.stringify(checkpoint) },
+      { id: 'gen-turns+1', amount_nanos: 4n, ...stored, checkpoint: null },
+      { id: 'gen-turns+2', amount_nanos: 8n, ...stored, checkpoint: null },
     ]
     await db.insertInto('holds').values(rows).execute()
     const recovered: SettledGeneration[] = []
@@ -92,9 +99,9 @@ describeOnEachDatabase('a node of a cluster', (server) => {
       recovered.push(settled)
       return []
     })
-    expect(recovered.map(({ draft: { id }, charge, lines }) => [id, charge.cost, lines])).toEqual([
-      ['gen-turns', 7n, bill.lines],
-    ])
+    expect(
+      recovered.map(({ draft: { id }, charge, lines, end }) => [id, charge.cost, lines, end.hold_nanos]),
+    ).toEqual([['gen-turns', 7n, bill.lines, 13n]])
     const left = await db.selectFrom('holds').select('id').where('id', 'like', 'gen-turns%').execute()
     expect(left).toEqual([])
   })
@@ -115,10 +122,12 @@ describeOnEachDatabase('a node of a cluster', (server) => {
   test('R7 leaves the hold of a newer version to that version, and settles the others', async () => {
     const { db } = server().gateway
     await leaveHold('newer', '[99,["?"],["?"],0,0]')
+    await leaveHold('newer', '[99,["?"],["?"],0,0]', '+1')
     await leaveHold('older')
     const node = new ClusterNode(true)
     expect(await node.settleOrphans(db, server().gateway.ledger, now)).toBeGreaterThanOrEqual(1)
     expect(node.newerFormatHolds).toBe(1)
-    expect(await db.selectFrom('holds').select('id').execute()).toEqual([{ id: 'gen-of-newer' }])
+    const left = await db.selectFrom('holds').select('id').orderBy('id').execute()
+    expect(left).toEqual([{ id: 'gen-of-newer' }, { id: 'gen-of-newer+1' }])
   })
 })

@@ -13,7 +13,7 @@ import {
   type UpstreamTarget,
 } from './draft.ts'
 import { jobOwner, type Settlement } from './engine.ts'
-import { isExtension } from './hold-extension.ts'
+import { extensionPattern, isExtension, requestIdOf } from './hold-extension.ts'
 import type { Ledger } from './ledger.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from './settlement.ts'
 
@@ -73,19 +73,26 @@ export class ClusterNode {
     buildStatements: RecoveryStatements = async () => [],
   ): Promise<number> {
     const deadNodes = await this.#findDeadNodes(db)
+    const newer = new Set<string>()
     let settled = 0
-    this.newerFormatHolds = 0
     for (let after = ''; ; ) {
       const orphans = await this.#findOrphans(db, deadNodes, now, after)
-      const holds = orphans.filter(({ id }) => !ledger.isOpen(id))
-      const recovered = await Promise.all(holds.map((hold) => tryRecoverSettlement(hold, buildStatements)))
+      const { requests, extensions } = await groupHolds(
+        db,
+        orphans.filter(({ id }) => !ledger.isOpen(id)),
+      )
+      const recovered = await Promise.all(requests.map((hold) => tryRecoverSettlement(hold, buildStatements)))
       const settlements = recovered.filter((settlement) => settlement !== null)
       await Promise.all(settlements.map((settlement) => ledger.settle(settlement)))
       settled += settlements.length
-      this.newerFormatHolds += holds.length - settlements.length
+      for (const [index, { id }] of requests.entries()) if (recovered[index] === null) newer.add(id)
+      // Only now: if this process ends before, the next recovery still finds all that was held for a request.
+      const released = extensions.filter((id) => !newer.has(requestIdOf(id)))
+      await Promise.all(released.map((id) => ledger.settle(createRelease(id, ''))))
       after = orphans.at(-1)?.id ?? ''
       if (orphans.length < batchSize) break
     }
+    this.newerFormatHolds = newer.size
     if (deadNodes.length > 0) await db.deleteFrom('nodes').where('id', 'in', deadNodes).execute()
     return settled
   }
@@ -140,6 +147,39 @@ async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string 
   return [...lastSeen].map(([owner, seen_at]) => ({ owner, seen_at }))
 }
 
+/** The holds of requests, each with the amounts of its extensions, and the ids of the extensions among `holds`. */
+async function groupHolds(
+  db: Db,
+  holds: readonly HoldTable[],
+): Promise<{ requests: HoldTable[]; extensions: string[] }> {
+  const requests = holds.filter(({ id }) => !isExtension(id))
+  const extensions = holds.filter(({ id }) => isExtension(id)).map(({ id }) => id)
+  if (requests.length === 0) return { requests, extensions }
+  const added = await loadExtensions(db, [...new Set(requests.map(({ owner }) => owner))])
+  return { requests: requests.map((hold) => addExtensions(hold, added.get(hold.id) ?? [])), extensions }
+}
+
+type HeldAmounts = Pick<HoldTable, 'id' | 'amount_nanos' | 'byok_nanos'>
+
+/** By the id of their request. They may be in a later batch than its hold. */
+async function loadExtensions(db: Db, owners: string[]): Promise<Map<string, HeldAmounts[]>> {
+  const rows = await db
+    .selectFrom('holds')
+    .select(['id', 'amount_nanos', 'byok_nanos'])
+    .where('owner', 'in', owners)
+    .where('id', 'like', extensionPattern)
+    .execute()
+  return Map.groupBy(rows, ({ id }) => requestIdOf(id))
+}
+
+function addExtensions(hold: HoldTable, extensions: readonly HeldAmounts[]): HoldTable {
+  return {
+    ...hold,
+    amount_nanos: extensions.reduce((sum, { amount_nanos }) => sum + amount_nanos, hold.amount_nanos),
+    byok_nanos: extensions.reduce((sum, { byok_nanos }) => sum + byok_nanos, hold.byok_nanos),
+  }
+}
+
 /** What is stored of a recovered generation besides its record. */
 type RecoveryStatements = (settled: SettledGeneration) => Promise<Statement[]>
 
@@ -154,8 +194,6 @@ async function tryRecoverSettlement(
 }
 
 function tryRecoverGeneration(hold: HoldTable): SettledGeneration | Settlement | null {
-  // Its request has a hold of its own, which is settled.
-  if (isExtension(hold.id)) return createRelease(hold.id, '')
   try {
     return recoverGeneration(hold)
   } catch (error) {

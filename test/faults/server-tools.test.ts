@@ -81,13 +81,14 @@ async function killDuring(scene: Scene, body: object, moment: () => Promise<unkn
   scene.gateway = await scenario.start()
 }
 
-/** The killed request was charged this, and no hold stays. */
+/** The killed request was charged this, no hold stays, and the ledger is sound. */
 async function expectCharge({ scenario, gateway, charges }: Scene, nanos: bigint): Promise<void> {
   charges.push(nanos)
   // A request about money flushes the journal.
   await gateway.manage('GET', '/credits')
-  const { generations, holds } = await readLedgerSnapshot(scenario.databaseUrl)
+  const { generations, holds, findings } = await readLedgerSnapshot(scenario.databaseUrl)
   expect(holds).toEqual([])
+  expect(findings.flatMap(({ violations }) => violations)).toEqual([])
   const costs = generations.map(({ cost_nanos }) => BigInt(cost_nanos))
   expect(costs.sort()).toEqual(charges.toSorted())
 }
@@ -137,6 +138,21 @@ for (const kind of databaseKinds) {
         vendor.enqueue({ ...replyWithText('Slowly'), ...hanging })
         await killDuring(scene, { plugins: [{ id: 'web' }] }, () => vendor.waitForRequests(turns))
         await expectCharge(scene, 7_000_000n)
+      },
+      testTimeoutMs,
+    )
+
+    test(
+      'R7 R2 I4 in the third turn after two paid searches: the record has all that was held',
+      async () => {
+        const { vendor } = scene
+        const turns = vendor.requests.length + 3
+        for (const query of ['one', 'two'])
+          vendor.enqueue(replyWithCalls(['web_search'], false, null, { query }))
+        vendor.enqueue({ ...replyWithText('Slowly'), ...hanging })
+        const tools = [{ type: 'service:web_search' }]
+        await killDuring(scene, { tools }, () => vendor.waitForRequests(turns))
+        await expectCharge(scene, 34_000_000n)
       },
       testTimeoutMs,
     )

@@ -43,6 +43,7 @@ import { lastUse } from './043-last-use.ts'
 import { keySearch } from './044-key-search.ts'
 import { largeInstallations } from './045-large-installations.ts'
 import { accountRevision } from './046-account-revision.ts'
+import { extendedHolds } from './047-extended-holds.ts'
 import { workspaceRecords } from './053-workspace-records.ts'
 
 export const migrations: Record<string, Migration> = {
@@ -66,13 +67,13 @@ export const migrations: Record<string, Migration> = {
   '017-file-storage': fileStorage,
   '018-billed-units': billedUnits,
   '019-video-jobs': videoJobs,
-  '021-content-filters': contentFilters,
   '020-outbox': outbox,
+  '021-content-filters': contentFilters,
   '022-guardrail-admin': guardrailAdmin,
-  '026-generation-lines': generationLines,
+  '023-containers': containers,
   '024-datasets': datasets,
   '025-benchmarks': benchmarks,
-  '023-containers': containers,
+  '026-generation-lines': generationLines,
   '027-default-plugins': defaultPlugins,
   '029-task-spending': taskSpending,
   '031-permissions': permissions,
@@ -80,9 +81,9 @@ export const migrations: Record<string, Migration> = {
   '033-audit': audit,
   '034-sign-in-methods': signInMethods,
   '035-oidc': oidc,
-  '039-audit-delivery': auditDelivery,
-  '037-notifications': notifications,
   '036-workload-identity': workloadIdentity,
+  '037-notifications': notifications,
+  '039-audit-delivery': auditDelivery,
   '040-request-log': requestLog,
   '041-explanations': explanations,
   '042-administration': administration,
@@ -90,5 +91,6 @@ export const migrations: Record<string, Migration> = {
   '044-key-search': keySearch,
   '045-large-installations': largeInstallations,
   '046-account-revision': accountRevision,
+  '047-extended-holds': extendedHolds,
   '053-workspace-records': workspaceRecords,
 }
