@@ -1,4 +1,4 @@
-// `npm run fixture`: a private PostgreSQL, then scripts/fixture.ts on it.
+// `npm run fixture`: a private PostgreSQL, then scripts/fixture.ts on it, with the same arguments.
 import { spawnSync } from 'node:child_process'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
 import { startPostgres } from './postgres.mjs'
@@ -10,6 +10,7 @@ if (!postgres) {
   process.exit(1)
 }
 const env = { ...process.env, TEST_DATABASE_URL: postgres.url }
-const { status } = spawnSync(findBunBinary(), ['scripts/fixture.ts'], { cwd: root, env, stdio: 'inherit' })
+const args = ['scripts/fixture.ts', ...process.argv.slice(2)]
+const { status } = spawnSync(findBunBinary(), args, { cwd: root, env, stdio: 'inherit' })
 postgres.stop()
 process.exit(status ?? 1)

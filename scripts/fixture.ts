@@ -1,23 +1,48 @@
-// Writes databases of this version with data to test/fixtures/schemas/<last migration>, for the upgrade tests of later
-// versions. Run it once for each release that changes the schema, the format of holds or the journal.
+// Writes databases of a version, killed with requests in flight, to test/fixtures/schemas/<last migration>, for the
+// upgrade tests of later versions. Run it once for each release that changes the schema, the format of holds or the
+// journal; with a folder as argument, for the version that is checked out there.
 import { Database } from 'bun:sqlite'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { migrations } from '../src/db/migrations/all.ts'
-import { rollUp } from '../src/ledger/rollups/roll-up.ts'
-import { buildSettings, sendRequest } from '../test/inference/two-upstreams.ts'
-import { type DatabaseKind, startTestServer, type TestServer } from '../test/support/harness.ts'
-import { createOrphanedHold } from '../test/support/orphaned-holds.ts'
-import { startUpstream } from '../test/support/upstream.ts'
+import { SQL } from 'bun'
+import { type Installation, secretKey, startInstallation, waitUntil } from './fixture/installation.ts'
+import { costs, startVendor } from './fixture/upstream.ts'
 
-const name = Object.keys(migrations).sort().at(-1) ?? ''
+const checkout = resolve(process.argv[2] ?? '.')
+const name =
+  readdirSync(join(checkout, 'src/db/migrations'))
+    .flatMap((file) => /^(\d+-.+)\.ts$/.exec(file)?.[1] ?? [])
+    .sort()
+    .at(-1) ?? ''
+/** Requests with paid tools extend their holds. */
+const hasServerTools = name >= '026-generation-lines'
 const folder = resolve('test/fixtures/schemas', name)
-/** Secrets in the fixtures are sealed with it. */
-const secretKey = 'secret-key-of-the-fixtures'
-const firstDay = '2026-09-30T22:00:00.000Z'
-const minuteMs = 60_000
+
+/** They end when the server is killed. One that is not referenced would be closed by the garbage collector. */
+const openReplies: Promise<Response | null>[] = []
+
+interface HoldRow {
+  id: string
+  checkpoint: string | null
+}
+
+/** How the holds of a killed installation are read and its database is stored. */
+interface Storage {
+  databaseUrl: string | null
+  readHolds: () => Promise<HoldRow[]>
+  dump: () => Promise<void>
+}
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
@@ -25,64 +50,126 @@ for (const kind of ['sqlite', 'postgres'] as const) await writeFixture(kind)
 process.stdout.write(`Written to ${folder}.\n`)
 process.exit(0)
 
-async function writeFixture(kind: DatabaseKind): Promise<void> {
-  const upstream = await startUpstream()
-  const settings = buildSettings(upstream.url, upstream.url)
-  const server = await startTestServer(kind, { settings, environment: { HEADGATE_SECRET_KEY: secretKey } })
-  const bench = { server, first: upstream, second: upstream }
-  server.clock.freeze(firstDay)
-  const chat = async () => {
-    await (await sendRequest(bench, 'chat', { model: 'test/chat', max_tokens: 100 })).text()
-    server.clock.advance(minuteMs)
+async function writeFixture(kind: 'sqlite' | 'postgres'): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'headgate-fixture-'))
+  const storage = kind === 'sqlite' ? openSqlite(dataDir) : await openPostgres()
+  const vendor = startVendor()
+  const { databaseUrl } = storage
+  const options = { checkout, dataDir, databaseUrl, vendorUrl: vendor.url, hasServerTools }
+  const installation = await startInstallation(options)
+  try {
+    const generations = [await chat(installation), await chat(installation), await chat(installation)]
+    await leaveInFlight(installation, storage)
+    // With SQLite it is only in the journal when the process is killed.
+    generations.push(await chat(installation))
+    const expected = await readExpected(installation, generations)
+    await installation.kill()
+    const holds = (await storage.readHolds()).filter(({ id }) => !id.includes('+')).map(toExpectedHold)
+    await storage.dump()
+    const text = JSON.stringify({ ...expected, holds }, null, 2)
+    writeFileSync(join(folder, `${kind}.json`), `${text}\n`)
+  } finally {
+    await installation.kill()
+    await vendor.stop()
+    rmSync(dataDir, { recursive: true })
   }
-  for (let count = 0; count < 3; count++) await chat()
-  const byok = { provider: 'one-chat', key: 'own-credential-0123456789', is_byok_only: true }
-  await server.call('POST', '/byok', { body: byok })
-  await chat()
-  await server.gateway.ledger.flush()
-  await rollUp({ db: server.gateway.db }, { minRows: 1 })
-  server.clock.advance(3 * 60 * minuteMs)
-  await chat()
-  const holds = [await createOrphanedHold(server, null), await createOrphanedHold(server, 12)]
-  await server.gateway.ledger.flush()
-  await dumpDatabase(server, kind, chat)
-  await server.gateway.ledger.flush()
-  writeFileSync(
-    join(folder, `${kind}.json`),
-    `${JSON.stringify(await readExpected(server, holds), null, 2)}\n`,
-  )
-  await server.stop()
-  await upstream.stop()
 }
 
-async function dumpDatabase(
-  { gateway }: TestServer,
-  kind: DatabaseKind,
-  chat: () => Promise<void>,
-): Promise<void> {
-  const { databaseUrl } = gateway.config
-  if (kind === 'postgres') {
-    await chat()
-    writeFileSync(join(folder, 'postgres.sql'), dumpPostgres(databaseUrl))
-  } else await dumpSqlite(databaseUrl, chat)
+async function chat(installation: Installation) {
+  const response = await installation.chat({
+    messages: [{ role: 'user', content: 'Hello' }],
+    max_tokens: 100,
+  })
+  const { id, usage } = (await response.json()) as { id: string; usage: { cost: number } }
+  return { id, cost: Math.round(usage.cost * 1e9), outputTokens: 5 }
 }
 
-/** With a charge that is only in the journal, as after a crash. */
-async function dumpSqlite(path: string, chat: () => Promise<void>): Promise<void> {
-  const database = new Database(path)
-  database.run('begin immediate')
-  await chat()
-  for (const file of readdirSync(dirname(path)).filter((file) => file.includes('.sqlite-ledger-'))) {
-    copyFileSync(join(dirname(path), file), join(folder, file))
+/** Eight streams with output, one without, and, where there are server tools, a request with two paid searches. */
+async function leaveInFlight({ chat: send }: Installation, { readHolds }: Storage): Promise<void> {
+  const texts = [...Array.from({ length: 8 }, (_, index) => `Talk ${index}`), 'Meet me with silence']
+  const bodies: object[] = texts.map((content) => ({ messages: [{ role: 'user', content }], stream: true }))
+  if (hasServerTools) {
+    const tools = [{ type: 'service:web_search' }]
+    bodies.push({ messages: [{ role: 'user', content: 'Search' }], tools })
   }
-  const reader = new Database(path, { readonly: true })
-  const copy = join(folder, 'copy.sqlite')
-  reader.run('vacuum into ?', [copy])
-  reader.close()
-  database.run('commit')
-  database.close()
-  writeFileSync(join(folder, 'headgate.sqlite.gz'), gzipSync(readFileSync(copy), { level: 9 }))
-  rmSync(copy)
+  for (const body of bodies) openReplies.push(send({ max_tokens: 100, ...body }).catch(() => null))
+  await waitUntil('the checkpoints', async () => {
+    const checkpoints = (await readHolds()).flatMap(({ checkpoint }) => checkpoint ?? [])
+    const searches = checkpoints.some((text) => countSearches(text) === 2) === hasServerTools
+    return searches && checkpoints.length === bodies.length - 1
+  })
+}
+
+function countSearches(checkpoint: string): number {
+  return checkpoint.split('"name":"web_search"').length - 1
+}
+
+function toExpectedHold({ id, checkpoint }: HoldRow): { id: string; cost: number } {
+  if (checkpoint === null) return { id, cost: 0 }
+  return { id, cost: countSearches(checkpoint) > 0 ? costs.searches : costs.stream }
+}
+
+/** The responses of that version's API. */
+async function readExpected({ manage, managementKey, inferenceKey }: Installation, generations: object[]) {
+  const { data: credits } = await manage('GET', '/credits')
+  const { data: keys } = (await manage('GET', '/keys')) as { data: Record<string, unknown>[] }
+  const key = keys.find(({ name }) => name === 'fixture') ?? {}
+  const { usage, usage_daily, usage_weekly, usage_monthly, byok_usage } = key
+  return {
+    now: new Date().toISOString(),
+    secretKey,
+    managementKey,
+    inferenceKey,
+    credits,
+    key: { usage, usage_daily, usage_weekly, usage_monthly, byok_usage },
+    generations,
+  }
+}
+
+function openSqlite(dataDir: string): Storage {
+  const path = join(dataDir, 'headgate.sqlite')
+  const read = <T>(use: (database: Database) => T): T => {
+    const database = new Database(path, { readonly: true })
+    try {
+      return use(database)
+    } finally {
+      database.close()
+    }
+  }
+  return {
+    databaseUrl: null,
+    readHolds: async () =>
+      read((database) => database.query<HoldRow, []>('select id, checkpoint from holds order by id').all()),
+    dump: async () => {
+      for (const file of readdirSync(dataDir).filter((file) => file.includes('.sqlite-ledger-')))
+        copyFileSync(join(dataDir, file), join(folder, file))
+      const copy = join(dataDir, 'copy.sqlite')
+      read((database) => database.run('vacuum into ?', [copy]))
+      writeFileSync(join(folder, 'headgate.sqlite.gz'), gzipSync(readFileSync(copy), { level: 9 }))
+    },
+  }
+}
+
+async function openPostgres(): Promise<Storage> {
+  const server = process.env.TEST_DATABASE_URL ?? ''
+  const database = `fixture_${Date.now()}`
+  const admin = new SQL(server, { max: 1 })
+  await admin.unsafe(`create database ${database}`)
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  const connection = new SQL(url.href, { max: 1 })
+  return {
+    databaseUrl: url.href,
+    readHolds: async () => [...(await connection`select id, checkpoint from holds order by id`)],
+    dump: async () => {
+      // The node is long gone when the data is upgraded.
+      await connection`delete from nodes`
+      await connection.close()
+      writeFileSync(join(folder, 'postgres.sql'), dumpPostgres(url.href))
+      await admin.unsafe(`drop database ${database}`)
+      await admin.close()
+    },
+  }
 }
 
 function dumpPostgres(url: string): string {
@@ -91,32 +178,4 @@ function dumpPostgres(url: string): string {
   if (status !== 0) throw new Error(`pg_dump: ${stderr}`)
   const lines = stdout.split('\n').filter((line) => line !== '' && !/^(--|\\)/.test(line))
   return `${lines.join('\n')}\n`
-}
-
-/** The responses of this version's API. */
-async function readExpected(server: TestServer, holds: unknown[]) {
-  const { managementKey, inferenceKey } = server.own
-  const credits = await server.call('GET', '/credits')
-  const key = await server.call('GET', '/key', { key: inferenceKey })
-  const generations = await server.gateway.db
-    .selectFrom('generations')
-    .select(['id', 'cost_nanos', 'upstream_cost_nanos', 'tokens_output'])
-    .orderBy('id')
-    .execute()
-  const { usage, usage_daily, usage_weekly, usage_monthly, byok_usage } = key.body.data
-  return {
-    now: new Date(server.clock.now()).toISOString(),
-    secretKey,
-    managementKey,
-    inferenceKey,
-    credits: credits.body.data,
-    key: { usage, usage_daily, usage_weekly, usage_monthly, byok_usage },
-    generations: generations.map((row) => ({
-      id: row.id,
-      cost: Number(row.cost_nanos),
-      upstreamCost: Number(row.upstream_cost_nanos),
-      outputTokens: row.tokens_output,
-    })),
-    holds,
-  }
 }

@@ -90,6 +90,10 @@ async function loadDump(url: string, path: string): Promise<void> {
   await connection.close()
 }
 
+function readHold({ headgate }: Record<string, unknown>): number {
+  return (headgate as { hold: number }).hold
+}
+
 async function problems({ db }: Gateway): Promise<string[]> {
   return (await checkLedger(db)).findings.flatMap(({ violations }) => violations)
 }
@@ -111,8 +115,8 @@ for (const kind of databaseKinds) {
           expect(await problems(gateway)).toEqual([])
 
           const now = new Date(gateway.clock.now()).toISOString()
-          const settled = await new ClusterNode(true).settleOrphans(gateway.db, gateway.ledger, now)
-          expect(settled).toBe(expected.holds.length)
+          const outcome = await new ClusterNode(true).settleOrphans(gateway.db, gateway.ledger, now)
+          expect(outcome).toEqual({ settled: expected.holds.length, unrecovered: [] })
           for (const { id, cost } of expected.holds) {
             const { data } = await get(`/generation?id=${id}`)
             expect(data).toMatchObject({
@@ -121,6 +125,7 @@ for (const kind of databaseKinds) {
               session_id: 'session-1',
             })
             expect(data.headgate).toMatchObject({ flag: 'interrupted' })
+            expect(readHold(data)).toBeGreaterThanOrEqual(cost / 1e9)
           }
           const owed = expected.holds.reduce((sum, { cost }) => sum + cost, 0) / 1e9
           const { data } = await get('/credits')

@@ -7,8 +7,10 @@ import { readDatabaseTime } from '../db/db.ts'
 import { runAuditDeliveries } from '../delivery/audit-deliveries.ts'
 import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
 import { runDeliveries } from '../delivery/worker.ts'
-import { liveness } from '../ledger/recovery.ts'
+import { usdFromNanos } from '../ledger/money.ts'
+import { liveness, type OrphanOutcome } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
+import { rootCauseMessage } from '../lib/root-cause.ts'
 import { deliverNotifications } from '../notifications/deliveries/deliver.ts'
 import { runNotifications } from '../notifications/evaluate.ts'
 import { maintainBackgroundResponses } from '../pipeline/reply/background-store.ts'
@@ -142,12 +144,28 @@ export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void>
 
 /** Settles holds of nodes that stopped without settling them. */
 export async function settleOrphanedHolds(gateway: Gateway): Promise<void> {
-  const { db, ledger, node, clock, log } = gateway
-  const settled = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
+  const { db, ledger, node, clock } = gateway
+  const outcome = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
     buildDetachedStatements(gateway, generation, {
       input: null,
       errorMessage: 'The gateway was stopped before the reply had ended.',
     }),
   )
-  if (settled > 0) log.warn({ settled }, 'orphaned holds settled')
+  reportOrphans(gateway, outcome)
+}
+
+/** The rest is in the list of requests. */
+const maxUnrecoveredLogged = 20
+
+export function reportOrphans({ log, metrics }: Gateway, { settled, unrecovered }: OrphanOutcome): void {
+  metrics.recordInterrupted('settled', settled)
+  metrics.recordInterrupted('unrecovered', unrecovered.length)
+  if (settled > 0) log.warn({ settled }, 'interrupted requests settled')
+  if (unrecovered.length === 0) return
+  for (const { id, failure, held, cause } of unrecovered.slice(0, maxUnrecoveredLogged))
+    log.error(
+      { id, failure, held_usd: usdFromNanos(held), reason: rootCauseMessage(cause) },
+      'an interrupted request could not be charged',
+    )
+  log.error({ unrecovered: unrecovered.length }, 'interrupted requests were recorded without a charge')
 }

@@ -47,6 +47,13 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  readonly #interrupted = new Counter({
+    name: 'headgate_interrupted_requests_total',
+    help: 'Requests that the end of a process interrupted: settled for what they had produced, or unrecovered and recorded without a charge.',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
+
   readonly #cacheLookups = new Counter({
     name: 'headgate_response_cache_requests_total',
     help: 'Lookups in the response cache, by hit or miss.',
@@ -162,6 +169,10 @@ export class Metrics {
         this.inc({ result: 'dropped' }, exporter.droppedCount)
       },
     })
+  }
+
+  recordInterrupted(outcome: 'settled' | 'unrecovered', count: number): void {
+    this.#interrupted.inc({ outcome }, count)
   }
 
   recordCacheLookup(status: 'hit' | 'miss'): void {

@@ -19,8 +19,10 @@ export type UsageSource = 'reported' | 'estimated' | 'none'
 /**
  * `capped`: the computed charge exceeded the hold. `implausible`: the provider's count was rejected. `uncounted`: the
  * provider ended its reply without a readable count. `interrupted`: the process ended before the reply.
+ * `unrecovered`: the same, and what the request had used cannot be read; it is not charged.
  */
-export type ChargeFlag = 'capped' | 'implausible' | 'uncounted' | 'interrupted'
+export const chargeFlags = ['capped', 'implausible', 'uncounted', 'interrupted', 'unrecovered'] as const
+export type ChargeFlag = (typeof chargeFlags)[number]
 
 /**
  * What fills a column. `draft`: the request, at admission. `target`: the endpoint that replied or was tried last.

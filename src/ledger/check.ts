@@ -17,6 +17,9 @@ export interface LedgerTotals {
   entries: number
   generations: number
   holds: number
+  /** Requests whose charge a crash made unknown, and what was held for them. */
+  unrecovered: number
+  unrecovered_nanos: bigint
   credits_nanos: bigint
   spent_nanos: bigint
   held_nanos: bigint
@@ -24,6 +27,7 @@ export interface LedgerTotals {
 }
 
 export function toUsdTotals({
+  unrecovered_nanos,
   credits_nanos,
   spent_nanos,
   held_nanos,
@@ -32,6 +36,7 @@ export function toUsdTotals({
 }: LedgerTotals) {
   return {
     ...counts,
+    unrecovered_usd: usdFromNanos(unrecovered_nanos),
     credits_usd: usdFromNanos(credits_nanos),
     spent_usd: usdFromNanos(spent_nanos),
     held_usd: usdFromNanos(held_nanos),
@@ -278,6 +283,8 @@ async function loadTotals(db: Db): Promise<LedgerTotals> {
     (select count(*) from ledger_entries) as entries,
     (select count(*) from generations) as generations,
     (select count(*) from holds) as holds,
+    (select count(*) from generations where flag = 'unrecovered') as unrecovered,
+    (select coalesce(sum(hold_nanos), 0) from generations where flag = 'unrecovered') as unrecovered_nanos,
     (select coalesce(sum(amount_nanos), 0) from ledger_entries
       where account = 'credits' and kind <> 'charge') as credits_nanos,
     (select coalesce(-sum(amount_nanos), 0) from ledger_entries

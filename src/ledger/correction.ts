@@ -46,7 +46,7 @@ export async function findLateSettlements(
   const rows = new Map((await batch.rows(buildListQuery(select, ids))).map((row) => [String(row.id), row]))
   const late = ops.filter((op) => {
     const row = rows.get(op.id)
-    return row ? row.flag === 'interrupted' : isRecent(op, now)
+    return row ? isSettledForAnother(row) : isRecent(op, now)
   })
   if (late.length === 0) return lateSettlements
   const unrolled = await lockUnrolled(batch, late)
@@ -58,6 +58,11 @@ export async function findLateSettlements(
     })
   }
   return lateSettlements
+}
+
+/** What its own node settles is never flagged so. */
+function isSettledForAnother({ flag }: Row): boolean {
+  return flag === 'interrupted' || flag === 'unrecovered'
 }
 
 function isRecent({ generation }: Settlement, now: string): boolean {

@@ -19,6 +19,27 @@ test.each([
   expect([draft.promptTokens, draft.byokFee]).toEqual([10, 0.05])
 })
 
+const owner = ['gen-1', 'org', 'w', 7, null, '2026-11-15T10:00:00.000Z', 'a/b', 'chat', 1, null, 's-1']
+const client = ['global', null, null, 'u-1', 'completions', 'curl', 'req-1']
+const columns = draftFormats[0].generation
+/** With the requested service tier before the number of images. */
+const early = [...owner, ...client, 'flex', 2]
+const place = ['a/b', 'p', 'e', '', 0, { prompt: '0.1', completion: '0.2' }]
+const first = Object.fromEntries(draftFormats[0].target.map((column, at) => [column, place[at]]))
+const named = Object.fromEntries(columns.map((column, at) => [column, [...owner, ...client, 2][at]]))
+
+test.each([
+  ['an object', { generation: { ...named, service_tier: 'flex' }, first, promptTokens: 10, byokFee: 0.05 }],
+  ['an object with a list', { first, promptTokens: 10, byokFee: 0.05, generation: early }],
+  ['lists with the requested tier', [early, place, 10, 0.05]],
+  ['lists', [[...owner, ...client, 2], place, 10, 0.05]],
+])('R7 a draft of the first builds is decoded: %s', (_, encoded) => {
+  const draft = decodeDraft(JSON.stringify(encoded))
+  expect(draft.generation).toMatchObject({ ...named, service_tier: null, input_images: 2 })
+  expect(draft.initialTarget).toMatchObject(first)
+  expect([draft.promptTokens, draft.byokFee]).toEqual([10, 0.05])
+})
+
 /** Append a line for each format that a release writes. */
 const released = [
   'id organization_id workspace_id key_id user_id created_at requested_model dialect streamed preset_id session_id region app_url app_title external_user api_type user_agent request_id input_images / model provider endpoint upstream_dialect is_byok pricing',

@@ -52,11 +52,11 @@ export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }
 export class NewerFormatError extends Error {}
 
 export function decodeDraft(text: string, formats: readonly DraftFormat[] = draftFormats): Draft {
-  const encoded: unknown[] = JSON.parse(text)
-  // The first releases wrote no number.
-  const [number, values, target, promptTokens, byokFee] = (
-    typeof encoded[0] === 'number' ? encoded : [1, ...encoded]
-  ) as EncodedDraft
+  const encoded: unknown = JSON.parse(text)
+  const isNumbered = Array.isArray(encoded) && typeof encoded[0] === 'number'
+  const [number, values, target, promptTokens, byokFee] = isNumbered
+    ? (encoded as EncodedDraft)
+    : numberEarlyDraft(encoded, formats[0])
   const format = formats[number - 1]
   if (!format) throw new NewerFormatError(`a hold has the draft format ${number}`)
   const generation = { ...emptyGeneration, ...zipColumns(format.generation, values) }
@@ -66,6 +66,32 @@ export function decodeDraft(text: string, formats: readonly DraftFormat[] = draf
     promptTokens,
     byokFee,
   }
+}
+
+interface EarlyDraft {
+  generation: unknown[] | Record<string, unknown>
+  first: Record<string, unknown>
+  promptTokens: number
+  byokFee: number
+}
+
+/** The first formats had no number: an object with columns by name, then with a list of values, then lists alone. */
+function numberEarlyDraft(encoded: unknown, format: DraftFormat | undefined): EncodedDraft {
+  if (!format || typeof encoded !== 'object' || encoded === null) throw new Error('a draft is a list')
+  if (Array.isArray(encoded)) {
+    const [values, target, promptTokens, byokFee] = encoded
+    return [1, dropRequestedTier(values, format), target, promptTokens, byokFee]
+  }
+  const { generation, first, promptTokens, byokFee } = encoded as EarlyDraft
+  const values = Array.isArray(generation)
+    ? dropRequestedTier(generation, format)
+    : format.generation.map((column) => generation[column])
+  return [1, values, format.target.map((column) => first[column]), promptTokens, byokFee]
+}
+
+/** The lists had the requested service tier before their last value until the tier that served was recorded. */
+function dropRequestedTier(values: unknown[], { generation }: DraftFormat): unknown[] {
+  return values.length === generation.length + 1 ? values.toSpliced(-2, 1) : values
 }
 
 function zipColumns(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { describeOnEachDatabase } from '../../test/support/harness.ts'
 import { emptyGeneration } from '../db/generation-table.ts'
 import { Bill } from './bill.ts'
 import { encodeDraft } from './draft.ts'
-import { jobOwner } from './engine.ts'
+import { jobOwner, type Settlement } from './engine.ts'
 import { ClusterNode } from './recovery.ts'
 import type { SettledGeneration } from './settlement.ts'
 
@@ -38,7 +38,12 @@ describeOnEachDatabase('a node of a cluster', (server) => {
 
   async function look(node: ClusterNode, afterMs: number): Promise<number> {
     time += afterMs
-    return node.settleOrphans(server().gateway.db, server().gateway.ledger, now)
+    const { settled, unrecovered } = await node.settleOrphans(
+      server().gateway.db,
+      server().gateway.ledger,
+      now,
+    )
+    return settled + unrecovered.length
   }
 
   test('R2 R7 settles the holds of another node only after two minutes of watching without a heartbeat', async () => {
@@ -106,6 +111,52 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     expect(left).toEqual([])
   })
 
+  test('R2 R7 a record that the database rejects is replaced by one that it accepts, and the other holds are settled', async () => {
+    const { db, ledger } = server().gateway
+    const {
+      organization_id,
+      workspace_id,
+      id: key_id,
+    } = await db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
+    const subjects = [`organization:${organization_id}`, `workspace:${workspace_id}`, `key:${key_id}`]
+    const owner = { organization_id, workspace_id, key_id }
+    const draftOf = (id: string) =>
+      encodeDraft({
+        generation: { ...emptyGeneration, ...owner, id, created_at: now },
+        initialTarget: { ...target, pricing: null },
+        promptTokens: 10,
+        byokFee: 0,
+      })
+    const held = { amount_nanos: 0n, byok_nanos: 0n, subjects: subjects.join(' '), day: '2026-01-01' }
+    const hold = { owner: 'dead', expires_at: '2999-01-01', checkpoint: null, ...held }
+    const rows = ['gen-accepted', 'gen-rejected'].map((id) => ({
+      ...hold,
+      id,
+      draft: JSON.stringify(draftOf(id)),
+    }))
+    await db.insertInto('holds').values(rows).execute()
+    const rejecting = {
+      isOpen: () => false,
+      settle: async (op: Settlement) => {
+        if (op.id === 'gen-rejected' && String(op.generation).includes(',m,p,e,'))
+          throw Object.assign(new Error('not-null constraint'), { errno: '23502' })
+        return ledger.settle(op)
+      },
+    }
+    const { settled, unrecovered } = await new ClusterNode(true).settleOrphans(db, rejecting, now)
+    expect([settled, unrecovered]).toMatchObject([1, [{ id: 'gen-rejected', failure: 'unrecovered_record' }]])
+    const records = await db
+      .selectFrom('generations')
+      .select(['id', 'model', 'flag'])
+      .where('id', 'in', ['gen-accepted', 'gen-rejected'])
+      .orderBy('id')
+      .execute()
+    expect(records).toEqual([
+      { id: 'gen-accepted', model: 'm', flag: 'interrupted' },
+      { id: 'gen-rejected', model: '', flag: 'unrecovered' },
+    ])
+  })
+
   test('R39 the hold of a job is no orphan, whichever node ended', async () => {
     const { db } = server().gateway
     await leaveHold(jobOwner)
@@ -125,7 +176,9 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     await leaveHold('newer', '[99,["?"],["?"],0,0]', '+1')
     await leaveHold('older')
     const node = new ClusterNode(true)
-    expect(await node.settleOrphans(db, server().gateway.ledger, now)).toBeGreaterThanOrEqual(1)
+    const { settled, unrecovered } = await node.settleOrphans(db, server().gateway.ledger, now)
+    expect(settled).toBe(0)
+    expect(unrecovered.map(({ id }) => id)).toContain('gen-of-older')
     expect(node.newerFormatHolds).toBe(1)
     const left = await db.selectFrom('holds').select('id').orderBy('id').execute()
     expect(left).toEqual([{ id: 'gen-of-newer' }, { id: 'gen-of-newer+1' }])

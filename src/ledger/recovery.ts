@@ -1,20 +1,16 @@
-import type { Statement } from '../db/batch.ts'
+import { isRejectedData, type Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
-import { Bill, type BillLine } from './bill.ts'
-import { addCharges, type Charge, type ChargeTerms, priceReply, zeroCharge } from './charge.ts'
-import {
-  type Checkpoint,
-  type Draft,
-  decodeCheckpoint,
-  decodeDraft,
-  NewerFormatError,
-  type UpstreamTarget,
-} from './draft.ts'
-import { jobOwner, type Settlement } from './engine.ts'
+import { jobOwner } from './engine.ts'
 import { extensionPattern, isExtension, requestIdOf } from './hold-extension.ts'
 import type { Ledger } from './ledger.ts'
+import {
+  buildUnrecovered,
+  type RecoveredRequest,
+  recoverRequest,
+  type UnrecoveredRequest,
+} from './recovered-request.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from './settlement.ts'
 
 /**
@@ -64,37 +60,36 @@ export class ClusterNode {
 
   /**
    * Settles the holds of dead nodes, and those of this node that are long expired: each for what its last
-   * checkpoint shows. Returns how many there were.
+   * checkpoint shows. One that cannot be charged is recorded without a charge, for the operator to decide.
    */
   async settleOrphans(
     db: Db,
     ledger: Pick<Ledger, 'isOpen' | 'settle'>,
     now: string,
     buildStatements: RecoveryStatements = async () => [],
-  ): Promise<number> {
+  ): Promise<OrphanOutcome> {
     const deadNodes = await this.#findDeadNodes(db)
     const newer = new Set<string>()
-    let settled = 0
+    const outcome: OrphanOutcome = { settled: 0, unrecovered: [] }
     for (let after = ''; ; ) {
       const orphans = await this.#findOrphans(db, deadNodes, now, after)
       const { requests, extensions } = await groupHolds(
         db,
         orphans.filter(({ id }) => !ledger.isOpen(id)),
       )
-      const recovered = await Promise.all(requests.map((hold) => tryRecoverSettlement(hold, buildStatements)))
-      const settlements = recovered.filter((settlement) => settlement !== null)
-      await Promise.all(settlements.map((settlement) => ledger.settle(settlement)))
-      settled += settlements.length
-      for (const [index, { id }] of requests.entries()) if (recovered[index] === null) newer.add(id)
+      const settle = (hold: HoldTable) => settleOrphan(ledger, hold, buildStatements)
+      const results = await Promise.all(requests.map(settle))
+      for (const [index, { id }] of requests.entries()) if (results[index] === null) newer.add(id)
       // Only now: if this process ends before, the next recovery still finds all that was held for a request.
       const released = extensions.filter((id) => !newer.has(requestIdOf(id)))
       await Promise.all(released.map((id) => ledger.settle(createRelease(id, ''))))
+      countResults(outcome, results)
       after = orphans.at(-1)?.id ?? ''
       if (orphans.length < batchSize) break
     }
     this.newerFormatHolds = newer.size
     if (deadNodes.length > 0) await db.deleteFrom('nodes').where('id', 'in', deadNodes).execute()
-    return settled
+    return outcome
   }
 
   /** Holds of dead nodes, and expired ones of this node; those of live nodes are settled by them. */
@@ -183,69 +178,51 @@ function addExtensions(hold: HoldTable, extensions: readonly HeldAmounts[]): Hol
 /** What is stored of a recovered generation besides its record. */
 type RecoveryStatements = (settled: SettledGeneration) => Promise<Statement[]>
 
-/** One undecodable hold must not keep the others open. Null: a newer version can decode it. */
-async function tryRecoverSettlement(
+/** How the requests of ended processes were settled. */
+export interface OrphanOutcome {
+  /** Charged for what their checkpoints show. */
+  settled: number
+  unrecovered: UnrecoveredRequest[]
+}
+
+function countResults(outcome: OrphanOutcome, results: readonly (RecoveredRequest | null)[]): void {
+  for (const result of results) {
+    if (result?.unrecovered) outcome.unrecovered.push(result.unrecovered)
+    else if (result) outcome.settled++
+  }
+}
+
+/** One hold that cannot be settled as it should must not keep the others open. Null: a newer version settles it. */
+async function settleOrphan(
+  ledger: Pick<Ledger, 'settle'>,
   hold: HoldTable,
   buildStatements: RecoveryStatements,
-): Promise<Settlement | null> {
-  const settled = tryRecoverGeneration(hold)
-  if (!settled || 'op' in settled) return settled
-  return buildSettlement(settled, null, await buildStatements(settled))
+): Promise<RecoveredRequest | null> {
+  const recovered = recoverRequest(hold)
+  if (!recovered) return null
+  const rejection = await trySettle(ledger, hold, recovered, buildStatements)
+  if (rejection === null) return recovered
+  const bare = buildUnrecovered(hold, null, 'unrecovered_record', rejection)
+  const isRejected = (await trySettle(ledger, hold, bare, buildStatements)) !== null
+  if (isRejected) await ledger.settle(createRelease(hold.id, ''))
+  return bare
 }
 
-function tryRecoverGeneration(hold: HoldTable): SettledGeneration | Settlement | null {
+/** The error of a database that rejects the record; null if it is settled. */
+async function trySettle(
+  ledger: Pick<Ledger, 'settle'>,
+  { id }: HoldTable,
+  { settled }: RecoveredRequest,
+  buildStatements: RecoveryStatements,
+): Promise<unknown> {
+  const settlement = settled
+    ? buildSettlement(settled, null, await buildStatements(settled))
+    : createRelease(id, '')
   try {
-    return recoverGeneration(hold)
+    await ledger.settle(settlement)
+    return null
   } catch (error) {
-    return error instanceof NewerFormatError ? null : createRelease(hold.id, '')
+    if (!isRejectedData(error)) throw error
+    return error
   }
-}
-
-/** The terms of a charge, as far as a stored hold and its draft have them. */
-export function buildTermsOfHold(hold: HoldTable, draft: Draft, target: UpstreamTarget): ChargeTerms {
-  return {
-    pricing: target.pricing,
-    at: Date.parse(draft.generation.created_at),
-    isByok: target.is_byok === 1,
-    byokFee: draft.byokFee,
-    hold: { amount: hold.amount_nanos, byok: hold.byok_nanos },
-    promptEstimate: () => draft.promptTokens,
-    inputImages: draft.generation.input_images,
-  }
-}
-
-function recoverGeneration(hold: HoldTable): SettledGeneration {
-  const draft = decodeDraft(hold.draft)
-  const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
-  const target = checkpoint?.place ?? draft.initialTarget
-  const { charge, lines } = recoverCharge(checkpoint, buildTermsOfHold(hold, draft, target))
-  const source = charge.source === 'none' ? 'none' : 'estimated'
-  return {
-    draft: draft.generation,
-    target,
-    charge: { ...charge, source, flag: 'interrupted' },
-    lines,
-    end: {
-      status: 'failed',
-      error_code: 'interrupted',
-      hold_nanos: hold.amount_nanos,
-      first_token_ms: checkpoint?.firstTokenMs ?? null,
-      attempts: checkpoint?.attempts ?? '[]',
-      service_tier: checkpoint?.tier ?? null,
-    },
-  }
-}
-
-/** A request without a checkpoint is free: nothing shows that it produced output. */
-function recoverCharge(
-  checkpoint: Checkpoint | null,
-  terms: ChargeTerms,
-): { charge: Charge; lines: readonly BillLine[] } {
-  if (!checkpoint) return { charge: zeroCharge, lines: [] }
-  const { reply, bill: encoded } = checkpoint
-  if (!encoded) return { charge: priceReply(reply, terms), lines: [] }
-  const { amount, byok } = encoded.remaining
-  const charge = priceReply(reply, { ...terms, hold: { amount: BigInt(amount), byok: BigInt(byok) } })
-  const bill = Bill.decode(encoded)
-  return { charge: addCharges(bill.charge, charge), lines: bill.lines }
 }

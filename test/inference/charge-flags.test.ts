@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
+import { reportOrphans } from '../../src/app/jobs.ts'
 import type { ChargeFlag } from '../../src/db/generation-table.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import type { Settlement } from '../../src/ledger/engine.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
+import type { TestServer } from '../support/harness.ts'
 import { createOrphanedHold } from '../support/orphaned-holds.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'
 import { type Bench, describeWithUpstreams, sendRequest } from './two-upstreams.ts'
@@ -17,7 +19,7 @@ function reply(usage: unknown): UpstreamResponse {
 /** 50 USD at the price of the model. */
 const beyondTheHold = 12_500_000
 
-const replies: Record<Exclude<ChargeFlag, 'interrupted'> | 'none', UpstreamResponse> = {
+const replies: Record<Exclude<ChargeFlag, 'interrupted' | 'unrecovered'> | 'none', UpstreamResponse> = {
   none: reply({ prompt_tokens: 10, completion_tokens: 4 }),
   capped: reply({ prompt_tokens: 10, completion_tokens: beyondTheHold }),
   implausible: reply({ prompt_tokens: 10, completion_tokens: Number.MAX_SAFE_INTEGER }),
@@ -50,6 +52,44 @@ describeWithUpstreams('every kind of charge', (bench) => {
       if (own !== null) await server.call('DELETE', `/byok/${own}`)
     }
   })
+
+  const unpriced = { place: { pricing: { prompt: 'a dollar' } }, reply: { characters: 8 } }
+  test.each([
+    ['unrecovered_draft', { draft: '{"generation":{}}' }, ''],
+    ['unrecovered_checkpoint', { checkpoint: '{"place":' }, 'test/chat'],
+    ['unrecovered_price', { checkpoint: JSON.stringify(unpriced) }, 'test/chat'],
+  ])(
+    'R2 I2 I4 %s: the request has a record with its reason and what was held',
+    async (reason, broken, model) => {
+      const { server } = bench()
+      const { db } = server.gateway
+      const [before, figures] = [await usageOf(bench()), (await checkLedger(db)).figures]
+      const { id } = await createOrphanedHold(server, 4)
+      await db.updateTable('holds').set(broken).where('id', '=', id).execute()
+      const outcome = await settleOrphans(server)
+      expect(outcome).toMatchObject({
+        settled: 0,
+        unrecovered: [{ id, failure: reason, held: 1_000_000n }],
+      })
+      reportOrphans(server.gateway, outcome)
+      const { body } = await server.call('GET', `/generation?id=${id}`)
+      expect(body.data).toMatchObject({ model, total_cost: 0 })
+      expect(body.data.headgate).toMatchObject({ error_code: reason, flag: 'unrecovered', hold: 0.001 })
+      const listed = await server.call('GET', `/generations?flag=unrecovered&error_code=${reason}`)
+      expect(listed.body.data).toMatchObject([{ id, cost: 0, error_code: reason }])
+      expect(await usageOf(bench())).toEqual(before)
+      const checked = await checkLedger(db)
+      expect(checked.findings.flatMap(({ violations }) => violations)).toEqual([])
+      expect(checked.figures).toMatchObject({
+        holds: 0,
+        unrecovered: figures.unrecovered + 1,
+        unrecovered_nanos: figures.unrecovered_nanos + 1_000_000n,
+      })
+      const { body: metrics } = await server.gateway.metrics.render()
+      const counted = `headgate_interrupted_requests_total{outcome="unrecovered"} ${checked.figures.unrecovered}\n`
+      expect(metrics).toContain(counted)
+    },
+  )
 
   test.each([false, true])(
     'I5 the parts of a capped charge are no more than the whole (BYOK: %p)',
@@ -94,14 +134,17 @@ async function complete(bench: Bench, scripted: UpstreamResponse): Promise<strin
 
 /** A request of a dead process, charged for its checkpoint. */
 async function interrupt({ server }: Bench, isByok: boolean, tokens: number): Promise<string> {
-  const { gateway } = server
   const { id } = await createOrphanedHold(
     server,
     tokens,
     isByok ? { isByok, amount: 50_000n, byok: 1_000_000n } : {},
   )
-  // It is not in flight in this process.
-  const ledger = { isOpen: () => false, settle: (op: Settlement) => gateway.ledger.settle(op) }
-  expect(await new ClusterNode(true).settleOrphans(gateway.db, ledger, new Date().toISOString())).toBe(1)
+  expect(await settleOrphans(server)).toEqual({ settled: 1, unrecovered: [] })
   return id
+}
+
+function settleOrphans({ gateway }: TestServer) {
+  // They are not in flight in this process.
+  const ledger = { isOpen: () => false, settle: (op: Settlement) => gateway.ledger.settle(op) }
+  return new ClusterNode(true).settleOrphans(gateway.db, ledger, new Date().toISOString())
 }

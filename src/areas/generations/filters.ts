@@ -7,6 +7,7 @@ import {
 } from '../../account/request-log/selection.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import { chargeFlags } from '../../db/generation-table.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { nanosFromUsd } from '../../ledger/money.ts'
 import { queryBoolean } from '../../lib/query-params.ts'
@@ -41,6 +42,10 @@ export const logFilters = z.strictObject({
     .optional()
     .describe('`completed`, `failed`, `cancelled` or `refused`, or several of them separated by commas.'),
   error_code: text.optional().describe('The `reason` of the error.'),
+  flag: z
+    .enum(chargeFlags)
+    .optional()
+    .describe('Anomalies of the charge, as in `headgate.flag` of the record.'),
   format: text.optional().describe('The format of the client: `chat`, `messages`, ...'),
   app: text.optional().describe('The address or the title of the app.'),
   session_id: text.optional(),
@@ -93,9 +98,14 @@ export async function resolveLogSelection(request: LogRequest, filters: LogFilte
             ...(filters.status === undefined ? [] : [{ columns: ['status'], values: ended }]),
           ],
     refused: isRefusedIncluded ? [...shared, ...anyOf(['requested_model'], filters.model)] : null,
-    isUnsuccessful: !ended.includes('completed') || filters.error_code !== undefined,
+    isUnsuccessful: !ended.includes('completed') || filters.error_code !== undefined || isOfCrash(filters),
     visible: listVisibleRequests(reach),
   }
+}
+
+/** Such requests never completed. */
+function isOfCrash({ flag }: LogFilters): boolean {
+  return flag === 'interrupted' || flag === 'unrecovered'
 }
 
 /** How far the clock of a record may be from that of its request id. */
@@ -154,6 +164,7 @@ function listServedConditions({ catalogue }: Gateway, filters: LogFilters): Cond
   return [
     ...anyOf(['provider'], slug),
     ...anyOf(['is_byok'], toFlag(is_byok)),
+    ...anyOf(['flag'], filters.flag),
     ...(cost > 0n ? [{ column: 'cost_nanos', min: cost }] : []),
   ]
 }

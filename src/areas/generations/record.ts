@@ -6,7 +6,7 @@ import { countCompletionTokens, countPromptTokens, type Usage } from '../../call
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import { isRouterSlug } from '../../catalogue/router-models.ts'
 import { dataRegions } from '../../catalogue/vocabulary.ts'
-import type { GenerationTable } from '../../db/generation-table.ts'
+import { chargeFlags, type GenerationTable } from '../../db/generation-table.ts'
 import { computeCost } from '../../ledger/cost.ts'
 import { type BucketColumn, bucketColumns, readUsage } from '../../ledger/generation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
@@ -73,9 +73,12 @@ const detailsRecord = z
     list_cost: usd.describe('The cost at the prices of the endpoint, in USD.'),
     reported_cost: usd.nullable().describe('The cost reported by the provider, in USD.'),
     flag: z
-      .enum(['capped', 'implausible', 'uncounted', 'interrupted'])
+      .enum(chargeFlags)
       .nullable()
-      .describe('Anomalies of the charge.'),
+      .describe(
+        'Anomalies of the charge. `unrecovered`: a crash interrupted the request, and its charge is not known; it may have cost up to `hold`.',
+      ),
+    hold: usd.describe('The most that the request could cost, which was held for it, in USD.'),
     billed_units: z
       .array(billedUnits)
       .describe('What was billed by another unit than the token: images, seconds, characters, searches.'),
@@ -326,6 +329,7 @@ function toDetails(
     list_cost: usdFromNanos(row.upstream_cost_nanos),
     reported_cost: row.reported_cost_nanos === null ? null : usdFromNanos(row.reported_cost_nanos),
     flag: row.flag,
+    hold: usdFromNanos(row.hold_nanos),
     billed_units: readUnits(row),
     dropped: row.dropped === null ? [] : JSON.parse(row.dropped),
     guardrail_hits: hits.map(toHitRecord),

@@ -27,6 +27,10 @@ const ledgerCheck = z
       entries: z.int(),
       generations: z.int(),
       holds: z.int(),
+      unrecovered: z
+        .int()
+        .describe('Requests that a crash interrupted and that could not be charged, each with its record.'),
+      unrecovered_usd: z.number().describe('The most that they may have cost.'),
       credits_usd: z.number(),
       spent_usd: z.number(),
       held_usd: z.number(),

@@ -39,6 +39,7 @@ function Result({ result: { sound, findings, figures } }: { result: Schemas['Led
     ['Entries', formatCount(figures.entries)],
     ['Requests', formatCount(figures.generations)],
     ['Holds', formatCount(figures.holds)],
+    ['Interrupted without a charge', formatCount(figures.unrecovered)],
   ]
   return (
     <Stack gap="sm">
