@@ -86,6 +86,22 @@ export function listLines(db: Db, generationId: string): Promise<LineRow[]> {
     .execute()
 }
 
+/** What the requests on behalf of generations cost; those without such requests are missing. */
+export async function sumNestedCosts(
+  db: Db,
+  generationIds: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> {
+  if (generationIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('generation_lines')
+    .select(['generation_id', (eb) => eb.fn.sum<bigint>('cost_nanos').as('sum_nanos')])
+    .where('generation_id', 'in', generationIds)
+    .where('kind', '=', 'request')
+    .groupBy('generation_id')
+    .execute()
+  return new Map(rows.map(({ generation_id, sum_nanos }) => [generation_id, sum_nanos]))
+}
+
 /** The generation on whose behalf a nested request was made. */
 export async function findParentId(db: Db, nestedId: string): Promise<string | null> {
   const row = await db

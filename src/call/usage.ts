@@ -116,7 +116,7 @@ export interface UsageCost {
   upstream: number
   upstreamPrompt: number
   upstreamCompletion: number
-  /** What tools and plugins cost besides tokens, and the calls of tools. */
+  /** What tools and plugins cost, with the requests that they make to other models, and the calls of tools. */
   serverTools?: ServerToolUse
 }
 

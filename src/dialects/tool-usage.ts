@@ -12,7 +12,7 @@ export function encodeToolUse({ webSearches }: Usage, { serverTools }: UsageCost
   }
 }
 
-/** What server tools and plugins cost, for `cost_details`. */
+/** What server tools and plugins cost, for `cost_details`: with the cost of the model's own turns, the whole. */
 export function encodeToolCost({ serverTools }: UsageCost): JsonObject {
   return serverTools ? { server_tool_cost: serverTools.cost } : {}
 }

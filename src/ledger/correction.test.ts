@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { blankGeneration } from '../../test/support/generations.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../../test/support/harness.ts'
+import { buildLineStatement, listLines } from '../account/bill-lines.ts'
 import { isoNow } from '../lib/clock.ts'
 import { newTimeOrderedHex } from '../lib/ids.ts'
+import type { BillLine } from './bill.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
 import type { Settlement } from './engine.ts'
@@ -104,6 +106,34 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
 
   const charge = fc.record({ cost: fc.oneof(fc.constant(0), fc.nat(100)), isByok: fc.boolean() })
   let keys = 1000
+
+  test('I5 I6 the lines of the interrupted request are replaced by its own, also if no charge was recovered', async () => {
+    const { ledger, db } = server.gateway
+    const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
+    await admit(id, keyId)
+    const recovered = settlement(id, keyId, { cost: 9, isByok: false }, false)
+    const flagged = recovered.generation?.map((value) => (value === 'interrupted' ? 'unrecovered' : value))
+    await ledger.settle({ ...recovered, generation: flagged ?? null })
+    const line = {
+      kind: 'turn',
+      name: 'm',
+      provider: 'p',
+      quantity: 1,
+      duration_ms: 1,
+      nested_id: null,
+    } as const
+    const counts = { tokens_prompt: null, tokens_completion: null }
+    const lines = [4n, 5n].map((cost_nanos, position) => ({ ...line, ...counts, position, cost_nanos }))
+    await db
+      .insertInto('generation_lines')
+      .values(lines.map((row) => ({ ...row, generation_id: id })))
+      .execute()
+    const bill: BillLine[] = [{ ...line, usage: null, cost: 4n, durationMs: 1, nestedId: null }]
+    const own = settlement(id, keyId, { cost: 4, isByok: false }, true)
+    await ledger.settle({ ...own, extraStatements: [buildLineStatement(db, id, bill)] })
+    expect((await listLines(db, id)).map(({ cost_nanos }) => cost_nanos)).toEqual([4n])
+    expect(await shown(keyId)).toEqual([['stop', 1, 4, 0, 4]])
+  })
 
   test('I1 I2 I3 I4 I6 is charged once, as its own node settles it, whatever was rolled up before', async () => {
     const { ledger, db } = server.gateway

@@ -117,6 +117,8 @@ export function buildCorrectionStatements(
   const posting = (isPosted && postings.get(organizationId)?.id) || null
   const ownPosting = spent.amount === 0n ? null : (posting ?? postingId)
   return [
+    // Those of the interrupted request; the bill of the whole one follows with its other statements.
+    { sql: 'delete from generation_lines where generation_id = $1', values: [id] },
     { sql: replaceGeneration, values: [...(generation ?? []), ownPosting, now] },
     ...insertCorrections.forRows([
       [id, organizationId, postingId, String(cost), String(byok), posting, String(difference), now],

@@ -258,6 +258,24 @@ describeModeration('moderation of prompts', (bench) => {
       expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(1)
     })
 
+    test.each([
+      ['a guardrail', { action: 'block' }, {}],
+      ['a guardrail, for a stream', { action: 'block' }, { stream: true }],
+      ['the plugin', null, { plugins }],
+    ])('I5 I6 is part of the cost that the client is told: %s', async (_, moderation, more) => {
+      await use(moderation)
+      const response = await send('Hello', more)
+      const text = await response.text()
+      const reply = JSON.parse(text.startsWith('{') ? text : (/.*"usage".*/.exec(text)?.[0].slice(6) ?? ''))
+      const { cost, cost_details } = reply.usage
+      const { body } = await bench().server.call('GET', `/generation?id=${reply.id}`)
+      expect(body.data.total_cost).toBe(cost)
+      expect(cost_details.server_tool_cost).toBe(Number(moderationNanos) / 1e9)
+      expect(cost_details.upstream_inference_cost + cost_details.server_tool_cost).toBeCloseTo(cost, 9)
+      const charged = (await listGenerations(bench())).map(({ cost_nanos }) => Number(cost_nanos))
+      expect(charged.reduce((sum, nanos) => sum + nanos, 0) / 1e9).toBeCloseTo(cost, 9)
+    })
+
     test('is charged for a prompt that is then blocked, which has no other record', async () => {
       await use({ action: 'block' })
       expect((await send('Show violence')).status).toBe(403)

@@ -1,8 +1,57 @@
 import { expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { checkLedger } from '../../src/ledger/check.ts'
+import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 import { type Format, itemOf, modelSettings, send, stream } from './support.ts'
 
 const advisorTool = { type: 'service:advisor', parameters: { model: 'test/inner' } }
+
+const painterTool = { type: 'service:image_generation', parameters: { model: 'sandbox/painter' } }
+
+/** Every tool that makes requests to models: a prompt, its entry, and the number of these requests. */
+const nestedCases: [string, string, object, number][] = [
+  ['an advisor', 'Ask the advisor now', advisorTool, 1],
+  [
+    'a subagent with a tool',
+    'Let subagent use datetime',
+    { type: 'service:subagent', parameters: { model: 'test/inner', tools: [{ type: 'service:datetime' }] } },
+    1,
+  ],
+  [
+    'a panel with a member that fails, and its analyst',
+    'Ask fusion now',
+    {
+      type: 'service:fusion',
+      parameters: { analysis_models: ['test/inner', 'test/outer', 'test/broken'], model: 'test/inner' },
+    },
+    4,
+  ],
+  ['an image', 'image_generation of a tree', painterTool, 1],
+]
+
+interface ListedRequest {
+  id: string
+  cost: number
+  total_cost: number
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0)
+}
+
+/** What the list of requests, analytics and the ledger have so far. */
+async function readBooks(server: TestServer) {
+  const { body: list } = await server.call('GET', '/generations?limit=100')
+  const [from, to] = [-3_600_000, 3_600_000].map((ms) => new Date(server.clock.now() + ms).toISOString())
+  const { body: analytics } = await server.call('POST', '/analytics/query', {
+    body: { metrics: ['credits_usage'], time_range: { start: from, end: to } },
+  })
+  const { body: credits } = await server.call('GET', '/credits')
+  return {
+    listed: list.data as ListedRequest[],
+    analyzed: Number(analytics.data.data[0]?.credits_usage ?? 0),
+    spent: credits.data.total_usage as number,
+  }
+}
 
 describeOnEachDatabase(
   'tools that ask models',
@@ -173,6 +222,50 @@ describeOnEachDatabase(
         expect(rows.some(({ model }) => model === 'sandbox/painter')).toBe(true)
       })
     }
+
+    test.each(nestedCases.flatMap((one) => [[...one, false] as const, [...one, true] as const]))(
+      'I5 I6 %s costs the sum of its parts, in every book (%#)',
+      async (_, prompt, tool, nested, isStream) => {
+        const before = await readBooks(server())
+        const usage = isStream
+          ? (await stream(server(), 'responses', prompt, [tool])).at(-1).response.usage
+          : (await send(server(), 'responses', prompt, [tool])).body.usage
+        const { upstream_inference_cost, server_tool_cost } = usage.cost_details
+        expect(usage.cost).toBeGreaterThan(0)
+        expect(server_tool_cost).toBeGreaterThan(0)
+        expect(upstream_inference_cost + server_tool_cost).toBeCloseTo(usage.cost, 9)
+
+        const after = await readBooks(server())
+        const known = new Set(before.listed.map(({ id }) => id))
+        const added = after.listed.filter(({ id }) => !known.has(id))
+        const records = await Promise.all(
+          added.map(async ({ id }) => (await server().call('GET', `/generation?id=${id}`)).body.data),
+        )
+        expect(added.map(({ total_cost }) => total_cost)).toEqual(records.map(({ total_cost }) => total_cost))
+        expect(added.map(({ cost }) => cost)).toEqual(records.map(({ headgate }) => headgate.own_cost))
+        const [outer, ...others] = records.filter(({ headgate }) => headgate.parent_id === null)
+        expect(others).toEqual([])
+        const children = records.filter(({ headgate }) => headgate.parent_id === outer.id)
+        expect(children).toHaveLength(nested)
+        expect(records).toHaveLength(nested + 1)
+
+        const lines: { kind: string; cost: number; generation_id: string | null }[] = outer.headgate.lines
+        const requests = lines.filter(({ kind }) => kind === 'request')
+        expect(requests.map(({ generation_id }) => generation_id).sort()).toEqual(
+          children.map(({ id }) => id).sort(),
+        )
+        for (const { generation_id, cost } of requests)
+          expect(children.find(({ id }) => id === generation_id).total_cost).toBe(cost)
+        expect(outer.total_cost).toBe(usage.cost)
+        expect(sum(requests.map(({ cost }) => cost))).toBeCloseTo(server_tool_cost, 9)
+        expect(sum(lines.map(({ cost }) => cost))).toBeCloseTo(usage.cost, 9)
+        expect(sum(added.map(({ cost }) => cost))).toBeCloseTo(usage.cost, 9)
+        expect(after.analyzed - before.analyzed).toBeCloseTo(usage.cost, 9)
+        expect(after.spent - before.spent).toBeCloseTo(usage.cost, 9)
+        const { findings } = await checkLedger(server().gateway.db)
+        expect(findings.flatMap(({ violations }) => violations)).toEqual([])
+      },
+    )
   },
   { settings: modelSettings },
 )

@@ -213,6 +213,8 @@ describeOnEachDatabase(
             },
             web_searches: 3,
             usage_source: 'reported',
+            own_cost: 0.00627,
+            hold: 0,
             list_cost: 0.00627,
             reported_cost: 0.006,
             flag: 'capped',

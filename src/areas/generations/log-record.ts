@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sumNestedCosts } from '../../account/bill-lines.ts'
 import { displayNameOf, findMembers } from '../../account/members.ts'
 import { findKeys, listWorkspaceNames } from '../../account/record-names.ts'
 import type { GenerationRow, LogEntry, RefusedRow } from '../../account/request-log/walk.ts'
@@ -50,7 +51,12 @@ export const logRecord = z
     tokens_cached: count.describe('The prompt tokens read from a cache.'),
     cost: z
       .number()
-      .describe('The charge in USD, without requests on its behalf, which have their own entries.'),
+      .describe(
+        'The charge in USD, without requests on its behalf, which have their own entries: the sum over all entries counts every charge once.',
+      ),
+    total_cost: z
+      .number()
+      .describe('With requests on its behalf, as in the record and in `usage.cost` of the reply.'),
     latency: z.int().describe('Milliseconds from the request to the end of the reply.'),
     first_token: count.describe('Milliseconds to the first token of a stream.'),
     finish_reason: text,
@@ -69,15 +75,26 @@ interface Names {
   workspaces: ReadonlyMap<string, string>
 }
 
+/** What the list shows of other tables. */
+interface RelatedRecords extends Names {
+  /** What requests on behalf of a generation cost. */
+  nestedCosts: ReadonlyMap<string, bigint>
+}
+
 /** With the names of what they refer to. An inference key is shown no names of other keys and of members. */
 export async function toLogRecords(
   gateway: Gateway,
   caller: Caller,
   entries: readonly LogEntry[],
 ): Promise<LogRecord[]> {
-  const names = await loadNames(gateway, caller, entries)
+  const ids = entries.flatMap(({ generation }) => generation?.id ?? [])
+  const [names, nestedCosts] = await Promise.all([
+    loadNames(gateway, caller, entries),
+    sumNestedCosts(gateway.db, ids),
+  ])
+  const related = { ...names, nestedCosts }
   return entries.map(({ generation, refused }) =>
-    generation ? toServedRecord(gateway, names, generation) : toRefusedRecord(names, refused),
+    generation ? toServedRecord(gateway, related, generation) : toRefusedRecord(names, refused),
   )
 }
 
@@ -122,11 +139,11 @@ function toSharedFields({ keys, users, workspaces }: Names, row: GenerationRow |
   }
 }
 
-function toServedRecord({ catalogue }: Gateway, names: Names, row: GenerationRow): LogRecord {
+function toServedRecord({ catalogue }: Gateway, related: RelatedRecords, row: GenerationRow): LogRecord {
   const isCached = row.response_cache_source_id !== null
   const usage = row.usage_source === 'none' && !isCached ? null : readUsage(row)
   return {
-    ...toSharedFields(names, row),
+    ...toSharedFields(related, row),
     status: row.status,
     message: null,
     model: row.model,
@@ -139,6 +156,7 @@ function toServedRecord({ catalogue }: Gateway, names: Names, row: GenerationRow
     tokens_completion: usage && countCompletionTokens(usage),
     tokens_cached: usage && usage.cacheRead + usage.cacheReadAudio,
     cost: usdFromNanos(row.cost_nanos),
+    total_cost: usdFromNanos(row.cost_nanos + (related.nestedCosts.get(row.id) ?? 0n)),
     first_token: row.first_token_ms,
     finish_reason: row.finish_reason,
     attempts: countAttempts(row, catalogue.providerByName.get(row.provider)?.name ?? row.provider),
@@ -157,6 +175,7 @@ const notServed = {
   tokens_completion: null,
   tokens_cached: null,
   cost: 0,
+  total_cost: 0,
   first_token: null,
   finish_reason: null,
   attempts: 0,

@@ -70,6 +70,9 @@ const detailsRecord = z
     usage_source: z
       .enum(['reported', 'estimated', 'none'])
       .describe('Whether the provider reported the usage or this server estimated it.'),
+    own_cost: usd.describe(
+      'The part of `total_cost` that is charged with this record, in USD: without requests made on its behalf, which have records of their own. The sum over all records counts every charge once.',
+    ),
     list_cost: usd.describe('The cost at the prices of the endpoint, in USD.'),
     reported_cost: usd.nullable().describe('The cost reported by the provider, in USD.'),
     flag: z
@@ -117,7 +120,7 @@ export const generationRecord = z
     num_fetches: count.describe('The pages that the gateway read; null if it tried none.'),
     web_search_engine: text.describe('The engine that the gateway searched the web with.'),
     usage: usd.describe('The amount charged, in USD, including requests made on its behalf.'),
-    total_cost: usd.describe('The same as `usage`.'),
+    total_cost: usd.describe('The same as `usage`, and as `usage.cost` of the reply.'),
     upstream_inference_cost: usd
       .nullable()
       .describe("For requests with a BYOK key: the provider's price, in USD."),
@@ -326,6 +329,7 @@ function toDetails(
     tokens: mapTokenColumns((column) => row[column]),
     web_searches: row.web_searches,
     usage_source: row.usage_source,
+    own_cost: usdFromNanos(row.cost_nanos),
     list_cost: usdFromNanos(row.upstream_cost_nanos),
     reported_cost: row.reported_cost_nanos === null ? null : usdFromNanos(row.reported_cost_nanos),
     flag: row.flag,

@@ -12,7 +12,8 @@ import { moderationsTask } from '../media/moderations.ts'
 import { parseMediaRequest } from '../media/parse.ts'
 import { executeMedia } from '../media/reply-whole.ts'
 import type { MediaRequest } from '../media/task.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
+import type { NestedRequestLine } from '../nested/bill-line.ts'
+import type { ModelRequest, SettledReply } from '../request/inference-request.ts'
 import { planRoute } from '../routing/plan.ts'
 import { admit } from '../settlement/admit.ts'
 import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
@@ -26,11 +27,15 @@ export interface Classification extends ModerationInput {
   provider: string
 }
 
-/** Has a prompt classified by a moderation model: by requests of the same key, each with a record of its own. */
+/**
+ * Has a prompt classified by a moderation model: by requests of the same key, each with a record of its own, which are
+ * added to `lines`.
+ */
 export async function classifyPrompt(
   gateway: Gateway,
   request: ModelRequest,
   slug: string,
+  lines: NestedRequestLine[],
 ): Promise<Classification[]> {
   const model = findModelForTask(gateway.catalogue, slug, 'moderations')
   if (!model) throw gatewayError('no_endpoints')
@@ -40,7 +45,7 @@ export async function classifyPrompt(
     if (prepared.length > 0) await yieldToEventLoop()
     prepared.push({ ...batch, request: await buildRequest(gateway, request, model, batch) })
   }
-  return (await Promise.all(prepared.map((batch) => classifyBatch(gateway, batch)))).flat()
+  return (await Promise.all(prepared.map((batch) => classifyBatch(gateway, batch, lines)))).flat()
 }
 
 interface PreparedBatch extends ModerationBatch {
@@ -49,13 +54,24 @@ interface PreparedBatch extends ModerationBatch {
 
 async function classifyBatch(
   gateway: Gateway,
-  { request, inputs }: PreparedBatch,
+  { request: classified, inputs }: PreparedBatch,
+  lines: NestedRequestLine[],
 ): Promise<Classification[]> {
+  const request = { ...classified, onSettled: [recordLine(classified.id, lines)] }
   const admission = await admit(gateway, request, planRoute(gateway, request))
   const classify = ({ results }: ModerationsReply, { model, provider }: MediaReplyContext) =>
     inputs.map((input, index) => ({ ...input, ...decodeResult(results[index] ?? {}), model, provider }))
   const { encoded } = await executeMedia(gateway, request, admission, moderationsTask, classify)
   return encoded
+}
+
+function recordLine(id: string, lines: NestedRequestLine[]) {
+  const startedAt = performance.now()
+  return ({ candidate, cost }: SettledReply): void => {
+    const provider = candidate?.endpoint.provider.name ?? ''
+    const isCharged = candidate !== null
+    lines.push({ id, purpose: 'moderation', provider, usage: null, cost, isCharged, startedAt })
+  }
 }
 
 /** A request on behalf of another one: it is neither guarded nor moderated, and its prompt is in no log of its own. */

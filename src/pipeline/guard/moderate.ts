@@ -2,7 +2,9 @@ import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
+import { addNestedRequest, type NestedRequestLine } from '../nested/bill-line.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import { withWork } from '../request/work.ts'
 import { type Classification, classifyPrompt } from './classify.ts'
 import { recordHits } from './hits.ts'
 import { type AppliedModeration, listModerationRules } from './moderation-rules.ts'
@@ -12,15 +14,25 @@ export async function moderate<R extends ModelRequest>(gateway: Gateway, request
   const rules = listModerationRules(gateway, request)
   if (rules.length === 0) return request
   const groups = Map.groupBy(rules, ({ model }) => model)
+  const lines: NestedRequestLine[] = []
   const verdicts = await Promise.all(
-    [...groups].map(([model, group]) => judge(gateway, request, model, group)),
+    [...groups].map(([model, group]) => judge(gateway, request, { model, rules: group }, lines)),
   )
   const hits = verdicts.flatMap((verdict) => verdict.hits)
   const moderated = { ...request, hits: [...(request.hits ?? []), ...hits] }
   const error = verdicts.find((verdict) => verdict.error)?.error
-  if (!error) return moderated
+  if (!error) return addToBill(moderated, lines)
   await recordHits(gateway, moderated)
   throw error
+}
+
+/** A free classification needs no bill: most requests have none. */
+function addToBill<R extends ModelRequest>(request: R, lines: readonly NestedRequestLine[]): R {
+  const charged = lines.filter(({ cost }) => request.work !== null || cost > 0n)
+  if (charged.length === 0) return request
+  const billed = withWork(request)
+  for (const line of charged) addNestedRequest(billed, line)
+  return billed
 }
 
 interface Verdict {
@@ -33,12 +45,12 @@ interface Verdict {
 async function judge(
   gateway: Gateway,
   request: ModelRequest,
-  model: string | null,
-  rules: readonly AppliedModeration[],
+  { model, rules }: { model: string | null; rules: readonly AppliedModeration[] },
+  lines: NestedRequestLine[],
 ): Promise<Verdict> {
   try {
     if (model === null) throw notConfiguredError()
-    return applyRules(rules, await classifyPrompt(gateway, request, model))
+    return applyRules(rules, await classifyPrompt(gateway, request, model, lines))
   } catch (error) {
     if (!(error instanceof GatewayError) || request.httpRequest.signal.aborted) throw error
     // The message may quote the prompt.

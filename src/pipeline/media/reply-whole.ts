@@ -97,7 +97,7 @@ export function buildMediaContext(
     model: model.id,
     provider: endpoint.provider.name,
     usage: charge.usage,
-    cost: buildCost(charge, candidate),
+    cost: buildCost(charge, candidate, request.work),
     metadata: request.options.wantsMetadata ? buildMetadata(request, trace) : null,
   }
 }

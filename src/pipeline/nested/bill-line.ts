@@ -1,7 +1,7 @@
 import type { Usage } from '../../call/usage.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 
-interface NestedRequestLine {
+export interface NestedRequestLine {
   id: string
   purpose: string
   provider: string

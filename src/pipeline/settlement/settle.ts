@@ -1,7 +1,6 @@
 import { insertLine } from '../../account/bill-lines.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { withSpan } from '../../app/tracing/span-recorder.ts'
-
 import { subtractUsage, type UsageCost } from '../../call/usage.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import type { ServedTier } from '../../catalogue/vocabulary.ts'
@@ -107,15 +106,16 @@ export function buildCost(
 ): UsageCost {
   const isByok = candidate?.byokKey != null
   const fees = work?.bill.fees ?? 0n
+  const nested = work?.bill.nested ?? 0n
   const total = isByok ? byok : cost - fees
   // A charge may be capped at its hold; then its parts must not exceed it.
   const isCapped = total < listPrice.total
   const prompt = isCapped ? minAmount(listPrice.prompt, total) : listPrice.prompt
   const completion = isCapped ? minAmount(listPrice.completion, total - prompt) : listPrice.completion
   return {
-    total: usdFromNanos(cost + (work?.bill.nested ?? 0n)),
+    total: usdFromNanos(cost + nested),
     isByok,
-    ...(work && { serverTools: { cost: usdFromNanos(fees), ...work.toolCalls } }),
+    ...(work && { serverTools: { cost: usdFromNanos(fees + nested), ...work.toolCalls } }),
     upstream: usdFromNanos(total),
     upstreamPrompt: usdFromNanos(prompt),
     upstreamCompletion: usdFromNanos(completion),
