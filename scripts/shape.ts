@@ -232,6 +232,10 @@ function checkSideEffects({ path, text }: Module): void {
   if (!egressModules.has(path) && /(?<![.\w])fetch\(|from 'node:https?'/.test(text)) {
     problems.push(`${path}: sends requests of its own`)
   }
+  if (/^(?!\s*\*).*AbortSignal\.(any|timeout)\b/m.test(text))
+    problems.push(
+      `${path}: uses AbortSignal.any or .timeout, which leak; see src/lib/linked-abort-controller.ts`,
+    )
 }
 
 /** Everything that is sent to a provider passes the guardrails. */

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { findUrlProblem, isAllowedPrivate, isPublicAddress } from './egress-policy.ts'
+import { LinkedAbortController } from './linked-abort-controller.ts'
 
 export interface EgressRequest {
   url: string
@@ -74,14 +75,16 @@ export async function sendBuffered(
   request: EgressRequest,
   options: BufferedOptions,
 ): Promise<BufferedResponse> {
-  const timeout = AbortSignal.timeout(options.timeoutMs)
-  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout
+  const abort = new LinkedAbortController(options.signal ? [options.signal] : [], options.timeoutMs)
+  const { signal } = abort
   try {
     const incoming = await openResponse(request, options, signal)
     const bytes = await readBody(incoming, options.maxBytes)
     return { status: incoming.statusCode ?? 0, headers: readHeaders(incoming), bytes }
   } catch (error) {
     throw signal.aborted ? new EgressError('timeout') : toPublicError(error)
+  } finally {
+    abort.close()
   }
 }
 
@@ -96,18 +99,18 @@ export async function sendStreaming(
   request: EgressRequest,
   { signal: abortSignal, connectMs, ...options }: StreamingOptions,
 ): Promise<Response> {
-  const connectTimeout = new AbortController()
-  const timer = setTimeout(() => connectTimeout.abort(), connectMs)
-  const signal = AbortSignal.any([abortSignal, connectTimeout.signal])
+  // It stays linked to its source: the caller may abort while it reads the body.
+  const abort = new LinkedAbortController([abortSignal], connectMs)
+  const { signal } = abort
   try {
-    const incoming = await openResponse(request, options, signal, () => clearTimeout(timer))
+    const incoming = await openResponse(request, options, signal, () => abort.clearTimeout())
     const headers = readHeaders(incoming)
     const status = incoming.statusCode ?? 502
     return new Response(bodilessStatuses.has(status) ? null : toReadableStream(incoming), { status, headers })
   } catch (error) {
     throw signal.aborted ? new EgressError('timeout') : toPublicError(error)
   } finally {
-    clearTimeout(timer)
+    abort.clearTimeout()
   }
 }
 
@@ -119,13 +122,18 @@ export async function openConnection(
   const url = URL.parse(`https://${host}:${port}`)
   const problem = findUrlProblem(url, options.allowPrivate)
   if (url === null || problem !== null) throw new EgressError('url', `The host ${problem}.`)
-  const signal = AbortSignal.any([abortSignal, AbortSignal.timeout(connectMs)])
-  const addresses = await resolveAllowedAddresses(url, options, signal)
-  for (const address of addresses) {
-    const socket = await tryConnect(address, port, signal)
-    if (socket) return socket
+  const abort = new LinkedAbortController([abortSignal], connectMs)
+  const { signal } = abort
+  try {
+    const addresses = await resolveAllowedAddresses(url, options, signal)
+    for (const address of addresses) {
+      const socket = await tryConnect(address, port, signal)
+      if (socket) return socket
+    }
+    throw new EgressError(signal.aborted ? 'timeout' : 'unreachable')
+  } finally {
+    abort.close()
   }
-  throw new EgressError(signal.aborted ? 'timeout' : 'unreachable')
 }
 
 function tryConnect(address: string, port: number, signal: AbortSignal): Promise<Socket | null> {

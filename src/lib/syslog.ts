@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { connect as connectTls } from 'node:tls'
 import { EgressError, type EgressOptions, openConnection } from './egress-client.ts'
 import { findUrlProblem } from './egress-policy.ts'
+import { LinkedAbortController } from './linked-abort-controller.ts'
 
 export interface SyslogServer {
   host: string
@@ -54,7 +55,20 @@ export async function sendSyslog(
 ): Promise<void> {
   const problem = findServerProblem(server, options.allowPrivate)
   if (problem !== null) throw new EgressError('url', `The address ${problem}.`)
-  const signal = AbortSignal.timeout(options.timeoutMs)
+  const abort = new LinkedAbortController([], options.timeoutMs)
+  try {
+    await sendFrames(server, messages, options, abort.signal)
+  } finally {
+    abort.close()
+  }
+}
+
+async function sendFrames(
+  server: SyslogServer,
+  messages: readonly SyslogMessage[],
+  options: SyslogOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const socket = await openConnection(server, { ...options, connectMs: options.timeoutMs, signal })
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const stream = server.tls ? secure(socket, server, options) : socket

@@ -1,4 +1,5 @@
 import { type EgressOptions, sendStreaming } from '../lib/egress-client.ts'
+import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
 
 export interface McpEgress extends EgressOptions {
   connectMs: number
@@ -16,7 +17,8 @@ export function createGuardedFetch(egress: McpEgress) {
     const method = methods.find((name) => name === (init.method ?? 'GET'))
     if (!method) throw new Error(`method ${init.method} is not allowed`)
     if (init.body != null && typeof init.body !== 'string') throw new Error('bodies are text')
-    const signal = init.signal ? AbortSignal.any([egress.signal, init.signal]) : egress.signal
+    const sources = init.signal ? [egress.signal, init.signal] : [egress.signal]
+    const { signal } = new LinkedAbortController(sources)
     const headers = Object.fromEntries(new Headers(init.headers))
     const request = { url: String(input), method, headers: { ...headers, 'accept-encoding': 'identity' } }
     const response = await sendStreaming({ ...request, body: init.body ?? null }, { ...egress, signal })

@@ -1,5 +1,6 @@
 import { findModel } from '../catalogue/lookup.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
+import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
 import { computeStickyKey } from '../pipeline/routing/plan.ts'
 import {
   buildJudgeCall,
@@ -95,14 +96,17 @@ const algorithmsWithJudge: ReadonlySet<SwitchyardAlgorithm> = new Set(['capabili
 async function judge({ gateway, request, callModel }: RouterContext): Promise<Tier | null> {
   const { judge: model, timeout } = gateway.settings.routers.switchyard
   if (model === null) return null
-  const signal = AbortSignal.any([request.httpRequest.signal, AbortSignal.timeout(timeout)])
+  const abort = new LinkedAbortController([request.httpRequest.signal], timeout)
   try {
     const call = buildJudgeCall(request.content.call)
+    const { signal } = abort
     const { parts } = await callModel({ model, call, purpose: 'switchyard-judge', signal })
     return parseJudgement(parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join(''))
   } catch (err) {
     request.httpRequest.signal.throwIfAborted()
     gateway.log.warn({ err, model }, 'the judge model of service/switchyard sent no usable reply')
     return null
+  } finally {
+    abort.close()
   }
 }

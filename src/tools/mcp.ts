@@ -4,6 +4,7 @@ import type { ImagePart, OutputPart, TextPart, ToolCallPart } from '../call/part
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type { JsonObject } from '../lib/json-values.ts'
+import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
 import { McpConnection, type McpContent, McpError, type McpTool } from '../mcp/connection.ts'
 import type { McpEgress } from '../mcp/guarded-fetch.ts'
 import { defineServerTool, type ToolOutcome, type ToolRequest, type ToolRun } from './tool.ts'
@@ -173,18 +174,24 @@ class RemoteServer {
   }
 
   async listTools(at: string): Promise<McpTool[]> {
-    const signal = AbortSignal.any([this.#request.signal, AbortSignal.timeout(listTimeoutMs)])
+    const abort = new LinkedAbortController([this.#request.signal], listTimeoutMs)
     try {
-      const connection = await this.#open(signal, listTimeoutMs, maxListBytes)
-      try {
-        const tools = await connection.listTools(signal)
-        return tools.filter((tool) => isAllowed(this.#settings, tool))
-      } finally {
-        void connection.close()
-      }
+      const tools = await this.#list(abort.signal)
+      return tools.filter((tool) => isAllowed(this.#settings, tool))
     } catch (error) {
       if (!(error instanceof McpError)) throw error
       throw invalidFieldError(at, `the tools of the MCP server could not be listed: ${error.message}`)
+    } finally {
+      abort.close()
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<McpTool[]> {
+    const connection = await this.#open(signal, listTimeoutMs, maxListBytes)
+    try {
+      return await connection.listTools(signal)
+    } finally {
+      void connection.close()
     }
   }
 

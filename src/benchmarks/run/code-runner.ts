@@ -1,6 +1,7 @@
 import type { ContainerService } from '../../containers/service.ts'
 import type { ContainerOwner } from '../../containers/session.ts'
 import { newId } from '../../lib/ids.ts'
+import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
 import { RunError } from './run-error.ts'
 import type { CodeTask } from './task.ts'
 
@@ -91,9 +92,13 @@ export class ContainerCodeRunner implements CodeRunner {
     return this.#containers.resolve(this.#owner, { type: 'container_auto' }, origin)
   }
 
-  #run(session: Session, command: string) {
-    const signal = AbortSignal.timeout(2 * timeoutMs)
-    return this.#containers.run(session, { command, timeoutMs, signal })
+  async #run(session: Session, command: string) {
+    const abort = new LinkedAbortController([], 2 * timeoutMs)
+    try {
+      return await this.#containers.run(session, { command, timeoutMs, signal: abort.signal })
+    } finally {
+      abort.close()
+    }
   }
 }
 

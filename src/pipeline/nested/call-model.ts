@@ -8,7 +8,7 @@ import { encodePrompt } from '../request/content.ts'
 import type { IncomingRequest, InferenceRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 import { addNestedRequest } from './bill-line.ts'
-import { createNestedHttpRequest } from './http-request.ts'
+import { withNestedHttpRequest } from './http-request.ts'
 import { createNestedFormat, NestedReplyReader } from './reply-reader.ts'
 
 export type HandleInferenceFn = (gateway: Gateway, incoming: IncomingRequest) => Promise<Response>
@@ -30,7 +30,9 @@ export function createCallModel(
     const startedAt = performance.now()
     const reader = new NestedReplyReader(nested)
     try {
-      await readToEnd(handleInference(gateway, buildIncoming(gateway, outer, nested, reader, id)))
+      await withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
+        readToEnd(handleInference(gateway, buildIncoming(outer, nested, reader, { id, httpRequest }))),
+      )
       return buildReply(id, reader, nested)
     } finally {
       const { provider, usage, cost, isCharged } = reader
@@ -40,11 +42,10 @@ export function createCallModel(
 }
 
 function buildIncoming(
-  gateway: Gateway,
   outer: InferenceRequest,
-  { model, call, tools = [], maxToolCalls, signal }: NestedModelRequest,
+  { model, call, tools = [], maxToolCalls }: NestedModelRequest,
   reader: NestedReplyReader,
-  id: string,
+  { id, httpRequest }: { id: string; httpRequest: Request },
 ): IncomingRequest {
   const { caller, region, options } = outer
   const native = tools.map(toNativeTool)
@@ -70,7 +71,7 @@ function buildIncoming(
     id,
     caller,
     region,
-    httpRequest: createNestedHttpRequest(gateway, outer.httpRequest, signal),
+    httpRequest,
     body,
     source: { text, body, values: 0 },
     format: createNestedFormat(nestedCall, reader),

@@ -17,7 +17,7 @@ import { newGenerationId } from '../request/parse.ts'
 import { planRoute } from '../routing/plan.ts'
 import { admit } from '../settlement/admit.ts'
 import { addNestedRequest } from './bill-line.ts'
-import { createNestedHttpRequest } from './http-request.ts'
+import { withNestedHttpRequest } from './http-request.ts'
 
 /** Generates images on behalf of a request, each as a nested request: see `createCallModel`. */
 export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): GenerateImageFn {
@@ -29,7 +29,9 @@ export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): 
       line = { provider: candidate?.endpoint.provider.name ?? '', cost, isCharged: candidate !== null }
     }
     try {
-      return await generate(gateway, outer, nested, id, onSettled)
+      return await withNestedHttpRequest(gateway, outer.httpRequest, nested.signal, (httpRequest) =>
+        generate(gateway, { ...outer, httpRequest }, nested, id, onSettled),
+      )
     } finally {
       addNestedRequest(outer, { ...line, purpose: 'image_generation', usage: null, id, startedAt })
     }
@@ -55,7 +57,7 @@ async function generate(
     id,
     caller,
     region,
-    httpRequest: createNestedHttpRequest(gateway, httpRequest, nested.signal),
+    httpRequest,
     body,
     decode: decodeImageBody,
   }

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
 
 /** Headers that identify the client and the trace. Those that control how a request is served are not inherited. */
 const inheritedHeaders = [
@@ -6,20 +7,23 @@ const inheritedHeaders = [
   ...['user-agent', 'x-request-id', 'traceparent', 'tracestate'],
 ]
 
-/** The HTTP request of a nested request: aborted with the outer request, or after `limits.whole_reply`. */
-export function createNestedHttpRequest(
+/** Runs a nested request with an HTTP request that is aborted with the outer one, or after `limits.whole_reply`. */
+export async function withNestedHttpRequest<T>(
   { settings }: Gateway,
   { url, headers }: Request,
-  signal: AbortSignal,
-): Request {
+  outerSignal: AbortSignal,
+  run: (httpRequest: Request) => Promise<T>,
+): Promise<T> {
   const inherited = inheritedHeaders.flatMap((name) => {
     const value = headers.get(name)
     return value === null ? [] : [[name, value] as [string, string]]
   })
-  const timeout = AbortSignal.timeout(settings.limits.whole_reply)
-  return new Request(url, {
-    method: 'POST',
-    headers: new Headers(inherited),
-    signal: AbortSignal.any([signal, timeout]),
-  })
+  const abort = new LinkedAbortController([outerSignal], settings.limits.whole_reply)
+  try {
+    return await run(
+      new Request(url, { method: 'POST', headers: new Headers(inherited), signal: abort.signal }),
+    )
+  } finally {
+    abort.close()
+  }
 }

@@ -5,6 +5,7 @@ import type { ToolResultPart } from '../../call/part.ts'
 import { countCompletionTokens, countPromptTokens, zeroUsage } from '../../call/usage.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
+import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
 import type { PreparedTools } from '../../tools/prepared-tools.ts'
 import { guardAddedCalls } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -54,7 +55,8 @@ export function createLoop(context: LoopContext): ToolLoop | null {
 export class ToolLoop {
   readonly #context: LoopContext & LoopWork
   readonly #citations = new CitationWriter()
-  readonly #signal: AbortSignal
+  /** The request has ended. */
+  readonly #ending: LinkedAbortController
   readonly #stage: PipelineStage = { type: 'server_tools', name: 'server_tools' }
   #call: ModelCall
   #partCount = 0
@@ -67,7 +69,7 @@ export class ToolLoop {
     const { request, exchange } = context
     this.#context = context
     this.#call = request.content.call
-    this.#signal = AbortSignal.any([exchange.signal, request.httpRequest.signal])
+    this.#ending = new LinkedAbortController([exchange.signal, request.httpRequest.signal])
     this.#isLast = context.tools.maxCalls === 0
     this.#partCount = context.tools.openingParts
   }
@@ -85,7 +87,13 @@ export class ToolLoop {
       }
     } catch (error) {
       yield* this.#fail(error)
+    } finally {
+      this.#ending.close()
     }
+  }
+
+  get #signal(): AbortSignal {
+    return this.#ending.signal
   }
 
   /** The first parts are sent with the first content, because until then another candidate may be tried. */

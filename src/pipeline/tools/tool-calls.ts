@@ -4,6 +4,7 @@ import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { Citation, OutputPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
 import type { ToolOutcome, ToolRun } from '../../tools/tool.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
@@ -121,20 +122,22 @@ export class ToolCalls {
     { run, timeoutMs = defaultTimeoutMs }: PreparedFunction['instance'],
     context: ToolRun,
   ): Promise<ToolOutcome> {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const signal = AbortSignal.any([context.signal, timeout])
+    const abort = new LinkedAbortController([context.signal], timeoutMs)
+    const { signal } = abort
     try {
       const running = run?.(call, { ...context, signal }) ?? Promise.reject(new Error('the client runs it'))
       return await abortable(running, signal)
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason
       if (isRefusal(error)) throw error
-      return { ...describeFailure(this.#describeError(error, timeout)), item: {} }
+      return { ...describeFailure(this.#describeError(error, abort)), item: {} }
+    } finally {
+      abort.close()
     }
   }
 
-  #describeError(error: unknown, timeout: AbortSignal): string {
-    if (timeout.aborted) return 'The tool timed out.'
+  #describeError(error: unknown, { isTimedOut }: LinkedAbortController): string {
+    if (isTimedOut) return 'The tool timed out.'
     if (error instanceof GatewayError) return error.message
     const { gateway, request } = this.#context
     gateway.log.warn({ err: error, id: request.id }, 'a server tool failed')

@@ -43,7 +43,7 @@ async function openTurn(
   signal: AbortSignal,
 ): Promise<Turn> {
   if (signal.aborted) throw new TurnAbortedError()
-  signal.addEventListener('abort', () => exchange.abort(), { once: true })
+  exchange.abortWith(signal)
   const { limits } = gateway.settings
   const { stream } = request.content.call
   exchange.setTimeout(stream ? limits.first_byte : limits.whole_reply)

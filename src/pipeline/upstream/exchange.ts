@@ -15,12 +15,14 @@ export class UpstreamExchange {
   #timedOut = false
   #stopping = false
   readonly #client: AbortSignal
+  #request: AbortSignal | null = null
   readonly #openExchanges: Gateway['exchanges']
   /** Of the trace that the request belongs to. */
   traceHeaders: Readonly<Record<string, string>> | undefined
   /** Of the upstream's response. */
   status: number | null = null
   readonly #onClientGone = () => this.#controller.abort()
+  readonly #onRequestEnd = () => this.abort()
 
   /** `open` holds the exchanges in progress, so that a shutdown can end them. */
   constructor(client: AbortSignal, open: Gateway['exchanges']) {
@@ -44,10 +46,17 @@ export class UpstreamExchange {
     }, ms)
   }
 
-  /** Clears the timeout and stops listening to the client. */
+  /** Ends the exchange with the request that it is a part of. */
+  abortWith(request: AbortSignal): void {
+    this.#request = request
+    request.addEventListener('abort', this.#onRequestEnd)
+  }
+
+  /** Clears the timeout and stops listening to the client and the request. */
   release(): void {
     clearTimeout(this.#timer)
     this.#openExchanges.delete(this)
+    this.#request?.removeEventListener('abort', this.#onRequestEnd)
     this.#client.removeEventListener('abort', this.#onClientGone)
   }
 
