@@ -1,35 +1,42 @@
 import { expect } from 'bun:test'
-import type { TestServer } from '../support/harness.ts'
 import { countHanging, type RequestKind } from './request-kinds.ts'
+
+/** A gateway that requests are sent to. */
+export interface Target {
+  url: string
+  key: string
+  /** The requests that are sent to providers now; null for a gateway in another process. */
+  countExchanges: (() => number) | null
+}
 
 /** Few commands of a workspace run at the same time. */
 const concurrency = { usual: 10, slow: 4 }
 
 /** Sends so many requests of a kind, several at a time, until the gateway has finished all of them. */
-export async function sendAll(server: TestServer, kind: RequestKind, count: number): Promise<void> {
+export async function sendAll(target: Target, kind: RequestKind, count: number): Promise<void> {
   const size = kind.isSlow ? concurrency.slow : concurrency.usual
-  for (let sent = 0; sent < count; sent += size) await sendBatch(server, kind, Math.min(size, count - sent))
+  for (let sent = 0; sent < count; sent += size) await sendBatch(target, kind, Math.min(size, count - sent))
 }
 
-async function sendBatch(server: TestServer, kind: RequestKind, count: number): Promise<void> {
-  const { exchanges } = server.gateway
+async function sendBatch(target: Target, kind: RequestKind, count: number): Promise<void> {
+  const { countExchanges } = target
   const hangingBefore = countHanging()
   const left = new AbortController()
-  const sending = Array.from({ length: count }, () => sendOne(server, kind, left))
-  if (kind.leaves === 'upstream') await until(() => exchanges.size >= count)
+  const sending = Array.from({ length: count }, () => sendOne(target, kind, left))
+  if (kind.leaves === 'upstream') await until(() => (countExchanges?.() ?? count) >= count)
   if (kind.leaves === 'site') await until(() => countHanging() - hangingBefore >= count)
   if (kind.leaves && kind.leaves !== 'reply') left.abort()
   await Promise.all(sending)
   // A client that left is settled after it.
-  await until(() => exchanges.size === 0)
+  await until(() => (countExchanges?.() ?? 0) === 0)
 }
 
-async function sendOne(server: TestServer, kind: RequestKind, left: AbortController): Promise<void> {
+async function sendOne(target: Target, kind: RequestKind, left: AbortController): Promise<void> {
   const abort = kind.leaves === 'reply' ? new AbortController() : left
   try {
-    const response = await fetch(`${server.url}/api/v1${kind.path}`, {
+    const response = await fetch(`${target.url}/api/v1${kind.path}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${server.own.inferenceKey}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
       body: JSON.stringify(kind.body),
       signal: abort.signal,
     })

@@ -6,7 +6,7 @@ import { bwrapPath } from '../support/containers.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { isLong, testTimeoutMs } from './options.ts'
 import { pluginKinds, type RequestKind, requestKinds, settings, site, toolKinds } from './request-kinds.ts'
-import { sendAll } from './request-senders.ts'
+import { sendAll, type Target } from './request-senders.ts'
 
 /** Of each kind. */
 const counts = isLong ? { usual: 5000, slow: 500 } : { usual: 40, slow: 12 }
@@ -21,8 +21,11 @@ const classes = [
 const maxCollections = 20
 
 let server: TestServer
+let target: Target
 beforeAll(async () => {
   server = await startTestServer('sqlite', { settings })
+  const { url, own, gateway } = server
+  target = { url, key: own.inferenceKey, countExchanges: () => gateway.exchanges.size }
 })
 afterAll(async () => {
   await server.stop()
@@ -48,9 +51,9 @@ function listGrown(before: Counts, after: Counts, requests: number): string[] {
 
 /** What requests leave on the heap. Sockets and finalizers take a few turns of the event loop. */
 async function findRetained(kinds: readonly RequestKind[], isWarm = false): Promise<string[]> {
-  for (const kind of isWarm ? [] : kinds) await sendAll(server, kind, warmUpCount)
+  for (const kind of isWarm ? [] : kinds) await sendAll(target, kind, warmUpCount)
   const before = countObjects()
-  for (const kind of kinds) await sendAll(server, kind, kind.isSlow ? counts.slow : counts.usual)
+  for (const kind of kinds) await sendAll(target, kind, kind.isSlow ? counts.slow : counts.usual)
   const least = Math.min(...kinds.map(({ isSlow }) => (isSlow ? counts.slow : counts.usual)))
   let grown = listGrown(before, countObjects(), least)
   for (let attempt = 1; attempt < maxCollections && grown.length > 0; attempt++) {
