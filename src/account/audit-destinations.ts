@@ -59,6 +59,19 @@ export async function listDueAuditDestinations(db: Db, now: string, limit: numbe
   return rows.map(({ id }) => id)
 }
 
+/** Whether a destination has entries to send, due or not. */
+export async function hasPendingAuditEntries(db: Db): Promise<boolean> {
+  const row = await db
+    .selectFrom('audit_destinations')
+    .innerJoin('audit_chains', 'audit_chains.chain_id', 'audit_destinations.chain_id')
+    .select('audit_destinations.id')
+    .where('audit_destinations.enabled', '=', 1)
+    .whereRef('audit_chains.seq', '>', 'audit_destinations.position')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** False if another node was faster. */
 export async function takeAuditLease(db: Db, id: string, { owner, now, until }: Lease): Promise<boolean> {
   const { numUpdatedRows } = await db

@@ -65,6 +65,25 @@ export async function listDueDestinations(
   return rows.map(({ id }) => id)
 }
 
+/** Whether any destination has events to send, due or not. */
+export async function hasPendingDeliveries(db: Db): Promise<boolean> {
+  const row = await db
+    .selectFrom('destinations')
+    .select('id')
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('outbox_deliveries')
+          .select('event_id')
+          .whereRef('outbox_deliveries.destination_id', '=', 'destinations.id')
+          .where('outbox_deliveries.state', '=', 'pending'),
+      ),
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** False if another node was faster: the update applies only while no node has the lease, by the clock they share. */
 export async function takeLease(db: Db, id: string, { owner, now, until }: Lease): Promise<boolean> {
   const take = async () => {

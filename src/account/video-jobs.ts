@@ -154,6 +154,15 @@ export async function claimDueJobs(
   return claimed
 }
 
+/** Whether a job is to be polled or reported, now or later. */
+export async function hasUnfinishedJobs(db: Db): Promise<boolean> {
+  for (const column of ['due_at', 'webhook_due_at'] as const) {
+    const query = db.selectFrom('video_jobs').select('id').where(column, 'is not', null).limit(1)
+    if (await query.executeTakeFirst()) return true
+  }
+  return false
+}
+
 /** For a process that has just started, where no other can be running: the leases of earlier ones mean nothing. */
 export async function releaseLeases(db: Db): Promise<void> {
   await db

@@ -3,7 +3,7 @@ import { deleteExpiredResponses } from '../account/stored-responses.ts'
 import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
 import { deleteOldEntries } from '../audit/retention.ts'
-import { readDatabaseTime } from '../db/db.ts'
+import { listenToChanges, readDatabaseTime, readVersions } from '../db/db.ts'
 import { runAuditDeliveries } from '../delivery/audit-deliveries.ts'
 import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
 import { runDeliveries } from '../delivery/worker.ts'
@@ -11,6 +11,7 @@ import { usdFromNanos } from '../ledger/money.ts'
 import { liveness, type OrphanOutcome } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
 import { rootCauseMessage } from '../lib/root-cause.ts'
+import { RepeatedTask } from '../lib/repeated-task.ts'
 import { deliverNotifications } from '../notifications/deliveries/deliver.ts'
 import { runNotifications } from '../notifications/evaluate.ts'
 import { maintainBackgroundResponses } from '../pipeline/reply/background-store.ts'
@@ -25,7 +26,10 @@ import { flushRequestLog } from './request-log.ts'
 interface Job {
   name: string
   everyMs: number
+  /** It rests after it has returned `idle`. */
   run: (gateway: Gateway) => Promise<unknown>
+  /** A change of these tables by this process wakes it. */
+  tables?: readonly string[]
 }
 
 const minuteMs = 60_000
@@ -35,10 +39,10 @@ const rollUpMs = 5000
 const smallRollUpMs = 15 * minuteMs
 /** How long after midnight a day is published, apart from its last roll-up. */
 const publishMs = 10 * minuteMs
-/** A catalogue override is in effect on every node within two seconds. */
-const catalogueSyncMs = 1000
-/** Imported benchmarks are in effect on every node within about this time. */
-const benchmarkSyncMs = 2000
+/** Catalogue overrides and imported benchmarks are in effect on every node within two seconds. */
+const versionSyncMs = 1000
+/** How late a job that rests notices what another node has left. */
+export const restMs = 10_000
 /** A video job is polled within about this time after it is due. */
 const videoSyncMs = 1000
 /** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
@@ -51,19 +55,35 @@ const requestLogMs = 500
 /** A response is cancelled by any node within about this time. */
 const backgroundSyncMs = 1000
 
+const deliveryJob = 'deliveries'
+
 /** Background jobs, each at its own interval; runs of a job never overlap. */
-const jobs: Job[] = [
+export const jobs: readonly Job[] = [
   { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat },
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
-  { name: 'background responses', everyMs: backgroundSyncMs, run: maintainBackgroundResponses },
-  { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs },
-  { name: 'deliveries', everyMs: deliverySyncMs, run: runDeliveries },
-  { name: 'audit deliveries', everyMs: deliverySyncMs, run: runAuditDeliveries },
+  {
+    name: 'background responses',
+    everyMs: backgroundSyncMs,
+    run: maintainBackgroundResponses,
+    tables: ['background_responses'],
+  },
+  { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs, tables: ['video_jobs'] },
+  {
+    name: deliveryJob,
+    everyMs: deliverySyncMs,
+    run: runDeliveries,
+    tables: ['destinations', 'destination_states'],
+  },
+  {
+    name: 'audit deliveries',
+    everyMs: deliverySyncMs,
+    run: runAuditDeliveries,
+    tables: ['audit_chains', 'audit_destinations'],
+  },
   { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues },
   { name: 'notifications', everyMs: minuteMs, run: runNotifications },
   { name: 'notification deliveries', everyMs: queueSyncMs, run: deliverNotifications },
-  { name: 'catalogue', everyMs: catalogueSyncMs, run: pollOverrides },
-  { name: 'benchmarks', everyMs: benchmarkSyncMs, run: ({ benchmarks, db }) => benchmarks.poll(db) },
+  { name: 'versions', everyMs: versionSyncMs, run: pollVersions },
   { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
@@ -87,30 +107,40 @@ const failureLogIntervalMs = hourMs
 /** Rare jobs are not urgent: a start is faster without them. */
 const rareJobMs = 5 * minuteMs
 
-export function startJobs(gateway: Gateway): void {
-  for (const job of jobs) void runRepeatedly(gateway, job)
-  // A failure is logged by the job, which repeats it.
-  gateway.deliverySignal.listen(() => void runDeliveries(gateway).catch(() => undefined))
-}
-
-async function runRepeatedly(gateway: Gateway, { name, everyMs, run }: Job): Promise<never> {
-  let loggedAt = Number.NEGATIVE_INFINITY
-  if (everyMs > rareJobMs) await sleep(minuteMs)
-  for (;;) {
-    try {
-      await run(gateway)
-    } catch (err) {
-      if (performance.now() - loggedAt > failureLogIntervalMs)
-        gateway.log.warn({ err, job: name }, 'job failed')
-      loggedAt = performance.now()
-    }
-    await sleep(everyMs)
+/** Returns what ends them. */
+export function startJobs(gateway: Gateway): () => void {
+  const tasks = jobs.map((job) => {
+    const task = new RepeatedTask({
+      run: async () => ((await job.run(gateway)) === 'idle' ? 'idle' : 'busy'),
+      everyMs: job.everyMs,
+      restMs: Math.max(restMs, job.everyMs),
+      onError: createFailureLog(gateway, job.name),
+    })
+    if (job.tables) listenToChanges(gateway.db, job.tables, () => task.wake())
+    // Events are stored by the ledger.
+    if (job.name === deliveryJob) gateway.deliverySignal.listen(() => task.runNow())
+    task.start(job.everyMs > rareJobMs ? minuteMs : 0)
+    return task
+  })
+  return () => {
+    for (const task of tasks) task.stop()
   }
 }
 
-/** Does not keep the process alive. */
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  return (err) => {
+    if (performance.now() - loggedAt <= failureLogIntervalMs) return
+    log.warn({ err, job }, 'job failed')
+    loggedAt = performance.now()
+  }
+}
+
+/** One read for everything that nodes load when it has changed. */
+async function pollVersions(gateway: Gateway): Promise<void> {
+  const versions = await readVersions(gateway.db)
+  await pollOverrides(gateway, versions.get('catalogue_version'))
+  await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
 }
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {

@@ -45,9 +45,9 @@ export function assertModerationModel(parts: Pick<Gateway, 'config' | 'settings'
 }
 
 /** Loads overrides written by other nodes. While the database is unavailable, the last known ones remain. */
-export async function pollOverrides(gateway: Gateway): Promise<void> {
+export async function pollOverrides(gateway: Gateway, knownVersion?: number): Promise<void> {
   const current = gateway.overrides
-  if ((await readCatalogueVersion(gateway.db)) === current.version) return
+  if ((knownVersion ?? (await readCatalogueVersion(gateway.db))) === current.version) return
   const latest = await readOverrides(gateway.db)
   // Otherwise an override written by this node is newer, and the next poll compares again.
   if (gateway.overrides === current) replaceCatalogue(gateway, gateway.settings, latest)

@@ -14,8 +14,8 @@ export class Benchmarks {
   }
 
   /** Loads what any node or command has stored. While the database is unavailable, the last known results remain. */
-  async poll(db: Db): Promise<void> {
-    if ((await readBenchmarksVersion(db)) === this.current.version) return
+  async poll(db: Db, knownVersion?: number): Promise<void> {
+    if ((knownVersion ?? (await readBenchmarksVersion(db))) === this.current.version) return
     const latest = await readResults(db)
     if (latest.version > this.current.version)
       this.current = await runInSlices(BenchmarkSnapshot.build(latest))

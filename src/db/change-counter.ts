@@ -27,22 +27,37 @@ const writePattern = /^\s*(?:insert into|update|delete from)\s+"?(\w+)/i
  */
 export class ChangeCounter {
   count = 0
-  /** Connections in a transaction, and whether it changed anything. */
-  readonly #transactions = new WeakMap<DatabaseConnection, boolean>()
+  /** Connections in a transaction, with the tables that it changed. */
+  readonly #transactions = new WeakMap<DatabaseConnection, Set<string>>()
+  readonly #listeners = new Map<string, Set<() => void>>()
+
+  /** Calls the listener after changes of a table by this process that others can see. It must not throw. */
+  listen(table: string, listener: () => void): void {
+    const listeners = this.#listeners.get(table) ?? new Set()
+    this.#listeners.set(table, listeners.add(listener))
+  }
 
   beginTransaction(connection: DatabaseConnection): void {
-    this.#transactions.set(connection, false)
+    this.#transactions.set(connection, new Set())
   }
 
   recordQuery(connection: DatabaseConnection, { sql }: CompiledQuery): void {
     const table = writePattern.exec(sql)?.[1]
-    if (table === undefined || !countedTables.has(table)) return
-    if (this.#transactions.has(connection)) this.#transactions.set(connection, true)
-    else this.count++
+    if (table === undefined || !(countedTables.has(table) || this.#listeners.has(table))) return
+    const changed = this.#transactions.get(connection)
+    if (changed) changed.add(table)
+    else this.#publish([table])
   }
 
   endTransaction(connection: DatabaseConnection): void {
-    if (this.#transactions.get(connection)) this.count++
+    const changed = this.#transactions.get(connection)
     this.#transactions.delete(connection)
+    if (changed && changed.size > 0) this.#publish([...changed])
+  }
+
+  #publish(tables: readonly string[]): void {
+    if (tables.some((table) => countedTables.has(table))) this.count++
+    for (const listener of new Set(tables.flatMap((table) => [...(this.#listeners.get(table) ?? [])])))
+      listener()
   }
 }

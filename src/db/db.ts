@@ -1,4 +1,5 @@
 import {
+  CompiledQuery,
   Kysely,
   type KyselyPlugin,
   type PluginTransformResultArgs,
@@ -77,6 +78,22 @@ export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<
 export function changeCountOf(db: Db): number {
   return changeCounters.get(db)?.count ?? 0
 }
+
+/** Calls the listener after changes of the tables by this process, except those of the ledger. */
+export function listenToChanges(db: Db, tables: readonly string[], listener: () => void): void {
+  for (const table of tables) changeCounters.get(db)?.listen(table, listener)
+}
+
+/** Versions of what every node loads into memory, by their name in `instance`. */
+export async function readVersions(db: Db): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.executeQuery<{ name: string; value: string }>(versionsQuery)
+  return new Map(rows.map(({ name, value }) => [name, Number(value)]))
+}
+
+/** Read every second, so it is compiled once. */
+const versionsQuery = CompiledQuery.raw(
+  "select name, value from instance where name in ('catalogue_version', 'benchmarks_version')",
+)
 
 /** Grows with every change of account data, by any process. */
 export async function readAccountRevision(db: Db): Promise<number> {

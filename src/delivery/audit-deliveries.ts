@@ -1,6 +1,7 @@
 import {
   type AuditDestination,
   findAuditDestination,
+  hasPendingAuditEntries,
   listDueAuditDestinations,
   takeAuditLease,
   updateHeldAuditDestination,
@@ -10,6 +11,7 @@ import type { AuditEntry } from '../audit/entry.ts'
 import { findChain, readEntriesAfter } from '../audit/store.ts'
 import { decodeList } from '../db/values.ts'
 import { isoNow } from '../lib/clock.ts'
+import type { RunResult } from '../lib/repeated-task.ts'
 import { sendAuditEntries } from './audit-send.ts'
 import { buildLease, deliveryLease } from './lease.ts'
 import { computeBackoff } from './outcome.ts'
@@ -19,11 +21,13 @@ const batchSize = 100
 const maxRetryAfterMs = 60 * 60_000
 
 /** Starts to deliver to every destination of the audit log that is due. */
-export async function runAuditDeliveries(gateway: Gateway): Promise<void> {
+export async function runAuditDeliveries(gateway: Gateway): Promise<RunResult> {
   const { db, clock, deliveryTasks } = gateway
-  if (deliveryTasks.free === 0) return
+  if (!(await hasPendingAuditEntries(db))) return 'idle'
+  if (deliveryTasks.free === 0) return 'busy'
   for (const id of await listDueAuditDestinations(db, isoNow(clock), deliveryTasks.free))
     void deliveryTasks.run(`audit/${id}`, () => serveDestination(gateway, id))
+  return 'busy'
 }
 
 /** Never throws: what fails is tried again later. */

@@ -1,4 +1,9 @@
-import { countDropped, findTarget, listDueDestinations } from '../account/destination-states.ts'
+import {
+  countDropped,
+  findTarget,
+  hasPendingDeliveries,
+  listDueDestinations,
+} from '../account/destination-states.ts'
 import { openEvent } from '../account/outbox.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { GenerationEvent } from '../destinations/event.ts'
@@ -10,6 +15,7 @@ import {
 } from '../destinations/export-settings.ts'
 import { type CompiledGroup, compileRules, matchEvent } from '../destinations/match-rules.ts'
 import { isoNow } from '../lib/clock.ts'
+import type { RunResult } from '../lib/repeated-task.ts'
 import { runInSlices, yieldToEventLoop } from '../lib/time-slicer.ts'
 import { type Channel, openChannel } from './channel.ts'
 import { deliverBatches } from './deliver.ts'
@@ -18,7 +24,8 @@ import { recordHold } from './outcome.ts'
 import { type Delivery, listPending, readEvents, removeDeliveries } from './store.ts'
 
 /** Starts to deliver to every destination that is due, as far as there are free slots. */
-export async function runDeliveries(gateway: Gateway): Promise<void> {
+export async function runDeliveries(gateway: Gateway): Promise<RunResult> {
+  if (!(await hasPendingDeliveries(gateway.db))) return 'idle'
   for (const isFailing of [false, true]) {
     const limit = countFreeSlots(gateway, isFailing)
     if (limit <= 0) continue
@@ -28,6 +35,7 @@ export async function runDeliveries(gateway: Gateway): Promise<void> {
       void deliveryTasks.run(`${isFailing ? retryPrefix : ''}${id}`, () => serveDestination(gateway, id))
     }
   }
+  return 'busy'
 }
 
 const retryPrefix = 'retry/'

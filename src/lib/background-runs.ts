@@ -144,6 +144,11 @@ export class BackgroundRuns {
     return this.#runs.get(id)
   }
 
+  /** How many are in progress. */
+  get size(): number {
+    return this.#runs.size
+  }
+
   /** Waits for the runs to finish, and stops those that take longer. */
   async drain(ms: number): Promise<void> {
     const all = () => Promise.all([...this.#runs.values()].map(({ done }) => done))

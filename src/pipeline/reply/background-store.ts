@@ -8,6 +8,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { encodeErrorCode } from '../../dialects/responses/error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { estimateJsonLength } from '../../lib/long-json.ts'
+import type { RunResult } from '../../lib/repeated-task.ts'
 
 export const shutdownMessage =
   'The gateway was stopped before the response was complete. Send the request again.'
@@ -29,9 +30,10 @@ export async function storeEnded(gateway: Gateway, ended: FinishedResponse): Pro
 }
 
 /** Applies cancellations requested through other nodes, and fails the responses of nodes that are gone. */
-export async function maintainBackgroundResponses(gateway: Gateway): Promise<void> {
+export async function maintainBackgroundResponses(gateway: Gateway): Promise<RunResult> {
   const { db, node, backgroundRuns } = gateway
-  for (const id of await listCancellationRequests(db, node.id)) backgroundRuns.get(id)?.stop('cancelled')
+  if (backgroundRuns.size > 0)
+    for (const id of await listCancellationRequests(db, node.id)) backgroundRuns.get(id)?.stop('cancelled')
   for (const { id, owner, body } of await listOrphanedResponses(gateway, node.id)) {
     const failed = {
       ...body,
@@ -40,4 +42,5 @@ export async function maintainBackgroundResponses(gateway: Gateway): Promise<voi
     }
     await storeEnded(gateway, { id, owner, body: failed, input: [] })
   }
+  return backgroundRuns.size > 0 ? 'busy' : 'idle'
 }

@@ -1,5 +1,6 @@
-import { claimDueJobs, type VideoJob } from '../../account/video-jobs.ts'
+import { claimDueJobs, hasUnfinishedJobs, type VideoJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import type { RunResult } from '../../lib/repeated-task.ts'
 import { buildLease, withLease } from './lease.ts'
 import { deliverWebhook } from './webhook.ts'
 
@@ -9,8 +10,9 @@ type JobStep = (gateway: Gateway, job: VideoJob) => Promise<void>
 const advanceJob: JobStep = async (gateway, job) => (await import('./advance.ts')).advanceJob(gateway, job)
 
 /** Starts the work that is due on jobs that no other node holds. */
-export async function runVideoJobs(gateway: Gateway): Promise<void> {
+export async function runVideoJobs(gateway: Gateway): Promise<RunResult> {
   const { db, videoTasks, log } = gateway
+  if (!(await hasUnfinishedJobs(db))) return 'idle'
   const start = async (column: 'due_at' | 'webhook_due_at', run: JobStep) => {
     if (videoTasks.free === 0) return
     for (const job of await claimDueJobs(db, column, buildLease(gateway), videoTasks.free))
@@ -20,4 +22,5 @@ export async function runVideoJobs(gateway: Gateway): Promise<void> {
   }
   await start('due_at', advanceJob)
   await start('webhook_due_at', deliverWebhook)
+  return 'busy'
 }

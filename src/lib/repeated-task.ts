@@ -1,0 +1,80 @@
+/** What a run has found: with nothing left to do, the task rests until it is woken. */
+export type RunResult = 'idle' | 'busy'
+
+export interface RepeatedTaskOptions {
+  run: () => Promise<RunResult>
+  /** Between two runs, unless a run has found nothing to do. */
+  everyMs: number
+  /** After a run that has found nothing to do: for work that wakes nothing, such as that of another process. */
+  restMs: number
+  onError: (error: unknown) => void
+}
+
+/** Repeats work whose runs never overlap. It does not keep the process alive. */
+export class RepeatedTask {
+  readonly #options: RepeatedTaskOptions
+  #timer: ReturnType<typeof setTimeout> | null = null
+  #dueAt = 0
+  #startedAt = Number.NEGATIVE_INFINITY
+  #isRunning = false
+  #isWoken = false
+  #isStopped = false
+
+  constructor(options: RepeatedTaskOptions) {
+    this.#options = options
+  }
+
+  start(delayMs = 0): void {
+    if (delayMs > 0) this.#schedule(delayMs)
+    else void this.#runOnce()
+  }
+
+  /** There is something to do: it runs as soon as `everyMs` has passed since the last run began. */
+  wake(): void {
+    if (this.#isRunning) this.#isWoken = true
+    else this.#schedule(this.#startedAt + this.#options.everyMs - performance.now())
+  }
+
+  /** Runs without waiting for `everyMs`. */
+  runNow(): void {
+    if (this.#isRunning) this.#isWoken = true
+    else void this.#runOnce()
+  }
+
+  /** A run in progress continues to its end. */
+  stop(): void {
+    this.#isStopped = true
+    this.#clear()
+  }
+
+  async #runOnce(): Promise<void> {
+    if (this.#isStopped) return
+    this.#clear()
+    this.#isRunning = true
+    this.#isWoken = false
+    this.#startedAt = performance.now()
+    const { run, everyMs, restMs, onError } = this.#options
+    let waitMs = everyMs
+    try {
+      if ((await run()) === 'idle') waitMs = restMs
+    } catch (error) {
+      onError(error)
+    }
+    this.#isRunning = false
+    this.#schedule(this.#isWoken ? everyMs : waitMs)
+  }
+
+  /** Keeps an earlier time. */
+  #schedule(waitMs: number): void {
+    const dueAt = performance.now() + Math.max(0, waitMs)
+    if (this.#isStopped || (this.#timer && this.#dueAt <= dueAt)) return
+    this.#clear()
+    this.#dueAt = dueAt
+    this.#timer = setTimeout(() => void this.#runOnce(), Math.max(0, waitMs)).unref()
+  }
+
+  #clear(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+}
