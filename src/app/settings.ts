@@ -136,6 +136,8 @@ export const settingsFields = z.strictObject({
         .int()
         .min(1024)
         .default(64 * 1024 * 1024),
+      /** JSON values in a whole reply, or in an event of a stream: enough for the logprobs of a long reply. */
+      reply_values: z.int().min(1000).default(1_000_000),
       /** Of a streamed reply. */
       reply_events: z.int().min(1).default(500_000),
       /** Tool calls, texts, images and other parts of a reply. */

@@ -1,3 +1,4 @@
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
 import type { EventInput, EventOutput } from './event.ts'
 
@@ -57,9 +58,5 @@ function toText(value: unknown): string {
 }
 
 function parseArguments(text: string): JsonObject {
-  try {
-    return asObject(JSON.parse(text)) ?? { value: text }
-  } catch {
-    return { value: text }
-  }
+  return asObject(tryParseJson(text)) ?? { value: text }
 }

@@ -1,4 +1,5 @@
 import { deriveUuid, uuidPattern } from '../lib/ids.ts'
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../lib/json-values.ts'
 import { fitJson, fitText } from './bounds.ts'
 import { appendPath, buildJsonPost, defineDestination, secretField, urlField } from './destination.ts'
@@ -182,11 +183,7 @@ function toChoices(output: unknown): unknown {
 /** Over the quota, PostHog drops events without an error. */
 function findFailure(status: number, body: string): string | undefined {
   if (status !== 200) return undefined
-  try {
-    const { quota_limited } = asObject(JSON.parse(body)) ?? {}
-    const isLimited = Array.isArray(quota_limited) && quota_limited.length > 0
-    return isLimited ? `The quota of the project is used up: ${quota_limited.join(', ')}.` : undefined
-  } catch {
-    return undefined
-  }
+  const { quota_limited } = asObject(tryParseJson(body)) ?? {}
+  const isLimited = Array.isArray(quota_limited) && quota_limited.length > 0
+  return isLimited ? `The quota of the project is used up: ${quota_limited.join(', ')}.` : undefined
 }

@@ -1,4 +1,5 @@
 import { deriveUuid } from '../lib/ids.ts'
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, type JsonObject } from '../lib/json-values.ts'
 import { buildJsonPost, defineDestination, secretField, textField } from './destination.ts'
 import { encodeEach } from './encode-each.ts'
@@ -110,9 +111,6 @@ function findFailure(status: number, body: string): string | undefined {
 }
 
 function parseReply(body: string): JsonObject {
-  try {
-    return asObject(JSON.parse(body)) ?? {}
-  } catch {
-    return { message: 'The response is not JSON.' }
-  }
+  const reply = tryParseJson(body)
+  return reply === undefined ? { message: 'The response is not JSON.' } : (asObject(reply) ?? {})
 }

@@ -1,5 +1,6 @@
 import { flattenToolName, type ModelCall } from '../call/call.ts'
 import type { ToolCallPart } from '../call/part.ts'
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, asString } from '../lib/json-values.ts'
 
 /** A call of a free-text tool by an upstream that only has JSON arguments: `{"input": text}`. */
@@ -10,9 +11,5 @@ export function isWrappedCustomCall(part: ToolCallPart, { tools }: ModelCall): b
 
 /** The text of such a call; arguments of any other form are returned unchanged. */
 export function unwrapCustomInput(argumentsText: string): string {
-  try {
-    return asString(asObject(JSON.parse(argumentsText))?.input) ?? argumentsText
-  } catch {
-    return argumentsText
-  }
+  return asString(asObject(tryParseJson(argumentsText))?.input) ?? argumentsText
 }

@@ -11,6 +11,7 @@ import type { GatewayError } from '../errors/gateway-error.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import type { SseFrame } from '../lib/sse.ts'
 import type { FormatNames } from './reasoning-format.ts'
+import type { ListPaths } from './reply-lists.ts'
 import type { ReplyLimits } from './reply-losses.ts'
 
 /**
@@ -61,6 +62,8 @@ export interface UpstreamCodec {
   decodeReply(body: JsonObject): ReplyEvent[]
   /** The id of a reply that is not finished, to append to the path of the request; null for any other. */
   findPendingId?(body: JsonObject): string | null
+  /** The lists that `decodeReply` reads: their entries are bounded before. */
+  replyLists: ListPaths
   /** Decodes the body of a response with a status of 400 or more. */
   decodeError(status: number, body: unknown): UpstreamFailure
 }

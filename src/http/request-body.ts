@@ -93,10 +93,12 @@ function createCounter(
   request: Request,
   { inference }: Operation,
 ): JsonCounter | null {
-  if (!inference) return new JsonCounter(maxManagementValues)
+  if (!inference) return new JsonCounter({ values: maxManagementValues })
   const { body_values } = settings.limits
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
-  return declared <= Math.min(maxUncountedBytes, body_values) ? null : new JsonCounter(body_values)
+  return declared <= Math.min(maxUncountedBytes, body_values)
+    ? null
+    : new JsonCounter({ values: body_values })
 }
 
 /** Null for a text that is cheaper to count once it is parsed. */

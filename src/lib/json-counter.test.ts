@@ -26,9 +26,31 @@ describe('counting JSON', () => {
   })
 
   test('S13 stops at too many values or levels', () => {
-    expect(() => new JsonCounter(1000).add(`[${'1,'.repeat(1000)}`)).toThrow('more than 1000 JSON values')
-    expect(() => new JsonCounter(1000).add('{},'.repeat(600))).toThrow('more than 1000 JSON values')
+    expect(() => new JsonCounter({ values: 1000 }).add(`[${'1,'.repeat(1000)}`)).toThrow(
+      'more than 1000 JSON values',
+    )
+    expect(() => new JsonCounter({ values: 1000 }).add('{},'.repeat(600))).toThrow(
+      'more than 1000 JSON values',
+    )
     expect(() => new JsonCounter().add('['.repeat(129))).toThrow('nested deeper than 128 levels')
+  })
+
+  test('S13 stops at too many combinations of names, however they arrive', () => {
+    const distinct = Array.from({ length: 300 }, (_, at) => `{"name${at}":1}`).join()
+    const orders = Array.from(
+      { length: 400 },
+      (_, at) => `{"${at % 20}":1,"${Math.floor(at / 20)}":2}`,
+    ).join()
+    const repeated = Array.from({ length: 1000 }, (_, at) => `{"token":${at},"bytes":[1]}`).join()
+    for (const size of [1, 3, 10_000]) {
+      const countShapes = (list: string) => {
+        const counter = new JsonCounter({ shapes: 250 })
+        for (let at = 0; at < list.length; at += size) counter.add(list.slice(at, at + size))
+      }
+      expect(() => countShapes(`[${distinct}]`)).toThrow('more than 250 combinations of names')
+      expect(() => countShapes(`[${orders}]`)).toThrow('more than 250 combinations of names')
+      countShapes(`[${repeated}]`)
+    }
   })
 })
 

@@ -1,4 +1,5 @@
 import { JsonError } from './json-error.ts'
+import { ShapeCounter } from './json-shapes.ts'
 import { findStringEnd, isEscaped } from './json-string.ts'
 
 /** Deeper than any real request; far below what overflows the stack of a recursive parser. */
@@ -8,45 +9,75 @@ export function nestingError(): JsonError {
   return new JsonError(`nested deeper than ${maxDepth} levels`)
 }
 
+/** What a JSON text may have at most. */
+export interface JsonBounds {
+  /** Entries of arrays and members of objects; an empty container counts as one. */
+  values?: number
+  /** Combinations of names that its objects have. */
+  shapes?: number
+}
+
+/** Of a name that arrives in two chunks: the end of the first one. */
+const maxPrefixLength = 256
+
 /**
  * Counts the values of a JSON text while it arrives, before it is parsed: a parsed value takes many times the memory
  * of its text. Invalid JSON is left for the parser to reject.
  */
 export class JsonCounter {
-  readonly #maxValues: number
-  readonly #maxContainers: number
+  readonly #bounds: Required<JsonBounds>
+  /** Null unless shapes are bounded. */
+  readonly #shapes: ShapeCounter | null
   #depth = 0
-  #containers = 0
   #isInString = false
   /** The text so far ends with a backslash that escapes the next character. */
   #isEscaping = false
-  /** Entries of arrays and members of objects; an empty container counts as one. */
+  /** The last string of the previous chunk, which may be a name. */
+  #prefix = ''
   valueCount = 1
   memberCount = 0
 
-  constructor(maxValues = Number.POSITIVE_INFINITY, maxContainers = Number.POSITIVE_INFINITY) {
-    this.#maxValues = maxValues
-    this.#maxContainers = maxContainers
+  constructor({ values = Number.POSITIVE_INFINITY, shapes = Number.POSITIVE_INFINITY }: JsonBounds = {}) {
+    this.#bounds = { values, shapes }
+    this.#shapes = shapes === Number.POSITIVE_INFINITY ? null : new ShapeCounter(maxDepth)
   }
 
   add(text: string): void {
     if (text === '') return
-    for (let at = this.#isInString ? this.#skipString(text, 0) + 1 : 0; at < text.length; at++) {
+    let start = 0
+    let end = 0
+    let at = 0
+    if (this.#isInString) {
+      end = this.#skipString(text, 0)
+      at = end + 1
+    }
+    for (; at < text.length; at++) {
       const code = text.charCodeAt(at)
-      if (code === quote) at = this.#skipString(text, at + 1)
-      else if (code === 0x2c) this.valueCount++
-      else if (code === 0x3a) this.memberCount++
-      else if (code === 0x7b || code === 0x5b) {
+      if (code === quote) {
+        this.#prefix = ''
+        start = at + 1
+        end = at = this.#skipString(text, start)
+      } else if (code === 0x2c) this.valueCount++
+      else if (code === 0x3a) {
+        this.memberCount++
+        this.#shapes?.addName(this.#depth, this.#prefix, text, start, end)
+      } else if (code === 0x7b || code === 0x5b) {
         this.valueCount++
-        this.#containers++
         if (++this.#depth > maxDepth) throw nestingError()
+        if (code === 0x7b) this.#shapes?.openObject(this.#depth)
       } else if (code === 0x7d || code === 0x5d) this.#depth--
     }
-    if (this.valueCount > this.#maxValues)
-      throw new JsonError(`larger than the maximum: it has more than ${this.#maxValues} JSON values`)
-    if (this.#containers > this.#maxContainers)
+    if (this.#shapes) this.#prefix = (this.#prefix + text.slice(start, end)).slice(-maxPrefixLength)
+    this.#assertBounds()
+  }
+
+  #assertBounds(): void {
+    const { values, shapes } = this.#bounds
+    if (this.valueCount > values)
+      throw new JsonError(`larger than the maximum: it has more than ${values} JSON values`)
+    if (this.#shapes && this.#shapes.count > shapes)
       throw new JsonError(
-        `larger than the maximum: it has more than ${this.#maxContainers} objects and arrays`,
+        `larger than the maximum: its objects have more than ${shapes} combinations of names`,
       )
   }
 

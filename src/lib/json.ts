@@ -1,3 +1,4 @@
+import { assertJsonBounds } from './json-bounds.ts'
 import { JsonCounter } from './json-counter.ts'
 import { countMembers, findDuplicateKey } from './json-duplicates.ts'
 import { JsonError } from './json-error.ts'
@@ -16,22 +17,35 @@ export function parseJson(text: string, counter = countJson(text)): unknown {
   return value
 }
 
+/** Values of JSON within a string: the arguments of a tool call, an error. */
+export const maxInnerValues = 100_000
+
 /** As `parseJson`, for prompts, which are not stored: any character is allowed, and the last duplicate key wins. */
-export function parseLenientJson(text: string, maxContainers = Number.POSITIVE_INFINITY): unknown {
-  assertContainerLimit(text, maxContainers)
+export function parseLenientJson(text: string, maxValues = maxInnerValues): unknown {
+  assertJsonBounds(text, maxValues)
   return parseCountedLenientJson(text)
 }
 
 /** As `parseLenientJson`, for a text that was counted as it arrived. */
 export function parseCountedLenientJson(text: string): unknown {
   const value = parseRaw(text)
-  if (text.includes('__proto__') || text.includes('\\u005')) assertNoProtoKey(value)
+  assertNoProto(text, value)
   return value
 }
 
-/** An array of empty arrays takes twenty times its length in memory, and parsing cannot be interrupted. */
-export function assertContainerLimit(text: string, maxContainers: number): void {
-  new JsonCounter(Number.POSITIVE_INFINITY, maxContainers).add(text)
+/** `value` is that of the text. */
+export function assertNoProto(text: string, value: unknown): void {
+  if (text.includes('__proto__') || text.includes('\\u005')) assertNoProtoKey(value)
+}
+
+/** JSON from outside within the bounds, with any key; undefined if it is none, or beyond the bounds. */
+export function tryParseJson(text: string, maxValues = maxInnerValues): unknown {
+  try {
+    assertJsonBounds(text, maxValues)
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function countJson(text: string): JsonCounter {

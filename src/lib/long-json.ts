@@ -1,30 +1,46 @@
 import { randomUUID } from 'node:crypto'
-import { parseLenientJson } from './json.ts'
+import { assertNoProto, parseCountedLenientJson, parseLenientJson, parseRaw } from './json.ts'
+import { assertJsonBoundsInSlices } from './json-bounds.ts'
 import { JsonError } from './json-error.ts'
 import { findStringEnd } from './json-string.ts'
+import { runInSlices, yieldToEventLoop } from './time-slicer.ts'
 
 /** Longer strings are not copied when JSON is parsed, and are serialised in chunks. */
 const minLongStringLength = 64 * 1024
 
 /**
  * As `parseLenientJson`, for a text that may be very long. Long strings become slices of the text: they are neither
- * copied nor scanned by the checks of the rest.
+ * copied nor scanned by the checks of the rest. Other requests get their turns between the steps.
  */
-export function parseLongJson(
+export async function parseLongJson(
   text: string,
-  maxContainers: number,
+  maxValues: number,
   rewrite: TextRewrite = noRewrite,
-): unknown {
+): Promise<unknown> {
   if (text.length < 2 * minLongStringLength) {
-    return parseLenientJson(rewrite.isNeeded(text) ? rewrite.apply(text) : text, maxContainers)
+    return parseLenientJson(rewrite.isNeeded(text) ? rewrite.apply(text) : text, maxValues)
   }
+  await assertJsonBoundsInSlices(text, maxValues)
   // Placeholder for a long string; random, so that no received text can contain it.
   const marker = `\0${randomUUID()}:`
-  const { skeleton, strings } = extractLongStrings(text, marker)
-  if (rewrite.isNeeded(skeleton)) return parseLongJson(rewrite.apply(text), maxContainers)
-  const value = parseLenientJson(skeleton, maxContainers)
+  const { skeleton, strings } = await runInSlices(extractLongStrings(text, marker))
+  if (rewrite.isNeeded(skeleton)) return parseLongJson(rewrite.apply(text), maxValues)
+  const value = await parseSkeleton(skeleton)
   return strings.length === 0 ? value : restoreLongStrings(value, { strings, marker })
 }
+
+/** For a text whose values were counted. */
+export async function parseSkeleton(skeleton: string): Promise<unknown> {
+  if (skeleton.length < longSkeletonLength) return parseCountedLenientJson(skeleton)
+  await yieldToEventLoop()
+  const value = parseRaw(skeleton)
+  await yieldToEventLoop()
+  assertNoProto(skeleton, value)
+  return value
+}
+
+/** A text that may take tens of milliseconds to parse has a turn of the event loop to itself. */
+const longSkeletonLength = 512 * 1024
 
 /** A change before parsing, where the text without its long strings shows that it is needed. */
 export interface TextRewrite {
@@ -39,11 +55,17 @@ interface LongStrings {
   marker: string
 }
 
-function extractLongStrings(text: string, marker: string): { skeleton: string; strings: string[] } {
+/** Each step is at most a thousand strings. */
+function* extractLongStrings(
+  text: string,
+  marker: string,
+): Generator<void, { skeleton: string; strings: string[] }> {
   const parts: string[] = []
   const strings: string[] = []
   let copiedTo = 0
+  let found = 0
   for (let start = text.indexOf('"'); start !== -1; ) {
+    if (++found % 1000 === 0) yield
     const end = findStringEnd(text, start + 1)
     if (end - start > minLongStringLength) {
       parts.push(text.slice(copiedTo, start), JSON.stringify(marker + strings.length))
@@ -61,7 +83,7 @@ function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
   if (typeof value === 'string') return value.startsWith(marker) ? unquoteString(value, extracted) : value
   if (typeof value !== 'object' || value === null) return value
   const holder = value as Record<string, unknown>
-  for (const key of Object.keys(holder)) {
+  for (const key in holder) {
     if (key.startsWith(marker)) throw new JsonError('not allowed to have a key this long')
     const inner = holder[key]
     if (typeof inner === 'string' ? inner.startsWith(marker) : typeof inner === 'object') {

@@ -2,6 +2,7 @@ import type { createLocalJWKSet, JWK, JWSHeaderParameters } from 'jose'
 import type { Clock } from '../lib/clock.ts'
 import { EgressError, type EgressOptions, sendBuffered } from '../lib/egress-client.ts'
 import { loadJose } from '../lib/jose.ts'
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, asObjects, asString } from '../lib/json-values.ts'
 
 /** Where the public keys of an issuer are found. */
@@ -134,12 +135,8 @@ async function fetchJson(url: string, egress: EgressOptions): Promise<Record<str
   const headers = { accept: 'application/json, application/jwk-set+json', 'accept-encoding': 'identity' }
   const response = await sendBuffered({ url, method: 'GET', headers }, { ...egress, timeoutMs, maxBytes })
   if (response.status !== 200) throw new JwksUnavailableError(`The host replied ${response.status}.`)
-  try {
-    const document = asObject(JSON.parse(Buffer.from(response.bytes).toString('utf8')))
-    if (document) return document
-  } catch {
-    // Below.
-  }
+  const document = asObject(tryParseJson(Buffer.from(response.bytes).toString('utf8')))
+  if (document) return document
   throw new JwksUnavailableError('The reply is not a JSON object.')
 }
 

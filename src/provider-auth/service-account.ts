@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { sendBuffered } from '../lib/egress-client.ts'
 import { loadJose } from '../lib/jose.ts'
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, asString } from '../lib/json-values.ts'
 import { credentialField } from './credential-field.ts'
 import { type AuthContext, type AuthScheme, ProviderAuthError } from './scheme.ts'
@@ -216,9 +217,5 @@ async function exchangeAssertion(
 }
 
 function parseJsonObject(bytes: Uint8Array) {
-  try {
-    return asObject(JSON.parse(new TextDecoder().decode(bytes)))
-  } catch {
-    return undefined
-  }
+  return asObject(tryParseJson(new TextDecoder().decode(bytes)))
 }

@@ -1,4 +1,5 @@
 import { type AwsEventMessage, AwsEventStreamReader } from '../lib/aws-event-stream.ts'
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, asString } from '../lib/json-values.ts'
 import type { FrameReader, SseFrame } from '../lib/sse.ts'
 
@@ -41,9 +42,5 @@ function toErrorFrame(exception: string, message = exception): SseFrame {
 }
 
 function parseJsonObject(text: string) {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    return undefined
-  }
+  return asObject(tryParseJson(text))
 }

@@ -1,11 +1,7 @@
+import { tryParseJson } from '../lib/json.ts'
 import { asObject, type JsonObject } from '../lib/json-values.ts'
 
 /** The arguments of a call; `{}` if they are not an object. */
 export function parseArguments(text: string): JsonObject {
-  try {
-    return asObject(JSON.parse(text)) ?? {}
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return {}
-    throw error
-  }
+  return asObject(tryParseJson(text)) ?? {}
 }

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import { isServerToolType } from '../call/call.ts'
 import { findModel } from '../catalogue/lookup.ts'
 import { webSearch as parameters } from '../dialects/schema/server-tools.ts'
-import { asString, type JsonObject } from '../lib/json-values.ts'
+import { tryParseJson } from '../lib/json.ts'
+import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
 import type { ChosenEngine } from '../web/choose-engine.ts'
 import type { SearchResult } from '../web/engine.ts'
 import { formatResults, toCitation } from '../web/format-results.ts'
@@ -162,12 +163,7 @@ function buildBlock(content: JsonObject | JsonObject[]): JsonObject {
 }
 
 function readQuery(text: string): string {
-  try {
-    const input = JSON.parse(text) as { query?: unknown } | null
-    return asString(input?.query) ?? ''
-  } catch {
-    return ''
-  }
+  return asString(asObject(tryParseJson(text))?.query) ?? ''
 }
 
 const vendorItemType = 'web_search_call'

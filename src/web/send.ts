@@ -26,8 +26,8 @@ interface SendLimits {
   signal: AbortSignal
 }
 
-/** JSON objects and lists of a reply. */
-const maxContainers = 20_000
+/** JSON values of a reply. */
+const maxValues = 50_000
 
 /** The only way to the APIs of search engines. Never throws. */
 export async function sendEngineRequest(
@@ -60,7 +60,7 @@ export async function sendEngineRequest(
       },
     )
     if (response.status !== 200) return fail(errorOfStatus(response.status))
-    return { ok: true, body: parseLongJson(new TextDecoder().decode(response.bytes), maxContainers) }
+    return { ok: true, body: await parseLongJson(new TextDecoder().decode(response.bytes), maxValues) }
   } catch (error) {
     return fail(signal.aborted ? errors.canceled : toWebError(error))
   }

@@ -59,6 +59,10 @@ describe('a burst of tiny events', () => {
   })
 })
 
+function nest(levels: number): object {
+  return levels === 0 ? {} : { inner: nest(levels - 1) }
+}
+
 const badEnds = {
   chat: /"finish_reason":"error"[^\n]*"code":502[^\n]*\n\n$/,
   messages: /event: error\n[^\n]*"type":"api_error"[^\n]*\n\n$/,
@@ -88,6 +92,56 @@ describeWithUpstreams(
       }
     }
 
+    const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello' } }
+    const members = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`k${at}`, 1]))
+    const wholeReplies: [string, object, string][] = [
+      ['members', { choices: [choice], ...members }, 'has more than 2000 JSON values'],
+      ['choices', { choices: Array.from({ length: 400 }, () => ({})) }, 'has more than 20 parts'],
+      ['levels', { choices: [choice], deep: nest(200) }, 'nested deeper than 128 levels'],
+    ]
+    for (const [what, json, problem] of wholeReplies) {
+      test(`S13 I2 a whole reply of too many ${what} is 502, and is settled`, async () => {
+        for (const format of formatNames) {
+          await clearGenerations(bench())
+          bench().first.enqueue({ json })
+          const response = await sendRequest(bench(), format, { model: 'test/chat' })
+          expect(response.status).toBe(502)
+          expect(await response.text()).toContain(problem)
+          const [row] = await waitForGenerations(bench(), 1)
+          expect(row).toMatchObject({ status: 'failed', error_code: 'upstream_failed', cost_nanos: 0n })
+        }
+      })
+    }
+
+    test('S13 an event of too many members or levels ends the stream with an error event', async () => {
+      const [first = '', second = ''] = texts?.frames.chat(2) ?? []
+      for (const [fields, problem] of [
+        [members, 'more than 2000 JSON values'],
+        [{ deep: nest(200) }, 'nested deeper than 128 levels'],
+      ] as const) {
+        const large = second.replace('data: {', `data: {${JSON.stringify(fields).slice(1, -1)},`)
+        for (const format of formatNames) {
+          bench().first.enqueue({ sse: [first, large], delayMs: 0 })
+          const response = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
+          const text = await response.text()
+          if (response.status === 200) expect(text).toMatch(badEnds[format])
+          expect(text).toContain(problem)
+        }
+      }
+    })
+
+    test('S13 tool arguments that are nested too deeply reach a client of another format as text', async () => {
+      const call = { id: 'c', type: 'function', function: { name: 'f', arguments: JSON.stringify(nest(500)) } }
+      const message = { role: 'assistant', content: null, tool_calls: [call] }
+      const json = { id: 'c', model: 'm', choices: [{ index: 0, finish_reason: 'tool_calls', message }] }
+      bench().first.enqueue({ json })
+      const response = await sendRequest(bench(), 'messages', { model: 'test/chat' })
+      expect([response.status, (await response.json()).content[0].input]).toEqual([
+        200,
+        { _raw: call.function.arguments },
+      ])
+    })
+
     test('S13 a stream that is too long ends with an error event', async () => {
       const sse = texts?.frames.chat(1).map((frame) => frame.replace('"x"', `"${'x'.repeat(70_000)}"`)) ?? []
       bench().first.enqueue({ sse: [...sse, ...sse, ...sse] })
@@ -114,5 +168,5 @@ describeWithUpstreams(
       }
     })
   },
-  'limits: { reply_events: 200, reply_parts: 20, reply_bytes: 200000 }',
+  'limits: { reply_events: 200, reply_parts: 20, reply_bytes: 200000, reply_values: 2000 }',
 )

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
+import { tryParseJson } from '../../lib/json.ts'
 import { readAt } from './read-at.ts'
 
 /** A longer text is judged by its beginning: parsing more would block other requests. */
@@ -59,13 +60,7 @@ function splitLines(text: string, isComplete: boolean): string[] {
 
 /** A bare number or word is text, not a JSON document. */
 function isJson(text: string): boolean {
-  if (!/^\s*[{[]/.test(text)) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return /^\s*[{[]/.test(text) && tryParseJson(text, maxParsedBytes) !== undefined
 }
 
 /** One line of JSON is a JSON document, unless its name says JSON Lines. */

@@ -5,6 +5,7 @@ import type { AttachedImages } from '../../dialects/images/decode.ts'
 import { type ImageOptions, imageEditOptions } from '../../dialects/images/schema.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { readBase64Image } from '../../lib/base64-image.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FormPart, readFormParts } from '../../lib/multipart.ts'
 import { validateInput } from '../../lib/validate-input.ts'
@@ -68,9 +69,7 @@ function parseText(name: string, text: string): unknown {
   if (numberFields.has(name)) return text.trim() === '' ? text : Number(text)
   if (name === 'stream') return text === 'true' ? true : text === 'false' ? false : text
   if (name !== 'provider') return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw invalidFieldError('provider', 'must be a JSON object')
-  }
+  const value = tryParseJson(text)
+  if (value === undefined) throw invalidFieldError('provider', 'must be a JSON object')
+  return value
 }

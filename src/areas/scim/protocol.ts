@@ -166,7 +166,7 @@ export async function readObject({ gateway, request }: ScimContext): Promise<Jso
 }
 
 async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
-  const counter = new JsonCounter(maxValues)
+  const counter = new JsonCounter({ values: maxValues })
   try {
     return parseJson(await readBodyText(request, limits, (text) => counter.add(text)), counter)
   } catch (error) {

@@ -7,6 +7,7 @@ import type { Db } from '../../db/db.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { RawRoute } from '../../http/operation.ts'
 import { readBodyText } from '../../lib/body-reader.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import { finishSignIn, recordRefusal } from '../../pages/sign-in.ts'
 import { passkeyScriptPath } from '../../pages/sign-in-views.ts'
 import { createSignInOptions, verifySignIn } from '../../pages/webauthn.ts'
@@ -88,12 +89,8 @@ async function readBody(gateway: Gateway, request: Request): Promise<string> {
 }
 
 function parseAssertion(body: string): AuthenticationResponseJSON {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    throw gatewayError('malformed_json')
-  }
+  const value = tryParseJson(body)
+  if (value === undefined) throw gatewayError('malformed_json')
   const result = assertion.safeParse(value)
   if (!result.success)
     throw gatewayError('invalid_request', 'The response of the authenticator is not valid.')

@@ -16,7 +16,7 @@ import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 const maxFieldBytes = 256 * 1024
 const maxFields = 100
 /** Of a field that is JSON. */
-const maxContainers = 10_000
+const maxValues = 20_000
 export const maxFormBytes = maxRecordingBytes + 1024 * 1024
 
 interface TranscriptionUpload {
@@ -127,7 +127,7 @@ function parseBoolean(text: string, name: string): boolean {
 
 function parseObject(text: string, name: string): unknown {
   try {
-    return parseLenientJson(text, maxContainers)
+    return parseLenientJson(text, maxValues)
   } catch (error) {
     if (error instanceof JsonError)
       throw invalidFieldError(name, `must be a JSON object, and is ${error.message}`)

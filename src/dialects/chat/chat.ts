@@ -8,7 +8,7 @@ import { passReply } from './passthrough-reply.ts'
 import { passRequest } from './passthrough-request.ts'
 import { createRelay } from './relay.ts'
 import { encodeReply } from './reply-encode.ts'
-import { createReader, decodeReply } from './reply-reader.ts'
+import { createReader, decodeReply, replyLists } from './reply-reader.ts'
 import { summarizeReply } from './reply-summary.ts'
 import { createWriter } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -31,6 +31,7 @@ export const chat: Dialect = {
     encodeRequest,
     createReader,
     decodeReply,
+    replyLists,
     decodeError,
   },
   passthrough: {

@@ -3,6 +3,7 @@ import type { Citation } from '../../call/part.ts'
 import { asNumber, asObject, asObjects, asString, isBlank, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
+import { type ListPaths, limitEventLists } from '../reply-lists.ts'
 import { decodeServedTier } from '../tier.ts'
 import { ChoiceReader } from './choice-reader.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
@@ -149,7 +150,26 @@ export function extractChoiceError({ error }: JsonObject): unknown {
   return isBlank(error) ? undefined : asObject(error)
 }
 
+/** The lists of a message; those of a delta are the same. */
+const messageLists = ['content', 'tool_calls', 'reasoning_details', 'annotations', 'images']
+
+export const replyLists: ListPaths = [
+  ['choices'],
+  ['search_results'],
+  ['citations'],
+  ...messageLists.flatMap((name) => [
+    ['choices', 'message', name],
+    ['choices', 'delta', name],
+  ]),
+]
+
 export function parseChunk(data: string): JsonObject | undefined {
+  const chunk = tryParseObject(data)
+  limitEventLists(data, chunk, replyLists)
+  return chunk
+}
+
+function tryParseObject(data: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(data))
   } catch {

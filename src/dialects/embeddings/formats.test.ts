@@ -17,8 +17,8 @@ function encode(name: Name, body: JsonObject, options = target) {
   return { path, sent, dropped }
 }
 
-function receive(name: Name, reply: object, call: EmbeddingsCall = decode({ input: 'a' })) {
-  const body = parseWithNumberLists(JSON.stringify(reply), 1000) as JsonObject
+async function receive(name: Name, reply: object, call: EmbeddingsCall = decode({ input: 'a' })) {
+  const body = (await parseWithNumberLists(JSON.stringify(reply), 1000)) as JsonObject
   return embeddingsDialects[name].decodeReply(body, call)
 }
 
@@ -62,27 +62,27 @@ describe('the OpenAI format', () => {
     })
   })
 
-  test('reads vectors in the order of their indexes, and usage', () => {
+  test('reads vectors in the order of their indexes, and usage', async () => {
     const data = [
       { object: 'embedding', index: 1, embedding: [1, 2] },
       { object: 'embedding', index: 0, embedding: [0.5, -1] },
     ]
     const usage = { prompt_tokens: 7, total_tokens: 7 }
-    expect(receive('embeddings', { object: 'list', data, usage })).toEqual({
+    expect(await receive('embeddings', { object: 'list', data, usage })).toEqual({
       vectors,
       usage: { ...zeroUsage, input: 7 },
       units: [],
     })
-    expect(receive('embeddings', { data: [{ embedding: 'AACAPw==' }] })).toEqual({
+    expect(await receive('embeddings', { data: [{ embedding: 'AACAPw==' }] })).toEqual({
       vectors: ['AACAPw=='],
       usage: null,
       units: [],
     })
   })
 
-  test('the completion tokens that some vendors count are not output', () => {
+  test('the completion tokens that some vendors count are not output', async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
-    expect(receive('embeddings', { data: [], usage })?.usage).toEqual({ ...zeroUsage, input: 7 })
+    expect((await receive('embeddings', { data: [], usage }))?.usage).toEqual({ ...zeroUsage, input: 7 })
   })
 
   test('tokens need no estimate', () => {
@@ -91,14 +91,14 @@ describe('the OpenAI format', () => {
     expect(size.prompts).toBe(2)
   })
 
-  test('anything else is not a reply', () => {
+  test('anything else is not a reply', async () => {
     for (const reply of [{}, { data: {} }, { data: [{ index: 0 }] }, { data: [{ embedding: ['a'] }] }])
-      expect(receive('embeddings', reply)).toBeNull()
+      expect(await receive('embeddings', reply)).toBeNull()
     const gaps = [
       { index: 5e8, embedding: [1] },
       { index: -1, embedding: [1] },
     ]
-    expect(receive('embeddings', { data: gaps })).toBeNull()
+    expect(await receive('embeddings', { data: gaps })).toBeNull()
   })
 })
 
@@ -130,20 +130,21 @@ describe('the Gemini format', () => {
     })
   })
 
-  test('reads vectors, and usage by modality where it is reported', () => {
+  test('reads vectors, and usage by modality where it is reported', async () => {
     const embeddings = [{ values: [0.5, -1] }, { values: [1, 2] }]
-    expect(receive('gemini-embeddings', { embeddings })).toEqual({ vectors, usage: null, units: [] })
+    expect(await receive('gemini-embeddings', { embeddings })).toEqual({ vectors, usage: null, units: [] })
     const promptTokensDetails = [
       { modality: 'TEXT', tokenCount: 3 },
       { modality: 'IMAGE', tokenCount: 258 },
     ]
     const usageMetadata = { promptTokenCount: 261, promptTokensDetails }
-    expect(receive('gemini-embeddings', { embeddings, usageMetadata })?.usage).toEqual({
+    expect((await receive('gemini-embeddings', { embeddings, usageMetadata }))?.usage).toEqual({
       ...zeroUsage,
       input: 3,
       inputImage: 258,
     })
-    for (const reply of [{}, { embeddings: [{}] }]) expect(receive('gemini-embeddings', reply)).toBeNull()
+    for (const reply of [{}, { embeddings: [{}] }])
+      expect(await receive('gemini-embeddings', reply)).toBeNull()
   })
 })
 
@@ -168,7 +169,7 @@ describe('the Cohere format', () => {
     })
   })
 
-  test('reads vectors of either encoding, and billed units', () => {
+  test('reads vectors of either encoding, and billed units', async () => {
     const meta = { billed_units: { input_tokens: 4, image_tokens: 90 } }
     const float = {
       embeddings: {
@@ -180,18 +181,18 @@ describe('the Cohere format', () => {
       meta,
       texts: ['[1, 2]'],
     }
-    expect(receive('cohere-embeddings', float)).toEqual({
+    expect(await receive('cohere-embeddings', float)).toEqual({
       vectors,
       usage: { ...zeroUsage, input: 4, inputImage: 90 },
       units: [],
     })
-    expect(receive('cohere-embeddings', { embeddings: { base64: ['AACAPw=='] } })).toEqual({
+    expect(await receive('cohere-embeddings', { embeddings: { base64: ['AACAPw=='] } })).toEqual({
       vectors: ['AACAPw=='],
       usage: null,
       units: [],
     })
     for (const reply of [{}, { embeddings: { int8: [[1]] } }, { embeddings: { float: [null] } }])
-      expect(receive('cohere-embeddings', reply)).toBeNull()
+      expect(await receive('cohere-embeddings', reply)).toBeNull()
   })
 })
 
@@ -238,9 +239,9 @@ describe('the Voyage format', () => {
     })
   })
 
-  test('reads the total, its only count', () => {
+  test('reads the total, its only count', async () => {
     const reply = { data: [{ index: 0, embedding: [0.5, -1] }], usage: { total_tokens: 9 } }
-    expect(receive('voyage-embeddings', reply)?.usage).toEqual({ ...zeroUsage, input: 9 })
+    expect((await receive('voyage-embeddings', reply))?.usage).toEqual({ ...zeroUsage, input: 9 })
   })
 })
 

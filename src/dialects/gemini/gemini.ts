@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect.ts'
 import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError, encodeError } from './error.ts'
 import { GeminiRelay, passReply } from './relay.ts'
-import { GeminiReader } from './reply-reader.ts'
+import { GeminiReader, replyLists } from './reply-reader.ts'
 import { encodeReply, GeminiWriter } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest, passRequest } from './request-encode.ts'
@@ -22,6 +22,7 @@ export const gemini: Dialect = {
     defaults: { keyHeader: 'x-goog-api-key', headers: {}, signatureFormat: 'vendor_c-v1' },
     encodeRequest,
     createReader: () => new GeminiReader(),
+    replyLists,
     decodeReply: (body) => new GeminiReader().readWhole(body),
     decodeError,
   },

@@ -2,17 +2,34 @@ import type { ReplyEvent } from '../../call/event.ts'
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
+import { type ListPaths, limitEventLists } from '../reply-lists.ts'
 import { CandidateReader } from './candidate-reader.ts'
 import { decodeError } from './error.ts'
 import { decodeTier, decodeUsage } from './usage.ts'
 
 /** The chunks of a frame, which may be an array. A whole reply has the same form. Null when it is not JSON. */
 export function parseChunks(data: string): JsonObject[] | null {
+  const value = tryParse(data)
+  limitEventLists(data, value, replyLists)
+  if (Array.isArray(value)) return asObjects(value)
+  const chunk = asObject(value)
+  return chunk ? [chunk] : null
+}
+
+export const replyLists: ListPaths = [
+  [],
+  ['candidates'],
+  ['candidates', 'content', 'parts'],
+  ['candidates', 'groundingMetadata', 'groundingChunks'],
+  ['candidates', 'groundingMetadata', 'groundingSupports'],
+  ['candidates', 'groundingMetadata', 'groundingSupports', 'groundingChunkIndices'],
+]
+
+function tryParse(data: string): unknown {
   try {
-    const value: unknown = JSON.parse(data)
-    return Array.isArray(value) ? asObjects(value) : asObject(value) ? [value as JsonObject] : null
+    return JSON.parse(data)
   } catch {
-    return null
+    return undefined
   }
 }
 

@@ -1,5 +1,6 @@
 import type { PartDelta } from '../../call/event.ts'
 import type { MediaSource, OutputPart, ReasoningPart } from '../../call/part.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { decodeFormatHint, decodeRedactedThinking, decodeThinking, nativeFormat } from './thinking.ts'
@@ -135,9 +136,5 @@ function openOpaque(block: JsonObject, sink: PartSink): OpenBlock {
 }
 
 function parseToolInput(input: string): unknown {
-  try {
-    return JSON.parse(input)
-  } catch {
-    return { _raw: input }
-  }
+  return tryParseJson(input) ?? { _raw: input }
 }

@@ -3,7 +3,7 @@ import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError, encodeError } from './error.ts'
 import { passRequest } from './passthrough.ts'
 import { createRelay, passReply } from './relay.ts'
-import { createReader, decodeReply } from './reply-reader.ts'
+import { createReader, decodeReply, replyLists } from './reply-reader.ts'
 import { createWriter, encodeReply, heartbeat } from './reply-writer.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -30,6 +30,7 @@ export const messages: Dialect = {
     encodeRequest,
     createReader,
     decodeReply,
+    replyLists,
     decodeError,
   },
   passthrough: { passRequest, createRelay, passReply, headers: ['anthropic-beta', 'anthropic-version'] },

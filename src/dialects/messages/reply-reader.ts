@@ -5,6 +5,7 @@ import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-v
 import type { SseFrame } from '../../lib/sse.ts'
 import type { ReplyReader } from '../dialect.ts'
 import { errorObjectOf } from '../error-object.ts'
+import { type ListPaths, limitEventLists } from '../reply-lists.ts'
 import { type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFailure, malformedReplyFailure } from './error.ts'
 import { decodeChoiceEnd } from './stop-reason.ts'
@@ -164,6 +165,20 @@ function readFrame(builder: ReplyEventBuilder, frame: SseFrame): void {
 
 /** Accepts lone surrogates: a pair may be split between two deltas. */
 export function parseEvent(data: string): JsonObject | undefined {
+  const event = tryParseObject(data)
+  limitEventLists(data, event, eventLists)
+  return event
+}
+
+export const replyLists: ListPaths = [['content'], ['content', 'citations']]
+
+const eventLists: ListPaths = [
+  ['message', 'content'],
+  ['message', 'content', 'citations'],
+  ['content_block', 'citations'],
+]
+
+function tryParseObject(data: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(data))
   } catch {

@@ -1,3 +1,4 @@
+import { tryParseJson } from '../../lib/json.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
 
 /** The arguments of a tool with free-text input. */
@@ -12,11 +13,5 @@ function wrapCustomInput(text: string): JsonObject {
 export function parseToolArguments(text: string, custom: boolean | undefined): JsonObject {
   if (custom) return wrapCustomInput(text)
   if (text.trim() === '') return {}
-  try {
-    const value = asObject(JSON.parse(text))
-    if (value) return value
-  } catch (error) {
-    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error
-  }
-  return { _raw: text }
+  return asObject(tryParseJson(text)) ?? { _raw: text }
 }

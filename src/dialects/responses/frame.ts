@@ -1,11 +1,24 @@
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
+import { type ListPaths, limitEventLists } from '../reply-lists.ts'
+
+const itemLists = [['content'], ['content', 'annotations'], ['summary']]
+const responseLists = [['output'], ...itemLists.map((path) => ['output', ...path])]
+
+export const replyLists: ListPaths = [...responseLists, ...responseLists.map((path) => ['response', ...path])]
+
+const eventLists: ListPaths = [
+  ...responseLists.map((path) => ['response', ...path]),
+  ...itemLists.map((path) => ['item', ...path]),
+  ['part', 'annotations'],
+]
 
 /** Parses the event of a frame; null if it is not a JSON object. */
 export function parseFrame(frame: SseFrame): { type: string; event: JsonObject } | null {
   const event = asObject(
     tryParseJson(frame.data) ?? (frame.truncated ? undefined : tryParseJson(repairFrameText(frame.data))),
   )
+  limitEventLists(frame.data, event, eventLists)
   return event ? { type: asString(event.type) ?? frame.event, event } : null
 }
 

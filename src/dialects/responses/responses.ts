@@ -2,6 +2,7 @@ import { toErrorEnvelope } from '../../errors/gateway-error.ts'
 import type { Dialect } from '../dialect.ts'
 import { createReplyLimits } from '../reply-losses.ts'
 import { decodeError } from './error.ts'
+import { replyLists } from './frame.ts'
 import { passReply, passRequest } from './passthrough.ts'
 import { createRelay } from './relay.ts'
 import { createReader, decodeReply, findPendingId } from './reply-reader.ts'
@@ -41,6 +42,7 @@ export const responses: Dialect = {
     createReader,
     decodeReply,
     findPendingId,
+    replyLists,
     decodeError,
   },
   passthrough: { passRequest, createRelay, passReply, headers: ['openai-beta'] },

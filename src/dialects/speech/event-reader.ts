@@ -1,6 +1,7 @@
 import type { SpeechEvent } from '../../call/speech.ts'
 import { zeroUsage } from '../../call/usage.ts'
-import { asCount, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { tryParseJson } from '../../lib/json.ts'
+import { asCount, asObject, asString } from '../../lib/json-values.ts'
 import { type SseFrame, SseReader } from '../../lib/sse.ts'
 import { decodeFailure } from '../chat/error.ts'
 import type { SpeechReader } from './dialect.ts'
@@ -19,21 +20,13 @@ export class EventReader implements SpeechReader {
 }
 
 function decodeFrame({ data }: SseFrame): SpeechEvent[] {
-  const body = parseObject(data)
+  const body = asObject(tryParseJson(data))
   if (!body) return []
   if (body.type === 'speech.audio.delta')
     return [{ type: 'audio-delta', bytes: Buffer.from(asString(body.audio) ?? '', 'base64') }]
   if (body.type === 'speech.audio.done') return [...decodeUsage(body.usage), { type: 'reply-end' }]
   const isError = body.type === 'error' || body.error !== undefined
   return isError ? [{ type: 'reply-error', failure: decodeFailure(body.error ?? body, null) }] : []
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    return undefined
-  }
 }
 
 /** All output is audio. */

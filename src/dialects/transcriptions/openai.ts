@@ -9,6 +9,7 @@ import {
   wantsWords,
 } from '../../call/transcription.ts'
 import { TokenPool, type Usage, zeroUsage } from '../../call/usage.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import {
   asCount,
   asNumber,
@@ -136,13 +137,12 @@ function decodeWord(value: JsonObject): TranscriptWord | undefined {
   return { ...span, word, ...(confidence !== undefined && { confidence }) }
 }
 
+/** The words of hours of speech. */
+const maxFrameValues = 1_000_000
+
 /** The object in a frame; null for a frame without one, such as `[DONE]`. */
 export function parseFrame({ data }: SseFrame): JsonObject | null {
-  try {
-    return asObject(JSON.parse(data)) ?? null
-  } catch {
-    return null
-  }
+  return asObject(tryParseJson(data, maxFrameValues)) ?? null
 }
 
 function readFrame(frame: SseFrame, call: TranscriptionCall): TranscriptEvent[] {

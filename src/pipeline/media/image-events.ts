@@ -26,7 +26,7 @@ export async function* readImageEvents(
   }
   for await (const frame of readFrames(gateway, exchange, upstream)) {
     if (frame.truncated) return
-    const data = parseFrame(frame, upstream.maxContainers)
+    const data = await parseFrame(frame, upstream.maxValues)
     if (data) yield* decodeFrame(data)
   }
 }
@@ -34,9 +34,9 @@ export async function* readImageEvents(
 async function* readFrames(
   { timeSlicer }: Gateway,
   exchange: UpstreamExchange,
-  { response, secrets, maxBytes, maxContainers }: UpstreamResponse,
+  { response, secrets, maxBytes, maxValues }: UpstreamResponse,
 ): AsyncGenerator<SseFrame> {
-  const reader: FrameReader = redactFrames(new SseReader(), secrets, maxContainers)
+  const reader: FrameReader = redactFrames(new SseReader(), secrets, maxValues)
   let size = 0
   try {
     for await (const chunk of response.body ?? []) {
@@ -54,10 +54,10 @@ async function* readFrames(
 }
 
 /** Undefined for the marker at the end of a stream. */
-function parseFrame({ data }: SseFrame, maxContainers: number): JsonObject | undefined {
+async function parseFrame({ data }: SseFrame, maxValues: number): Promise<JsonObject | undefined> {
   if (data === '[DONE]' || data === '') return undefined
   try {
-    return asObject(parseLongJson(data, maxContainers))
+    return asObject(await parseLongJson(data, maxValues))
   } catch (error) {
     if (error instanceof JsonError) throw unexpectedReplyError('The provider sent an event that is not JSON.')
     throw error

@@ -133,10 +133,10 @@ function encodeText(text: string): string {
 /** The events of an upstream's stream. */
 export async function* readEvents(
   { timeSlicer }: Gateway,
-  { response, secrets, maxBytes, maxContainers }: UpstreamResponse,
+  { response, secrets, maxBytes, maxValues }: UpstreamResponse,
   reader: TranscriptReader,
 ): AsyncGenerator<TranscriptEvent> {
-  const frames = redactFrames(new SseReader(), secrets, maxContainers)
+  const frames = redactFrames(new SseReader(), secrets, maxValues)
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength

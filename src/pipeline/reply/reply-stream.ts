@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError } from '../../lib/sse.ts'
 import type { TimeSlicer } from '../../lib/time-slicer.ts'
-import { unexpectedReplyError } from '../upstream/errors.ts'
+import { tooManyPartsError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { EventEncoder } from './event-encoder.ts'
 import { type Awaitable, joinTexts } from './join-texts.ts'
@@ -45,8 +45,7 @@ export function checkBounds(
   { partCount, characters }: ReplySummary,
   bounds: Pick<ReplyBounds, 'parts' | 'characters'>,
 ): void {
-  if (partCount > bounds.parts)
-    throw unexpectedReplyError(`The reply from the provider has more than ${bounds.parts} parts.`)
+  if (partCount > bounds.parts) throw tooManyPartsError(bounds.parts)
   if (characters > bounds.characters) throw unexpectedReplyError('The reply from the provider is too large.')
 }
 

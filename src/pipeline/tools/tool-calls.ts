@@ -3,6 +3,7 @@ import { isServerToolType, type ModelCall } from '../../call/call.ts'
 import type { PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { Citation, OutputPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
 import type { PreparedFunction, PreparedTools } from '../../tools/prepared-tools.ts'
@@ -184,11 +185,7 @@ function isRefusal(error: unknown): boolean {
 /** Null if it is not an object. Calls without arguments are often empty. */
 function parseArguments(text: string): JsonObject | null {
   if (text.trim() === '') return {}
-  try {
-    return asObject(JSON.parse(text)) ?? null
-  } catch {
-    return null
-  }
+  return asObject(tryParseJson(text)) ?? null
 }
 
 function describeEnd(

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../catalogue/model.ts'
 import type { Dialect, TokenCounting } from '../../dialects/dialect.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { createRelease } from '../../ledger/settlement.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import { asCount, asObject } from '../../lib/json-values.ts'
 import { dryRun, preparePlugins } from '../../plugins/apply.ts'
 import type { Candidate } from '../../routing/candidate.ts'
@@ -85,10 +86,10 @@ async function requestCount(
   try {
     const counting = { ...generation, path: generation.path + suffix, body }
     const { response } = await send(gateway, exchange, counting)
-    const reply = asObject(JSON.parse(await readBounded(response, maxCountBytes, exchange)))
+    const reply = asObject(tryParseJson(await readBounded(response, maxCountBytes, exchange)))
     return asCount(reply?.[field]) || undefined
   } catch (error) {
-    if (error instanceof UpstreamError || error instanceof SyntaxError) return undefined
+    if (error instanceof UpstreamError) return undefined
     throw error instanceof ClientDisconnectedError
       ? gatewayError('request_timeout', 'The client closed the connection.')
       : error

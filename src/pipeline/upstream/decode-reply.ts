@@ -1,16 +1,18 @@
 import type { ReplyEvent } from '../../call/event.ts'
 import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
+import { countListEntries } from '../../dialects/reply-lists.ts'
 import { addLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import { parseLongJson } from '../../lib/long-json.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { Awaitable } from '../reply/join-texts.ts'
 import { markSignature } from '../reply/relay.ts'
 import { recordEvent } from '../reply/summary.ts'
 import type { ReplyPipeline } from '../reply/transforms.ts'
-import { UpstreamError, unexpectedReplyError } from './errors.ts'
+import { tooManyPartsError, UpstreamError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 import { redactWhileParsing } from './redact-secrets.ts'
@@ -110,17 +112,35 @@ export async function readJsonBody(
   return (await receiveJsonBody(exchange, upstream, parse)).body
 }
 
+/** The body of a whole reply of a model. Its parts are counted before it is decoded, whatever else reads it. */
+export async function receiveBody(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  { dialect }: Pick<Translation, 'dialect'>,
+): Promise<ReceivedBody> {
+  const received = await receiveJsonBody(exchange, upstream)
+  const { maxParts } = upstream
+  if (countListEntries(received.body, dialect.upstream.replyLists, maxParts) > maxParts)
+    throw tooManyPartsError(maxParts)
+  return received
+}
+
+/** What may take tens of milliseconds to parse is decoded in another turn of the event loop. */
+const longReplyLength = 512 * 1024
+
 export async function receiveJsonBody(
   exchange: UpstreamExchange,
-  { response, secrets, maxBytes, maxContainers }: UpstreamResponse,
+  { response, secrets, maxBytes, maxValues }: UpstreamResponse,
   parse: typeof parseLongJson = parseLongJson,
 ): Promise<ReceivedBody> {
   const text = await readBounded(response, maxBytes, exchange)
   try {
-    const body = asObject(parse(text, maxContainers, redactWhileParsing(secrets)))
+    const body = asObject(await parse(text, maxValues, redactWhileParsing(secrets)))
+    if (text.length > longReplyLength) await yieldToEventLoop()
     if (body) return { body, length: text.length }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
+    throw unexpectedReplyError(`The reply from the provider is ${error.message}.`)
   }
   throw unexpectedReplyError('The provider sent a reply that is not a JSON object.')
 }

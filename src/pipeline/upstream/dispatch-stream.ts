@@ -70,14 +70,14 @@ async function openStream(
   }
   const call = buildUpstreamCall(request, translation)
   const upstream = await send(gateway, exchange, call)
-  const { response, secrets, maxContainers } = upstream
+  const { response, secrets, maxValues } = upstream
   const limits = buildStreamLimits(gateway, upstream.maxBytes)
   if (response.headers.get('content-type')?.startsWith('application/json')) {
     const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
     const events = decodeEvents(candidate, translation, body)
     return new EventStream(events.values(), createEncoder(), exchange, limits)
   }
-  const frames = redactFrames(createFrameReader(response, translation), secrets, maxContainers)
+  const frames = redactFrames(createFrameReader(response, translation), secrets, maxValues)
   return new UpstreamStream(response, createRelay(request, attempt), exchange, frames, limits)
 }
 

@@ -29,6 +29,10 @@ export function unexpectedReplyError(message: string, cause?: unknown): Upstream
   return new UpstreamError({ kind: 'provider_unavailable', status: null, message }, cause)
 }
 
+export function tooManyPartsError(max: number): UpstreamError {
+  return unexpectedReplyError(`The reply from the provider has more than ${max} parts.`)
+}
+
 export function timeoutError(): UpstreamError {
   return new UpstreamError({ kind: 'timeout', status: null, message: 'The provider timed out.' })
 }

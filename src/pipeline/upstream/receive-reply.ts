@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Gateway } from '../../app/gateway.ts'
-import { type ReceivedBody, receiveJsonBody } from './decode-reply.ts'
+import { type ReceivedBody, receiveBody } from './decode-reply.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { send, type UpstreamCall, type UpstreamResponse } from './send.ts'
 import type { Translation } from './translate.ts'
@@ -12,12 +12,12 @@ const maxDelayMs = 5000
 export async function receiveReply(
   gateway: Gateway,
   exchange: UpstreamExchange,
-  { dialect }: Pick<Translation, 'dialect'>,
+  translation: Pick<Translation, 'dialect'>,
   call: UpstreamCall,
   response: UpstreamResponse,
 ): Promise<ReceivedBody> {
-  const findPendingId = dialect.upstream.findPendingId ?? (() => null)
-  let received = await receiveJsonBody(exchange, response)
+  const findPendingId = translation.dialect.upstream.findPendingId ?? (() => null)
+  let received = await receiveBody(exchange, response, translation)
   let id = findPendingId(received.body)
   if (id !== null) exchange.setTimeout(gateway.settings.limits.whole_reply)
   for (let delay = firstDelayMs; id !== null; delay = Math.min(2 * delay, maxDelayMs)) {
@@ -25,7 +25,7 @@ export async function receiveReply(
       throw exchange.toError(error)
     })
     const poll = { ...call, method: 'GET' as const, path: `${call.path}/${id}`, body: null }
-    received = await receiveJsonBody(exchange, await send(gateway, exchange, poll))
+    received = await receiveBody(exchange, await send(gateway, exchange, poll), translation)
     id = findPendingId(received.body)
   }
   return received

@@ -1,5 +1,5 @@
 import { listSecrets } from '../../catalogue/credential.ts'
-import { assertContainerLimit } from '../../lib/json.ts'
+import { assertJsonBounds } from '../../lib/json-bounds.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { TextRewrite } from '../../lib/long-json.ts'
@@ -60,14 +60,11 @@ function hasError(text: string): boolean {
   return text.includes('"error"') && errorField.test(text)
 }
 
-/** Shorter events hold too few objects and lists to matter. */
-const largeFrameLength = 256 * 1024
-
-/** Redacts the events of a stream and limits the objects and lists in each. */
-export function redactFrames(frames: FrameReader, secrets: SecretSource, maxContainers: number): FrameReader {
+/** Redacts the events of a stream and limits the values in each. */
+export function redactFrames(frames: FrameReader, secrets: SecretSource, maxValues: number): FrameReader {
   const redact = (list: SseFrame[]): SseFrame[] => {
     for (const frame of list) {
-      if (frame.data.length > largeFrameLength) assertStructure(frame.data, maxContainers)
+      assertBounds(frame.data, maxValues)
       frame.data = redactReply(frame.data, secrets)
     }
     return list
@@ -75,9 +72,9 @@ export function redactFrames(frames: FrameReader, secrets: SecretSource, maxCont
   return { push: (bytes) => redact(frames.push(bytes)), end: () => redact(frames.end()) }
 }
 
-function assertStructure(data: string, maxContainers: number): void {
+function assertBounds(data: string, maxValues: number): void {
   try {
-    assertContainerLimit(data, maxContainers)
+    assertJsonBounds(data, maxValues)
   } catch (error) {
     throw error instanceof JsonError ? new SseError(`an event of the stream is ${error.message}`) : error
   }

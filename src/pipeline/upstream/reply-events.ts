@@ -29,13 +29,13 @@ export async function openEvents(
   if (simulated) return simulated
   const call = buildUpstreamCall(request, translation)
   const upstream = await send(gateway, exchange, call)
-  const { response, secrets, maxContainers } = upstream
+  const { response, secrets, maxValues } = upstream
   const isWhole = response.headers.get('content-type')?.startsWith('application/json')
   if (isWhole || !request.content.call.stream) {
     const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
     return decodeEvents(candidate, translation, body).values()
   }
-  const frames = redactFrames(createFrameReader(response, translation), secrets, maxContainers)
+  const frames = redactFrames(createFrameReader(response, translation), secrets, maxValues)
   return readEvents(gateway, response, frames, attempt)
 }
 

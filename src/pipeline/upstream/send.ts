@@ -2,6 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { DialectDefaults, UpstreamCodec } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../lib/deadline.ts'
 import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import { parseRetryAfter } from '../../lib/retry-after.ts'
 import type { AuthOptions } from '../../provider-auth/all.ts'
 import {
@@ -51,8 +52,10 @@ export interface UpstreamResponse {
   secrets: SecretSource
   /** The limit of a whole reply. */
   maxBytes: number
-  /** The limit of objects and lists in a whole reply or an event. */
-  maxContainers: number
+  /** The limit of JSON values in a whole reply or an event. */
+  maxValues: number
+  /** The limit of its parts. */
+  maxParts: number
 }
 
 /** Sends a request; throws an `UpstreamError` for an error status. */
@@ -87,10 +90,7 @@ function sanitizeMessage(message: string): string {
 
 /** Limits for servers at addresses supplied by users, lower than for providers. */
 const maxUserNamedBytes = 16 * 1024 * 1024
-const maxUserNamedContainers = 100_000
-
-/** Enough for the logprobs of a long reply. */
-const maxContainers = 1_000_000
+const maxUserNamedValues = 200_000
 
 async function sendSigned(
   gateway: Gateway,
@@ -113,13 +113,14 @@ async function sendSigned(
     : requestProvider(exchange, request))
   exchange.status = response.status
   if (!access.isUserNamed) gateway.origins.markReached(baseUrl)
-  const { reply_bytes } = gateway.settings.limits
-  const maxBytes = access.isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes
+  const { reply_bytes, reply_values, reply_parts } = gateway.settings.limits
+  const { isUserNamed } = access
   return {
     response,
     secrets: () => collectSecrets(access, signature),
-    maxBytes,
-    maxContainers: access.isUserNamed ? maxUserNamedContainers : maxContainers,
+    maxBytes: isUserNamed ? Math.min(maxUserNamedBytes, reply_bytes) : reply_bytes,
+    maxValues: isUserNamed ? Math.min(maxUserNamedValues, reply_values) : reply_values,
+    maxParts: reply_parts,
   }
 }
 
@@ -265,11 +266,7 @@ async function readErrorBody(
 ): Promise<unknown> {
   const read = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
   const text = redactLongSecrets(read, secrets())
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return tryParseJson(text) ?? text
 }
 
 /** Not caused by the client's key: the reason is logged, and hidden from the client. */

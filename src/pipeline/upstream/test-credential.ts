@@ -13,7 +13,7 @@ import { isKeyForModel } from '../../routing/filter.ts'
 import { recordEvent } from '../reply/summary.ts'
 import { resolveFirstAccess, type UpstreamAccess } from './access.ts'
 import { adaptCall } from './build-call.ts'
-import { assertFinished, readJsonBody } from './decode-reply.ts'
+import { assertFinished, receiveBody } from './decode-reply.ts'
 import { timeoutError, UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { send } from './send.ts'
@@ -146,7 +146,7 @@ async function requestReply(
   const encoded = encodeCall(testCall, model, access.endpoint)
   const { body, ...call } = adaptCall({ ...encoded, access }, testCall.stream)
   const response = await send(gateway, exchange, { ...call, body: JSON.stringify(body) })
-  const reply = await readJsonBody(exchange, { ...response, maxBytes: maxReplyBytes })
+  const { body: reply } = await receiveBody(exchange, { ...response, maxBytes: maxReplyBytes }, encoded)
   assertReply(encoded.dialect.upstream.decodeReply(reply))
 }
 

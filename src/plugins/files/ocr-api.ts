@@ -17,8 +17,8 @@ export const maxOcrImages = 8
 
 const vendorUrl = 'https://api.mistral.ai'
 const maxReplyBytes = 64 * 1024 * 1024
-/** JSON objects and lists of a reply. */
-const maxContainers = 100_000
+/** JSON values of a reply. */
+const maxValues = 200_000
 
 const reply = z.object({
   pages: z
@@ -75,7 +75,7 @@ export async function recognizeWithApi(
     )
     if (response.status !== 200) throw failure(describeStatus(response.status))
     const text = new TextDecoder().decode(response.bytes)
-    return readReply(reply.parse(parseLongJson(text, maxContainers)), wantsImages)
+    return readReply(reply.parse(await parseLongJson(text, maxValues)), wantsImages)
   } catch (error) {
     throw error instanceof GatewayError ? error : failure(describeProblem(error))
   }

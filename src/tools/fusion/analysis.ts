@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ModelCall } from '../../call/call.ts'
+import { tryParseJson } from '../../lib/json.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { buildCall, type NestedRequestSettings, textMessage } from '../nested-call.ts'
 
@@ -56,10 +57,5 @@ export function buildAnalysisCall(
 /** Null if the text has no such JSON. */
 export function parseAnalysis(text: string): FusionAnalysis | null {
   const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)
-  try {
-    return analysis.safeParse(JSON.parse(json)).data ?? null
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null
-    throw error
-  }
+  return analysis.safeParse(tryParseJson(json)).data ?? null
 }
