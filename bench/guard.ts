@@ -2,7 +2,8 @@
 import { type Accuracy, measureAccuracy } from '../src/filters/corpus/accuracy.ts'
 import { type Passage, readCorpus } from '../src/filters/corpus/corpus.ts'
 import { type DetectorSlug, detectorSlugs, detectors } from '../src/filters/detectors.ts'
-import { type BuiltinRule, type CustomRule, FilterSet } from '../src/filters/filter-set.ts'
+import { FilterSet } from '../src/filters/filter-set.ts'
+import type { BuiltinRule, CustomRule } from '../src/filters/rules.ts'
 import { measureMillis } from './cpu-time.ts'
 import { readLabelledSets } from './labelled-texts.ts'
 

@@ -5,19 +5,21 @@ import { moderationsRequest } from '../dialects/moderations/schema.ts'
 import { describeBodyFields } from '../dialects/schema/body-fields.ts'
 import { transcriptionRequest } from '../dialects/transcriptions/schema.ts'
 import type { JsonObject } from '../lib/json-values.ts'
-import { applyBodyEdits, type BodyFields, collectBodyTexts } from './body-texts.ts'
-import { readJsonText } from './json-text.ts'
+import { type BodyFields, collectBodyTexts, replaceBodyTexts } from './body-texts.ts'
+import { applyTextEdits, readJsonText } from './json-text.ts'
 
 /** Replaces each `secret` and each of these numbers. */
 function redact(body: JsonObject, fields: BodyFields): JsonObject {
-  const edits = collectBodyTexts(body, fields).map(({ text }) =>
-    [...(readJsonText(text)?.readable ?? text).matchAll(/secret|4111/g)].map(({ index, 0: match }) => ({
+  const texts = collectBodyTexts(body, fields).map(({ text }) => {
+    const json = readJsonText(text)
+    const edits = [...(json?.readable ?? text).matchAll(/secret|4111/g)].map(({ index, 0: match }) => ({
       start: index,
       end: index + match.length,
       label: '[X]',
-    })),
-  )
-  return applyBodyEdits(body, fields, edits)
+    }))
+    return json?.apply(edits) ?? applyTextEdits(text, edits)
+  })
+  return replaceBodyTexts(body, fields, texts)
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -1,6 +1,5 @@
 import { asObject, type JsonObject } from '../lib/json-values.ts'
-import type { Edit } from './json-text.ts'
-import { editText, isTextType, type PlacedText, type TextPlace } from './texts.ts'
+import { isTextType, type PlacedText, type TextPlace } from './texts.ts'
 
 /** The fields of a body by what is known of them. */
 export interface BodyFields {
@@ -23,14 +22,14 @@ export function collectBodyTexts(body: JsonObject, fields: BodyFields): PlacedTe
   return texts
 }
 
-/** The body with the edits of each text, in the order of `collectBodyTexts`; the same object if there are none. */
-export function applyBodyEdits(
+/** The body with other texts, in the order of `collectBodyTexts`; null is the same text. */
+export function replaceBodyTexts(
   body: JsonObject,
   fields: BodyFields,
-  edits: readonly (readonly Edit[])[],
+  texts: readonly (string | null)[],
 ): JsonObject {
   let index = 0
-  return mapBody(body, fields, (text) => editText(text, edits[index++] ?? []))
+  return mapBody(body, fields, (text) => texts[index++] ?? text)
 }
 
 /** Fields that the model reads. */

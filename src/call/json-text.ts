@@ -76,7 +76,8 @@ function isJson(text: string): boolean {
 /** An edit of several literals leaves its label in the first; the edits are in order and do not overlap. */
 function applyEdits(text: string, literals: readonly Literal[], edits: readonly Edit[]): string {
   const labelled = new Set<Edit>()
-  let [result, at, next] = ['', 0, 0]
+  const parts: string[] = []
+  let [at, next] = [0, 0]
   for (const literal of literals) {
     const readableEnd = literal.readableStart + literal.value.length
     while ((edits[next]?.end ?? Number.POSITIVE_INFINITY) <= literal.readableStart) next++
@@ -91,18 +92,22 @@ function applyEdits(text: string, literals: readonly Literal[], edits: readonly 
       isChanged = true
     }
     if (!isChanged) continue
-    result += text.slice(at, literal.start) + JSON.stringify(value + literal.value.slice(valueAt))
+    parts.push(text.slice(at, literal.start), JSON.stringify(value + literal.value.slice(valueAt)))
     at = literal.end
   }
-  return result + text.slice(at)
+  parts.push(text.slice(at))
+  return parts.join('')
 }
 
 /** The text with its edits, which are in order and do not overlap. */
 export function applyTextEdits(text: string, edits: readonly Edit[]): string {
-  let [result, at] = ['', 0]
+  // Joined at once: a string that grows by many small ones takes many times its length.
+  const parts: string[] = []
+  let at = 0
   for (const { start, end, label } of edits) {
-    result += text.slice(at, start) + label
+    parts.push(text.slice(at, start), label)
     at = end
   }
-  return result + text.slice(at)
+  parts.push(text.slice(at))
+  return parts.join('')
 }

@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { ModelCall } from './call.ts'
-import { type Edit, readJsonText } from './json-text.ts'
-import { applyEdits, collectTexts, listOpaqueContent, type TextPlace } from './texts.ts'
+import { applyTextEdits, type Edit, readJsonText } from './json-text.ts'
+import { collectTexts, listOpaqueContent, replaceTexts, type TextPlace } from './texts.ts'
 
 /** As the filters do: the strings of a JSON text are read without escapes. */
 function editTexts(call: ModelCall, find: (text: string, place: TextPlace) => Edit[]): ModelCall {
-  const edits = collectTexts(call).map(({ text, place }) => find(readJsonText(text)?.readable ?? text, place))
-  return applyEdits(call, edits)
+  const texts = collectTexts(call).map(({ text, place }) => {
+    const json = readJsonText(text)
+    const edits = find(json?.readable ?? text, place)
+    return edits.length === 0 ? null : (json?.apply(edits) ?? applyTextEdits(text, edits))
+  })
+  return replaceTexts(call, texts)
 }
 
 /** Replaces each `secret`, and each of these numbers. */

@@ -1,5 +1,4 @@
 import type { Message, ModelCall, ResponseFormat, Tool, ToolChoice } from './call.ts'
-import { applyTextEdits, type Edit, readJsonText } from './json-text.ts'
 import type { FilePart, InputPart, MediaSource, OutputPart } from './part.ts'
 
 /** Where a text stands in a request. */
@@ -47,19 +46,10 @@ function collect(visit: (map: TextMapper) => unknown): PlacedText[] {
   return texts
 }
 
-/**
- * The call with the edits of each text, in the order of `collectTexts`; the same object if there are none. In a JSON
- * text the edits refer to its readable form, and the text stays valid: an edited number becomes a string.
- */
-export function applyEdits(call: ModelCall, edits: readonly (readonly Edit[])[]): ModelCall {
+/** The call with other texts, in the order of `collectTexts`; null is the same text. The same object if all are. */
+export function replaceTexts(call: ModelCall, texts: readonly (string | null)[]): ModelCall {
   let index = 0
-  return mapTexts(call, (text) => editText(text, edits[index++] ?? []))
-}
-
-/** The text with its edits, which are in order and do not overlap. */
-export function editText(text: string, edits: readonly Edit[]): string {
-  if (edits.length === 0) return text
-  return readJsonText(text)?.apply(edits) ?? applyTextEdits(text, edits)
+  return mapTexts(call, (text) => texts[index++] ?? text)
 }
 
 function mapTexts(call: ModelCall, map: TextMapper): ModelCall {

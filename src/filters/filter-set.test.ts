@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { applyTextEdits } from '../call/json-text.ts'
 import { fakeSecret } from './corpus/fake-secrets.ts'
 import { mergeSpans } from './detector.ts'
-import { type BuiltinRule, type CustomRule, FilterSet } from './filter-set.ts'
+import { FilterSet } from './filter-set.ts'
+import type { BuiltinRule, CustomRule } from './rules.ts'
 
 const place = { part: 'text', role: 'user', message: 0 } as const
 

@@ -1,37 +1,11 @@
 import { RE2JS, RE2Set } from 're2js'
 import type { TextPlace } from '../call/texts.ts'
 import { mergeSpans, type Span } from './detector.ts'
-import { type DetectorSlug, detectorLabels, detectors } from './detectors.ts'
+import { detectorLabels, detectors } from './detectors.ts'
 import { findInPlain, type PlainText, plainCharacters } from './plain-text.ts'
 import { createInjectionDetector } from './prompt-injection.ts'
-
-type FilterAction = 'flag' | 'redact' | 'block'
-
-interface RuleTraits {
-  action: FilterAction
-  /** False: matches are recorded, and nothing else happens. */
-  isEnforced: boolean
-  /** The guardrails it comes from. */
-  layers: readonly string[]
-}
-
-/** A filter as policies define it. */
-export interface BuiltinRule extends RuleTraits {
-  slug: DetectorSlug
-  scan_scope?: 'user_only' | 'all_messages'
-}
-
-export interface CustomRule extends RuleTraits {
-  pattern: string
-  label: string | null
-}
-
-export interface FilterRules {
-  builtins: readonly BuiltinRule[]
-  customs: readonly CustomRule[]
-  /** Phrases that are no injection. */
-  allowedPhrases?: readonly string[]
-}
+import { computeReach, type Reach, splitRules } from './reach.ts'
+import type { CustomRule, FilterRules, RuleTraits } from './rules.ts'
 
 /** A filter that matched, without the text it matched. */
 export interface FilterHit extends RuleTraits, Pick<TextPlace, 'part' | 'role'> {
@@ -60,7 +34,17 @@ interface CompiledFilter extends RuleTraits {
   find: (text: string, from: number) => Span[]
 }
 
+/** The filters of a set by how far their matches reach. */
+interface SplitFilters {
+  bounded: FilterSet
+  unbounded: FilterSet
+  reach: Reach
+}
+
 const defaultLabel = '[REDACTED]'
+
+/** Matches of a custom pattern in one text. What follows the last of them is replaced as one more. */
+const maxMatches = 250_000
 
 /** The filters of a policy, compiled once. Custom patterns run on an engine that is linear in the text. */
 export class FilterSet {
@@ -68,8 +52,12 @@ export class FilterSet {
   readonly #customs: CompiledFilter[]
   /** Finds which custom patterns match at all, in one pass. */
   readonly #screen: RE2Set | null
+  readonly #rules: FilterRules
+  #split: SplitFilters | null = null
 
-  constructor({ builtins, customs, allowedPhrases }: FilterRules) {
+  constructor(rules: FilterRules) {
+    const { builtins, customs, allowedPhrases } = rules
+    this.#rules = rules
     this.#builtins = builtins.map(({ slug, scan_scope, ...traits }) => ({
       ...traits,
       name: slug,
@@ -81,6 +69,18 @@ export class FilterSet {
     this.#screen = customs.length > 0 ? new RE2Set() : null
     for (const { pattern } of customs) this.#screen?.add(RE2JS.translateRegExp(pattern))
     this.#screen?.compile()
+  }
+
+  /** The filters for sections of a long text, and those that must read it at once. */
+  splitByReach(): SplitFilters {
+    if (this.#split) return this.#split
+    const { bounded, unbounded } = splitRules(this.#rules)
+    this.#split = {
+      bounded: new FilterSet(bounded),
+      unbounded: new FilterSet(unbounded),
+      reach: computeReach(bounded),
+    }
+    return this.#split
   }
 
   /** What matches in a text, and which parts of it to replace. What is before `from` is only context. */
@@ -169,6 +169,9 @@ function compileCustom(rule: CustomRule): CompiledFilter {
     for (let isFound = matcher.find(from); isFound; isFound = matcher.find()) {
       const [start, end] = [matcher.start(), matcher.end()]
       if (end > start) spans.push({ start, end, label: replacement })
+      if (spans.length < maxMatches) continue
+      spans.push({ start: end, end: text.length, label: replacement })
+      break
     }
     return spans
   }

@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js'
 import { measureLongestMatch } from '../lib/pattern.ts'
 import type { DetectorSlug } from './detectors.ts'
-import type { FilterRules } from './filter-set.ts'
 import { findFromEnd } from './plain-text.ts'
+import type { FilterRules } from './rules.ts'
 
 /** How much of a text must follow the beginning of a match before the match is certain. */
 export interface Reach {
@@ -45,6 +45,20 @@ export function computeReach({ builtins, customs }: FilterRules): Reach {
     characters: characters > maxReach ? Number.POSITIVE_INFINITY : characters,
     hasLongWords: builtins.some(({ slug }) => slug === 'secrets'),
   }
+}
+
+/** The rules with a reach, and those that only the whole text decides. */
+export function splitRules(rules: FilterRules): { bounded: FilterRules; unbounded: FilterRules } {
+  const { builtins, customs } = rules
+  const none = { builtins: [], customs: [] }
+  const isBounded = (rule: Partial<FilterRules>) =>
+    computeReach({ ...none, ...rule }).characters < Number.POSITIVE_INFINITY
+  const select = (wantsBounded: boolean): FilterRules => ({
+    ...rules,
+    builtins: builtins.filter((rule) => isBounded({ builtins: [rule] }) === wantsBounded),
+    customs: customs.filter((rule) => isBounded({ customs: [rule] }) === wantsBounded),
+  })
+  return { bounded: select(true), unbounded: select(false) }
 }
 
 /** Up to here nothing that may still follow the text changes its matches. */

@@ -1,8 +1,11 @@
+import type { PlacedText } from '../call/texts.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { estimateProgramSize } from '../lib/pattern.ts'
 import { WorkerThread } from '../lib/worker-thread.ts'
-import { type FilterResult, type FilterRules, FilterSet } from './filter-set.ts'
+import { type FilterResult, FilterSet } from './filter-set.ts'
 import { FilterSetCache } from './filter-set-cache.ts'
+import { type RedactedText, redactText } from './redact-text.ts'
+import type { FilterRules } from './rules.ts'
 import { type ScannedText, scanText } from './scan-text.ts'
 
 /** Rules under the key that their compiled form is cached by. */
@@ -36,6 +39,13 @@ interface ScanThread {
   last: Promise<unknown>
 }
 
+interface ScanJob extends RuleSet {
+  texts: readonly ScannedText[]
+  characters: number
+  /** The worker redacts the texts. */
+  redacts: boolean
+}
+
 interface PatternSizes {
   size: number
   /** Of counted repetitions: their instructions can all be active at once. */
@@ -54,16 +64,34 @@ export class ContentScanner {
     this.#timeLimit = timeLimit
   }
 
-  /** One result for each text. */
-  scan({ key, rules }: RuleSet, texts: readonly ScannedText[]): FilterResult[] | Promise<FilterResult[]> {
+  /** The places of all matches, one result for each text. For texts that are not long: there may be many places. */
+  scan(ruleSet: RuleSet, texts: readonly ScannedText[]): FilterResult[] | Promise<FilterResult[]> {
+    const scanning = this.#scanOffThread<FilterResult>(ruleSet, texts, false)
+    if (scanning) return scanning
+    const filters = this.#compile(ruleSet)
+    return texts.map((text) => scanText(filters, text))
+  }
+
+  /** What matches in each text, and the text as it is redacted, which takes no memory for the places. */
+  redact(ruleSet: RuleSet, texts: readonly PlacedText[]): RedactedText[] | Promise<RedactedText[]> {
+    const scanning = this.#scanOffThread<RedactedText>(ruleSet, texts, true)
+    if (scanning) return scanning
+    const filters = this.#compile(ruleSet)
+    return texts.map(({ text, place }) => redactText(filters, text, place))
+  }
+
+  /** Null for what is scanned at once. */
+  #scanOffThread<Result>(
+    { key, rules }: RuleSet,
+    texts: readonly ScannedText[],
+    redacts: boolean,
+  ): Promise<Result[]> | null {
     const characters = texts.reduce((sum, { text }) => sum + Math.max(text.length, minTextLength), 0)
     const { size, repetitions } = this.#measurePatterns(rules)
-    if (size > maxInlineProgram || characters * (detectorSteps + size) > maxInlineSteps) {
-      const isLong = characters * (detectorSteps + repetitions) > maxShortSteps
-      return this.#scanOnThread(isLong ? this.#long : this.#short, { key, rules }, texts, characters)
-    }
-    const filters = this.#compile({ key, rules })
-    return texts.map((text) => scanText(filters, text))
+    if (size <= maxInlineProgram && characters * (detectorSteps + size) <= maxInlineSteps) return null
+    const isLong = characters * (detectorSteps + repetitions) > maxShortSteps
+    const job: ScanJob = { key, rules, texts, characters, redacts }
+    return this.#scanOnThread(isLong ? this.#long : this.#short, job) as Promise<Result[]>
   }
 
   #compile({ key, rules }: RuleSet): FilterSet {
@@ -89,17 +117,13 @@ export class ContentScanner {
     return sizes
   }
 
-  async #scanOnThread(
-    thread: ScanThread,
-    ruleSet: RuleSet,
-    texts: readonly ScannedText[],
-    characters: number,
-  ): Promise<FilterResult[]> {
+  async #scanOnThread(thread: ScanThread, job: ScanJob): Promise<unknown> {
+    const { characters } = job
     if (thread.pendingCharacters > maxPendingCharacters)
       throw unavailableError(new Error('too many texts wait for the content filters'))
     thread.pendingCharacters += characters
     // One after the other: the thread can be ended without harm to other requests.
-    const scanning = thread.last.then(() => this.#scanInTime(thread.worker, ruleSet, texts, characters))
+    const scanning = thread.last.then(() => this.#scanInTime(thread.worker, job))
     thread.last = scanning.catch(() => undefined)
     try {
       return await scanning
@@ -110,12 +134,7 @@ export class ContentScanner {
     }
   }
 
-  async #scanInTime(
-    worker: WorkerThread,
-    ruleSet: RuleSet,
-    texts: readonly ScannedText[],
-    characters: number,
-  ): Promise<FilterResult[]> {
+  async #scanInTime(worker: WorkerThread, job: ScanJob): Promise<unknown> {
     const { milliseconds, perCharacter } = this.#timeLimit
     const expired = Promise.withResolvers<never>()
     const timer = setTimeout(
@@ -123,26 +142,22 @@ export class ContentScanner {
         worker.terminate()
         expired.reject(new Error('the content filters took too long'))
       },
-      milliseconds + characters * perCharacter,
+      milliseconds + job.characters * perCharacter,
     )
     try {
-      return await Promise.race([callWorker(worker, ruleSet, texts), expired.promise])
+      return await Promise.race([callWorker(worker, job), expired.promise])
     } finally {
       clearTimeout(timer)
     }
   }
 }
 
-async function callWorker(
-  worker: WorkerThread,
-  { key, rules }: RuleSet,
-  texts: readonly ScannedText[],
-): Promise<FilterResult[]> {
+async function callWorker(worker: WorkerThread, { key, rules, texts, redacts }: ScanJob): Promise<unknown> {
   const places = texts.map(({ text: _, ...place }) => place)
   const contents = texts.map(({ text }) => text)
   // The thread may have compiled the rules before.
-  const scanned = await worker.call({ key, places }, contents)
-  return (scanned ?? (await worker.call({ key, rules, places }, contents))) as FilterResult[]
+  const scanned = await worker.call({ key, places, redacts }, contents)
+  return scanned ?? (await worker.call({ key, rules, places, redacts }, contents))
 }
 
 function createThread(): ScanThread {

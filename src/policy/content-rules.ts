@@ -1,5 +1,6 @@
-import type { BuiltinRule, CustomRule, FilterHit, FilterRules } from '../filters/filter-set.ts'
+import type { FilterHit } from '../filters/filter-set.ts'
 import { computeReach, type Reach } from '../filters/reach.ts'
+import type { BuiltinRule, CustomRule, FilterRules } from '../filters/rules.ts'
 import type { RuleSet } from '../filters/scanner.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ModelCall } from '../../src/call/call.ts'
-import { applyEdits, collectTexts } from '../../src/call/texts.ts'
+import { collectTexts, replaceTexts } from '../../src/call/texts.ts'
 import { detectorSlugs } from '../../src/filters/detectors.ts'
 import { ContentScanner, type RuleSet } from '../../src/filters/scanner.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
@@ -55,15 +55,34 @@ test.each([
   async (_, call) => {
     let redacted: unknown
     const delay = await measureLoopDelay(boundMs, async () => {
-      const results = await scanner.scan(rules, collectTexts(call))
-      const edits = results.map(({ redactions }) => redactions)
-      redacted = applyEdits(call, edits)
+      const results = await scanner.redact(rules, collectTexts(call))
+      redacted = replaceTexts(
+        call,
+        results.map(({ text }) => text),
+      )
     })
     expect(delay).toBeLessThan(boundMs)
     expect(JSON.stringify(redacted)).not.toMatch(/anna@|falcon/)
   },
   60_000,
 )
+
+test('S13 the matches of a long prompt take no memory on the thread of requests', async () => {
+  const text = 'a@b.co '.repeat(600_000)
+  const place = { part: 'text', role: 'user', message: null } as const
+  const emails: RuleSet = {
+    key: 'emails',
+    rules: { builtins: [{ slug: 'email', ...traits }], customs: [] },
+  }
+  let results: Awaited<ReturnType<ContentScanner['redact']>> = []
+  const delay = await measureLoopDelay(boundMs, async () => {
+    results = await scanner.redact(emails, [{ text, place }])
+  })
+  expect(delay).toBeLessThan(boundMs)
+  const [result] = results
+  expect(result?.text).toBe('[EMAIL] '.repeat(600_000))
+  expect(result?.hits).toMatchObject([{ rule: 'email', count: 600_000, starts: [] }])
+}, 60_000)
 
 test('S13 a short prompt does not wait for a long one', async () => {
   const order: string[] = []

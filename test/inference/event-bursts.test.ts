@@ -7,6 +7,7 @@ import {
   describeWithUpstreams,
   formatNames,
   openBench,
+  readJson,
   sendRequest,
   waitForGenerations,
 } from './two-upstreams.ts'
@@ -131,12 +132,16 @@ describeWithUpstreams(
     })
 
     test('S13 tool arguments that are nested too deeply reach a client of another format as text', async () => {
-      const call = { id: 'c', type: 'function', function: { name: 'f', arguments: JSON.stringify(nest(500)) } }
+      const call = {
+        id: 'c',
+        type: 'function',
+        function: { name: 'f', arguments: JSON.stringify(nest(500)) },
+      }
       const message = { role: 'assistant', content: null, tool_calls: [call] }
       const json = { id: 'c', model: 'm', choices: [{ index: 0, finish_reason: 'tool_calls', message }] }
       bench().first.enqueue({ json })
       const response = await sendRequest(bench(), 'messages', { model: 'test/chat' })
-      expect([response.status, (await response.json()).content[0].input]).toEqual([
+      expect([response.status, (await readJson(response)).content[0].input]).toEqual([
         200,
         { _raw: call.function.arguments },
       ])

@@ -106,7 +106,7 @@ async function findHits(
   { input }: StoredPrompt,
 ): Promise<FilterHit[]> {
   if (!rules?.input) return []
-  const results = await scanner.scan(rules.input, listStoredTexts(input))
+  const results = await scanner.redact(rules.input, listStoredTexts(input))
   return results.flatMap(({ hits }) => hits)
 }
 

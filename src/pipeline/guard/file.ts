@@ -1,7 +1,7 @@
 import type { HitOwner } from '../../account/guardrail-hits.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { readJsonText } from '../../call/json-text.ts'
-import { editText, isTextType, type PlacedText, type TextPlace } from '../../call/texts.ts'
+import { isTextType, type PlacedText, type TextPlace } from '../../call/texts.ts'
 import type { FormText } from '../../lib/form-encode.ts'
 import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
 import { recordFileHits } from './hits.ts'
@@ -89,7 +89,7 @@ async function inspectFile(
     place(texts, 'file'),
   ]
   const scanned = await scanTexts(gateway, rules.input, placed.flat())
-  const edited = placed.flat().map(({ text }, index) => editText(text, scanned.edits[index] ?? []))
+  const edited = placed.flat().map(({ text }, index) => scanned.texts[index] ?? text)
   const [filename = '', ...rest] = edited
   const fields = file.fields.map((field, index) => ({ ...field, value: rest[index] ?? '' }))
   const lines = rest.slice(fields.length)

@@ -5,6 +5,7 @@ import { fakeSecret } from '../../filters/corpus/fake-secrets.ts'
 import type { DetectorSlug } from '../../filters/detectors.ts'
 import { type FilterHit, FilterSet } from '../../filters/filter-set.ts'
 import { computeReach } from '../../filters/reach.ts'
+import { redactText } from '../../filters/redact-text.ts'
 import { scanText } from '../../filters/scan-text.ts'
 import { HeldText, type TextFilter } from './held-text.ts'
 
@@ -25,6 +26,7 @@ function createFilter(slugs: readonly DetectorSlug[], patterns: readonly string[
       scanned += text.length
       return scanText(set, { text, place, ...(from !== undefined && { from }) })
     },
+    redact: async (text) => redactText(set, text, place),
     report: (found) => void hits.push(...found),
   }
   return {

@@ -1,12 +1,14 @@
 import { applyTextEdits, type Edit } from '../../call/json-text.ts'
-import { editText } from '../../call/texts.ts'
 import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
 import { findCertainEnd, type Reach } from '../../filters/reach.ts'
+import { type RedactedText, selectHits } from '../../filters/redact-text.ts'
+import { findContext } from '../../filters/text-context.ts'
 
 export interface TextFilter {
   reach: Reach
   /** `from`: the text is a section of a longer one, and before this place only context. */
   scan(text: string, from?: number): Promise<FilterResult>
+  redact(text: string): Promise<RedactedText>
   /** Throws if a hit blocks the reply. */
   report(hits: FilterHit[]): void
 }
@@ -18,9 +20,10 @@ interface PlacedEdit extends Edit {
 
 /** A text is scanned again when so much was added, and at least half of what was scanned before: linear overall. */
 const minGrowth = 256
-/** What filters may look back at. */
-const contextLength = 128
-const space = /\s/
+/** A long text is scanned in sections, so that the memory of its matches is that of a section. */
+const sectionLength = 64 * 1024
+/** Beyond so many edits the places of citations are unknown. */
+const maxRecordedEdits = 100_000
 
 /**
  * A text of a reply on its way through the filters. It is held back until nothing that follows can change a match in
@@ -46,6 +49,14 @@ export class HeldText {
 
   /** The text that can be released. */
   async add(text: string): Promise<string> {
+    if (text.length <= sectionLength) return this.#addSection(text)
+    const released: string[] = []
+    for (let at = 0; at < text.length; at += sectionLength)
+      released.push(await this.#addSection(text.slice(at, at + sectionLength)))
+    return released.join('')
+  }
+
+  async #addSection(text: string): Promise<string> {
     this.#held += text
     this.#isWhole ??= looksLikeJson(this.#held)
     return this.#isWhole === false && this.#shouldScan() ? this.#scan() : ''
@@ -58,7 +69,7 @@ export class HeldText {
 
   /** Where a character is after the edits; undefined if that is unknown. */
   mapOffset(offset: number): number | undefined {
-    if (this.#isWhole && this.isChanged) return undefined
+    if ((this.#isWhole && this.isChanged) || this.#edits.length >= maxRecordedEdits) return undefined
     const last = this.#edits[countBefore(this.#edits, offset) - 1]
     return last ? offset + last.growth + growthOf({ ...last, end: Math.min(last.end, offset) }) : offset
   }
@@ -99,6 +110,7 @@ export class HeldText {
   }
 
   #recordEdit(edit: Edit): void {
+    if (this.#edits.length >= maxRecordedEdits) return
     const last = this.#edits.at(-1)
     this.#edits.push({ ...edit, growth: last ? last.growth + growthOf(last) : 0 })
   }
@@ -107,10 +119,10 @@ export class HeldText {
     const text = this.#held
     this.#held = ''
     if (text === '') return ''
-    const { hits, redactions } = await this.#filter.scan(text)
+    const { hits, text: redacted } = await this.#filter.redact(text)
     this.#filter.report(hits)
-    this.isChanged ||= redactions.length > 0
-    return editText(text, redactions)
+    this.isChanged ||= redacted !== null
+    return redacted ?? text
   }
 }
 
@@ -136,23 +148,7 @@ function looksLikeJson(text: string): boolean | null {
   return first === '' ? null : first === '{' || first === '['
 }
 
-/** The hits before this place. */
-function selectHits(hits: readonly FilterHit[], end: number): FilterHit[] {
-  return hits.flatMap((hit) => {
-    const starts = hit.starts.filter((start) => start < end)
-    return starts.length > 0 ? [{ ...hit, starts, count: starts.length }] : []
-  })
-}
-
 /** Not between the two halves of a character. */
 function avoidSplit(text: string, end: number): number {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(end - 1, end + 1)) ? end - 1 : end
-}
-
-/** Begins with a word, and not within a match: cut off at another place, the context could itself match. */
-function findContext(text: string, end: number, lastMatch: number): number {
-  let start = Math.max(0, end - contextLength)
-  while (start > 0 && end - start < 2 * contextLength && !space.test(text.charAt(start - 1))) start--
-  // A pattern can tell by one character that this is not the beginning of the text.
-  return Math.min(Math.max(start, lastMatch), Math.max(0, end - 1))
 }

@@ -1,13 +1,12 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { applyBodyEdits, collectBodyTexts } from '../../call/body-texts.ts'
+import { collectBodyTexts, replaceBodyTexts } from '../../call/body-texts.ts'
 import type { ModelCall } from '../../call/call.ts'
-import type { Edit } from '../../call/json-text.ts'
 import {
-  applyEdits,
   collectTexts,
   listOpaqueContent,
   type OpaqueContent,
   type PlacedText,
+  replaceTexts,
 } from '../../call/texts.ts'
 import type { RuleSet } from '../../filters/scanner.ts'
 import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
@@ -83,7 +82,7 @@ async function inspectBody<Call>(
   if (!rules.input) return { ...request, hits }
   const scanned = await scanTexts(gateway, rules.input, collectBodyTexts(body, fields))
   const inspected = { ...request, hits: [...hits, ...scanned.hits] }
-  const redacted = applyBodyEdits(body, fields, scanned.edits)
+  const redacted = replaceBodyTexts(body, fields, scanned.texts)
   return redactMediaLabels(gateway, redacted === body ? inspected : replaceBody(inspected, redacted), rules)
 }
 
@@ -113,7 +112,7 @@ export async function inspectCall(
   const hits = listUnscannable(opaque, rules)
   if (!rules.input) return { call, hits }
   const scanned = await scanTexts(gateway, rules.input, [...collectTexts(readable), ...otherTexts])
-  const edited = applyEdits(readable, scanned.edits)
+  const edited = replaceTexts(readable, scanned.texts)
   return {
     call: edited === readable ? call : (documents?.restore(edited) ?? edited),
     hits: [...hits, ...scanned.hits],
@@ -127,16 +126,16 @@ function collectUnknown({ call, body }: RequestContent): PlacedText[] {
   return values.length === 0 ? [] : [{ text: JSON.stringify(values), place }]
 }
 
-/** What the filters find, and what to redact in each text. */
+/** What the filters find, and each text as they redact it; null if it is unchanged. */
 export async function scanTexts(
   { scanner }: Gateway,
   filters: RuleSet,
   texts: readonly PlacedText[],
-): Promise<{ hits: GuardrailHit[]; edits: Edit[][] }> {
-  const results = await scanner.scan(filters, texts)
+): Promise<{ hits: GuardrailHit[]; texts: (string | null)[] }> {
+  const results = await scanner.redact(filters, texts)
   return {
     hits: results.flatMap((result) => result.hits.map((hit) => ({ ...hit, direction: 'input' as const }))),
-    edits: results.map(({ redactions }) => redactions),
+    texts: results.map(({ text }) => text),
   }
 }
 

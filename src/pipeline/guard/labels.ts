@@ -1,5 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { applyBodyEdits, type BodyFields, collectBodyTexts } from '../../call/body-texts.ts'
+import { type BodyFields, collectBodyTexts, replaceBodyTexts } from '../../call/body-texts.ts'
 import type { RuleSet } from '../../filters/scanner.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
@@ -33,10 +33,10 @@ export async function redactLabels(
   const labels = { sessionId, user, url: app.url, title: app.title, trace: body.trace }
   const repeated = Object.fromEntries(repeatedFields.map((name) => [name, body[name]]))
   const [labelTexts, repeatedTexts] = [collectTexts(labels), collectTexts(repeated)]
-  const results = await scanner.scan(rules, [...labelTexts, ...repeatedTexts])
-  const edits = results.map(({ redactions }) => redactions)
-  const { trace, ...names } = applyBodyEdits(labels, fieldsOf(labels), edits)
-  const fields = applyBodyEdits(repeated, fieldsOf(repeated), edits.slice(labelTexts.length))
+  const results = await scanner.redact(rules, [...labelTexts, ...repeatedTexts])
+  const texts = results.map(({ text }) => text)
+  const { trace, ...names } = replaceBodyTexts(labels, fieldsOf(labels), texts)
+  const fields = replaceBodyTexts(repeated, fieldsOf(repeated), texts.slice(labelTexts.length))
   return {
     options: {
       ...options,

@@ -56,7 +56,7 @@ export class MediaFilter {
 
   async completeHits(): Promise<void> {
     if (!this.#rules.recorded || this.#received === '') return
-    const results = await this.#scanner.scan(this.#rules.recorded, [{ text: this.#received, place }])
+    const results = await this.#scanner.redact(this.#rules.recorded, [{ text: this.#received, place }])
     for (const { hits } of results) this.#hits.push(...hits.map(toReplyHit))
   }
 }

@@ -23,8 +23,8 @@ import {
   parseFrames,
 } from '../../dialects/conformance/round-trip.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
-import type { FilterRules } from '../../filters/filter-set.ts'
 import { computeReach } from '../../filters/reach.ts'
+import type { FilterRules } from '../../filters/rules.ts'
 import { ContentScanner } from '../../filters/scanner.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
 import { formats } from '../formats.ts'

@@ -1,10 +1,11 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
 import type { OutputPart } from '../../call/part.ts'
-import { editText, type TextPlace } from '../../call/texts.ts'
+import type { TextPlace } from '../../call/texts.ts'
 import type { ReplyFeature } from '../../dialects/reply-losses.ts'
 import type { Span } from '../../filters/detector.ts'
 import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
+import type { RedactedText } from '../../filters/redact-text.ts'
 import type { GuardrailHit, ReplyRules } from '../../policy/content-rules.ts'
 import type { ReplyTransform } from '../reply/transforms.ts'
 import type { TextFilter } from './held-text.ts'
@@ -69,15 +70,16 @@ export class ReplyFilter implements ReplyTransform {
     return {
       reach: this.#rules.reach,
       scan: (text, from) => this.#scan(text, part, from),
+      redact: (text) => this.#redact(text, part),
       report: (hits) => this.#report(isFixed ? hits.map(escalate) : hits),
     }
   }
 
   async redactText(text: string, part: TextPlace['part']): Promise<string> {
     if (text === '') return text
-    const { hits, redactions } = await this.#scan(text, part)
+    const { hits, text: redacted } = await this.#redact(text, part)
     this.#report(hits)
-    return editText(text, redactions)
+    return redacted ?? text
   }
 
   async redactJson<T extends object>(value: T, part: TextPlace['part']): Promise<T> {
@@ -153,6 +155,12 @@ export class ReplyFilter implements ReplyTransform {
     const scanned = { text, place, ...(from !== undefined && { from }) }
     const [result] = await this.#scanner.scan(this.#rules, [scanned])
     return result ?? { hits: [], redactions: [] }
+  }
+
+  async #redact(text: string, part: TextPlace['part']): Promise<RedactedText> {
+    const place = { part, role: 'assistant', message: null } as const
+    const [result] = await this.#scanner.redact(this.#rules, [{ text, place }])
+    return result ?? { hits: [], text: null }
   }
 
   #report(found: readonly FilterHit[]): void {

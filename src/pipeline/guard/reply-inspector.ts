@@ -40,7 +40,7 @@ export class ReplyInspector implements ReplyObserver {
 
   async findHits(): Promise<GuardrailHit[]> {
     const parts = this.#collector.reply.choices.flatMap((choice) => choice.parts.filter(Boolean))
-    const results = await this.#scanner.scan(this.#rules, collectPartTexts(parts))
+    const results = await this.#scanner.redact(this.#rules, collectPartTexts(parts))
     return results.flatMap(({ hits }) => hits.map(toReplyHit))
   }
 }
