@@ -16,6 +16,7 @@ async function serve(request: Request): Promise<Response> {
   if (pathname === '/huge') return new Response('x'.repeat(100_000), { headers: jsonType })
   if (pathname === '/endless') return serveEndless(request)
   if (pathname === '/many') return serveMany(request)
+  if (pathname.startsWith('/excess/')) return serveExcess(request, pathname.slice('/excess/'.length))
   if (pathname === '/refuse') return new Response('secret page', { status: 403 })
   const server = new McpServer({ name: 'test', version: '1' })
   const input = z.object({ text: z.string() })
@@ -47,6 +48,39 @@ async function serveMany(request: Request): Promise<Response> {
     method === 'initialize'
       ? { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'many', version: '1' } }
       : { tools: [null, { name: 7 }, ...tools] }
+  return Response.json({ jsonrpc: '2.0', id, result })
+}
+
+const excesses: Record<string, (id: number) => Response> = {
+  levels: (id) => {
+    const deep = `${'{"a":'.repeat(80_000)}1${'}'.repeat(80_000)}`
+    const tools = `[{"name":"deep","inputSchema":${deep}}]`
+    return new Response(`{"jsonrpc":"2.0","id":${id},"result":{"tools":${tools}}}`, { headers: jsonType })
+  },
+  values: (id) => {
+    const inputSchema = Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`k${at}`, 1]))
+    return Response.json({ jsonrpc: '2.0', id, result: { tools: [{ name: 'wide', inputSchema }] } })
+  },
+  parts: (id) => {
+    const content = Array.from({ length: 2000 }, () => ({ type: 'text', text: '' }))
+    return Response.json({ jsonrpc: '2.0', id, result: { content } })
+  },
+  messages: () => {
+    const params = { progressToken: 1, progress: 1 }
+    const message = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })
+    const headers = { 'content-type': 'text/event-stream' }
+    return new Response(`event: message\ndata: ${message}\n\n`.repeat(3000), { headers })
+  },
+}
+
+async function serveExcess(request: Request, name: string): Promise<Response> {
+  if (request.method !== 'POST') return new Response(null, { status: 405 })
+  const { id, method, params } = (await request.json()) as JsonRpc
+  if (id === undefined) return new Response(null, { status: 202 })
+  if (method !== 'initialize') return excesses[name]?.(id) ?? new Response(null, { status: 404 })
+  const { protocolVersion } = params
+  const serverInfo = { name: 'excess', version: '1' }
+  const result = { protocolVersion, capabilities: { tools: {} }, serverInfo }
   return Response.json({ jsonrpc: '2.0', id, result })
 }
 
@@ -144,5 +178,22 @@ test('long lists are read one tool at a time: what is no tool is left out, and s
   const connection = await open('/many', { maxBytes: 1024 * 1024 })
   const tools = await connection.listTools(signal)
   expect([tools.length, tools[0]?.name, tools.at(-1)?.name]).toEqual([200, 'tool0', 'tool199'])
+  await connection.close()
+})
+
+test.each([
+  ['levels', 'nested deeper than 128 levels'],
+  ['values', 'more than 50000 JSON values'],
+  ['messages', 'more than 1000 messages'],
+])('S13 a server that sends too many %s is cut off before its messages are parsed', async (name, problem) => {
+  const connection = await open(`/excess/${name}`, { maxBytes: 4 * 1024 * 1024 })
+  for (const work of [connection.listTools(signal), connection.call('any', {}, signal)])
+    expect((await findError(work)).message).toContain(problem)
+  await connection.close()
+})
+
+test('S13 a result of too many parts is an error', async () => {
+  const connection = await open('/excess/parts', { maxBytes: 4 * 1024 * 1024 })
+  expect((await findError(connection.call('any', {}, signal))).message).toContain('more than 1000 parts')
   await connection.close()
 })

@@ -44,6 +44,8 @@ const maxPages = 20
 const maxDescriptionLength = 8000
 const maxSchemaLength = 64 * 1024
 const maxMessageLength = 500
+/** Of one result. */
+const maxContentParts = 1000
 const clientInfo = { name: 'headgate', version: '1' }
 
 /** Loaded with the first server: it is a tenth of the memory of an idle gateway. */
@@ -53,10 +55,12 @@ const loadClient = () => import('@modelcontextprotocol/client')
 export class McpConnection {
   readonly #client: Client
   readonly #timeoutMs: number
+  readonly #excess: Excess
 
-  private constructor(client: Client, timeoutMs: number) {
+  private constructor(client: Client, timeoutMs: number, excess: Excess) {
     this.#client = client
     this.#timeoutMs = timeoutMs
+    this.#excess = excess
   }
 
   static async open(server: McpServer, egress: McpEgress, timeoutMs: number): Promise<McpConnection> {
@@ -64,8 +68,9 @@ export class McpConnection {
     if (!url) throw new McpError('http_error', 400, 'The URL of the server is not valid.')
     const { Client, StreamableHTTPClientTransport } = await loadClient()
     const client = new Client(clientInfo, { capabilities: {} })
+    const excess = new Excess()
     const transport = new StreamableHTTPClientTransport(url, {
-      fetch: createGuardedFetch(egress),
+      fetch: createGuardedFetch(egress, (error) => excess.report(error)),
       requestInit: { headers: server.headers },
       reconnectionOptions: {
         maxRetries: 0,
@@ -76,8 +81,9 @@ export class McpConnection {
     })
     // Errors of requests are thrown by them; the others concern a stream that is not needed.
     transport.onerror = () => undefined
-    await run(() => client.connect(transport, { timeout: timeoutMs, signal: egress.signal }))
-    return new McpConnection(client, timeoutMs)
+    const options = { timeout: timeoutMs, signal: egress.signal }
+    await run(() => excess.race(client.connect(transport, options)))
+    return new McpConnection(client, timeoutMs, excess)
   }
 
   async listTools(signal: AbortSignal): Promise<McpTool[]> {
@@ -88,7 +94,7 @@ export class McpConnection {
       const params = cursor === undefined ? {} : { cursor }
       // `listTools` would read all pages.
       const listed = await run(() =>
-        this.#client.request({ method: 'tools/list', params }, toolPage, options),
+        this.#excess.race(this.#client.request({ method: 'tools/list', params }, toolPage, options)),
       )
       await runInSlices(readTools(listed.tools, tools))
       cursor = listed.nextCursor
@@ -99,8 +105,13 @@ export class McpConnection {
 
   async call(name: string, input: JsonObject, signal: AbortSignal): Promise<McpResult> {
     const options = { timeout: this.#timeoutMs, signal }
-    const result = await run(() => this.#client.callTool({ name, arguments: input }, options))
-    const content = (Array.isArray(result.content) ? result.content : []).flatMap(readContent)
+    const result = await run(() =>
+      this.#excess.race(this.#client.callTool({ name, arguments: input }, options)),
+    )
+    const parts = Array.isArray(result.content) ? result.content : []
+    if (parts.length > maxContentParts)
+      throw new McpError('mcp_protocol_error', -32000, `The result has more than ${maxContentParts} parts.`)
+    const content = parts.flatMap(readContent)
     const structured = content.length === 0 ? asObject(result.structuredContent) : undefined
     return {
       content: structured ? [{ kind: 'text', text: JSON.stringify(structured) }] : content,
@@ -111,6 +122,24 @@ export class McpConnection {
   /** Ends the session, without waiting for the server. */
   async close(): Promise<void> {
     await this.#client.close().catch(() => undefined)
+  }
+}
+
+/** A response beyond its bounds ends all calls: the client would wait for their timeout. */
+class Excess {
+  readonly #reported = Promise.withResolvers<never>()
+
+  constructor() {
+    // Not an error until a call waits for it.
+    this.#reported.promise.catch(() => undefined)
+  }
+
+  report(error: EgressError): void {
+    this.#reported.reject(error)
+  }
+
+  race<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#reported.promise])
   }
 }
 
