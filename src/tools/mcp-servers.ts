@@ -1,15 +1,16 @@
 import type { NativeTool, Tool } from '../call/call.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
-import { asObject, asObjects, type JsonObject, omitUndefined } from '../lib/json-values.ts'
+import { asObject, asObjects, isBlank, type JsonObject, omitUndefined } from '../lib/json-values.ts'
 import type { Candidate } from '../routing/candidate.ts'
-import type { ToolRequest } from './tool.ts'
+import type { ToolFormat, ToolRequest } from './tool.ts'
 
 const toolType = 'service:mcp'
 const maxServers = 20
 
 /**
  * The tools of a request with its MCP servers as tools of the gateway, where the providers of its model do not connect
- * to them: entries of type `mcp` in the Responses format, `mcp_servers` in the Messages format.
+ * to them: entries of type `mcp` in the Responses and Chat formats, `mcp_servers` in the Messages format. What belongs
+ * to another format is rejected, because a provider would be sent its secrets.
  */
 export function convertMcpServers(
   tools: readonly Tool[],
@@ -18,10 +19,13 @@ export function convertMcpServers(
   listCandidates: () => readonly Candidate[],
 ): Tool[] {
   const isMessages = request.format === 'messages'
+  rejectForeignServers(tools, body, request.format)
   const servers = isMessages ? asObjects(body.mcp_servers) : []
   if (servers.length === 0 && !tools.some(isMcpEntry)) return [...tools]
   if (isRunByProviders(request, listCandidates)) return [...tools]
-  const converted = tools.map((tool) => (isMcpEntry(tool) ? convertEntry(tool) : tool))
+  const converted = tools.map((tool, index) =>
+    isMcpEntry(tool) ? convertEntry(tool, `tools[${index}]`, request.format, listCandidates) : tool,
+  )
   const all = isMessages
     ? [...converted.filter((tool) => !isToolset(tool)), ...convertServers(servers, tools)]
     : converted
@@ -49,13 +53,40 @@ function isRunByProviders(
 }
 
 function isMcpEntry(tool: Tool): tool is NativeTool {
-  return tool.kind === 'native' && tool.dialect === 'responses' && tool.type === 'mcp'
+  return (
+    tool.kind === 'native' && (tool.dialect === 'responses' || tool.dialect === 'chat') && tool.type === 'mcp'
+  )
 }
 
 /** A connector of a vendor has no address: only that vendor can use it. */
-function convertEntry(tool: NativeTool): NativeTool {
+function convertEntry(
+  tool: NativeTool,
+  at: string,
+  format: ToolFormat,
+  listCandidates: () => readonly Candidate[],
+): NativeTool {
   const { type, connector_id, ...parameters } = tool.value
-  return connector_id === undefined ? { ...tool, type: toolType, value: { type, parameters } } : tool
+  if (connector_id === undefined) return { ...tool, type: toolType, value: { type, parameters } }
+  if (!listCandidates().some(({ endpoint }) => endpoint.provider.connectsToMcp === format))
+    throw invalidFieldError(
+      `${at}.connector_id`,
+      'is not available: no provider of this model has connectors in this format. Use server_url',
+    )
+  return tool
+}
+
+function rejectForeignServers(tools: readonly Tool[], body: JsonObject, format: ToolFormat): void {
+  if (format !== 'messages' && !isBlank(body.mcp_servers))
+    throw invalidFieldError(
+      'mcp_servers',
+      'is a field of the Messages format. Use tools of type "mcp" in Chat and Responses',
+    )
+  const index = tools.findIndex((tool) => tool.kind === 'native' && tool.type === 'mcp' && !isMcpEntry(tool))
+  if (index >= 0)
+    throw invalidFieldError(
+      `tools[${index}].type`,
+      '"mcp" is not available in this format. Use mcp_servers in Messages',
+    )
 }
 
 function isToolset(tool: Tool): tool is NativeTool {

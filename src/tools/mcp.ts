@@ -50,11 +50,16 @@ type Parameters = z.output<typeof parameters>
 /** Tools of a remote MCP server. */
 export const mcp = defineServerTool({
   name,
-  formats: ['responses', 'messages'],
+  formats: ['responses', 'messages', 'chat'],
   isGlobal: true,
   connectsFirst: true,
   parameters,
   create: async (settings: Parameters, setup) => {
+    if (setup.format === 'chat' && settings.require_approval !== 'never')
+      throw invalidFieldError(
+        `${setup.at}.require_approval`,
+        'must be "never": this format has no approvals. Use /responses to approve calls',
+      )
     const server = new RemoteServer(settings, setup)
     const tools = await server.listTools(setup.at)
     const byFunction = nameFunctions(settings.server_label, tools)

@@ -248,6 +248,35 @@ describeWithUpstreams(
       expect(reply.content[1]).toMatchObject({ is_error: false, content: [{ text: 'The note says 4711.' }] })
     })
 
+    test('R40 Chat runs the tools of a server, and its secret is sent to no provider', async () => {
+      const messages = [{ role: 'user', content: 'Use notes__find' }]
+      const send = (body: JsonObject) => sendRequest(bench(), 'chat', { messages, ...body })
+      const ran = executed
+      const tools = [{ ...entry, require_approval: 'never' }]
+      const reply = await readJson(send({ model, tools }))
+      expect(reply.choices[0].message.content).toContain('4711')
+      expect(executed).toBe(ran + 1)
+      expect(JSON.stringify(reply)).not.toContain(secret)
+      bench().first.enqueue(replyWithText('No tool needed.'))
+      expect((await send({ model: 'test/chat', tools })).status).toBe(200)
+      expect(JSON.stringify(bench().first.requests)).not.toContain(secret)
+    })
+
+    test.each([
+      ['tools[0].require_approval', 'chat', { tools: [entry] }],
+      ['tools[0].connector_id', 'chat', { tools: [{ ...entry, server_url: undefined, connector_id: 'c' }] }],
+      ['tools[0].connector_id', 'responses', { tools: [{ ...entry, connector_id: 'c' }] }],
+      ['mcp_servers', 'chat', { mcp_servers: [{ type: 'url', name: 'n', url, authorization_token: secret }] }],
+      ['mcp_servers', 'responses', { mcp_servers: [{ type: 'url', name: 'n', url }] }],
+      ['tools[0].type', 'messages', { tools: [entry] }],
+    ] as const)('R40 %s in %s, of a server that no provider connects to, is a 400', async (field, format, body) => {
+      const count = bench().first.requests.length
+      const response = await sendRequest(bench(), format, { model: `test/${format}`, ...body })
+      const { error } = await readJson(response)
+      expect([response.status, error.message]).toEqual([400, expect.stringContaining(field)])
+      expect(bench().first.requests.length).toBe(count)
+    })
+
     test('R35 the filters of prompts read the descriptions of tools', async () => {
       const { first, server } = bench()
       const filter = (content_filter_builtins: object[]) =>
