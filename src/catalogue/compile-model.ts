@@ -5,6 +5,8 @@ import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState
 import type { Provider } from './provider.ts'
 import { isGenerateDialect, maxImageReferences, type ParameterName, type VendorName } from './vocabulary.ts'
 
+const textOnly: Model['input_modalities'] = ['text']
+
 /** Empty for a model without any known provider. */
 export function compileModel(
   declared: DeclaredModel,
@@ -25,6 +27,8 @@ export function compileModel(
     {
       ...rest,
       supported_parameters: rest.supported_parameters ?? commonParameters,
+      input_modalities: rest.input_modalities ?? textOnly,
+      declares_input: rest.input_modalities !== undefined,
       canonical_slug: slug,
       author,
       listed_at: listedAt,
@@ -159,7 +163,7 @@ const noImageCapabilities = {
 function withReferences(image: ImageCapabilities, { input_modalities }: DeclaredModel): ImageCapabilities {
   const { supported_parameters: supported } = image
   const isDeclared = Object.keys(supported).length === 0 || 'input_references' in supported
-  if (isDeclared || !input_modalities.includes('image')) return image
+  if (isDeclared || !input_modalities?.includes('image')) return image
   const input_references = { type: 'range' as const, min: 0, max: maxImageReferences }
   return { ...image, supported_parameters: { ...supported, input_references } }
 }

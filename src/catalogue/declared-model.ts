@@ -176,7 +176,7 @@ export const declaredModel = z.strictObject({
   aliases: z.array(z.string().min(1)).default([]),
   created: created.default(0),
   context_length: count.nullable().default(null),
-  input_modalities: z.array(z.enum(inputModalities)).min(1).default(['text']),
+  input_modalities: z.array(z.enum(inputModalities)).min(1).optional(),
   output_modalities: z.array(z.enum(outputModalities)).min(1).default(['text']),
   tokenizer: z.enum(tokenizerGroups).default('Other'),
   instruct_type: z.enum(instructTypes).nullable().default(null),

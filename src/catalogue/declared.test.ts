@@ -47,7 +47,6 @@ test('the example of the documentation is valid', () => {
   expect(models[0]).toMatchObject({
     id: 'acme/fast-1',
     created: 0,
-    input_modalities: ['text'],
     output_modalities: ['text'],
     endpoints: [{ pricing: { prompt: '0.000001', completion: '0.000002' }, prompt_unit: 'token' }],
   })

@@ -100,8 +100,13 @@ export interface Endpoint {
 }
 
 export interface Model
-  extends Readonly<Omit<DeclaredModel, 'endpoints' | 'canonical_slug' | 'supported_parameters'>> {
+  extends Readonly<
+    Omit<DeclaredModel, 'endpoints' | 'canonical_slug' | 'supported_parameters' | 'input_modalities'>
+  > {
   readonly supported_parameters: readonly ParameterName[]
+  readonly input_modalities: NonNullable<DeclaredModel['input_modalities']>
+  /** The declaration says what it reads; otherwise it is taken for a model of text. */
+  readonly declares_input: boolean
   /** Shared by the variants of a model, and permanent: policies name models by it. */
   readonly canonical_slug: string
   readonly author: string

@@ -2,6 +2,7 @@ import type { Gateway } from '../app/gateway.ts'
 import { withSpan } from '../app/tracing/span-recorder.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { preparePlugins } from '../plugins/apply.ts'
+import { implyFileParser } from '../plugins/files/imply-file-parser.ts'
 import type { NestedRequests } from '../tools/tool.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
@@ -35,7 +36,7 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 }
 
 async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
-  const guarded = await guardRequest(gateway, parsed)
+  const guarded = implyFileParser(gateway, await guardRequest(gateway, parsed))
   const plugged = guarded.work
     ? await recordIfBlocked(gateway, guarded, applyPlugins(gateway, guarded))
     : guarded

@@ -10,6 +10,7 @@ import { writeTurnCheckpoint } from '../pipeline/settlement/settle.ts'
 import type { RequestTrace } from '../pipeline/settlement/trace.ts'
 import { ClientDisconnectedError } from '../pipeline/upstream/errors.ts'
 import { findPlugin, plugins } from './all.ts'
+import { implyFileParser } from './files/imply-file-parser.ts'
 import type { Plugin, PluginContext } from './plugin.ts'
 import { namesRouter, routeModels } from './route-models.ts'
 
@@ -27,10 +28,11 @@ export function preparePlugins(
   request: InferenceRequest,
   options: PrepareOptions,
 ): InferenceRequest | Promise<InferenceRequest> {
-  const { work } = request
-  if (work === null || (work.plugins.length === 0 && !namesRouter(request))) return request
+  const implied = implyFileParser(gateway, request)
+  const { work } = implied
+  if (work === null || (work.plugins.length === 0 && !namesRouter(implied))) return implied
   work.callModel = options.callModel
-  return withSpan(request, 'plugins', () => prepareEach(gateway, request, work, options))
+  return withSpan(implied, 'plugins', () => prepareEach(gateway, implied, work, options))
 }
 
 async function prepareEach(

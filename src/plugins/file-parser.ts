@@ -146,7 +146,9 @@ async function parseFiles(context: AugmentContext, settings: Settings): Promise<
   const contents = new Map<FilePart, FileContent>(files.map(({ part, content }) => [part, content]))
   const isLarge = request.content.received.isLarge || countCharacters(files) > largeTextLength
   const content = request.content.rewrite(request.format, replaceFiles(call, contents), { isLarge })
-  if (request.format.name !== 'chat') return { ...request, content }
+  // A client that did not request the plugin may reject annotations that it does not know.
+  const isImplied = work.findPlugin('file-parser')?.isImplied === true
+  if (request.format.name !== 'chat' || isImplied) return { ...request, content }
   const annotate = () => new AnnotationWriter(annotations)
   return { ...request, content, replyTransforms: [...request.replyTransforms, annotate] }
 }

@@ -266,16 +266,23 @@ describeWithUpstreams(
       ['tools[0].require_approval', 'chat', { tools: [entry] }],
       ['tools[0].connector_id', 'chat', { tools: [{ ...entry, server_url: undefined, connector_id: 'c' }] }],
       ['tools[0].connector_id', 'responses', { tools: [{ ...entry, connector_id: 'c' }] }],
-      ['mcp_servers', 'chat', { mcp_servers: [{ type: 'url', name: 'n', url, authorization_token: secret }] }],
+      [
+        'mcp_servers',
+        'chat',
+        { mcp_servers: [{ type: 'url', name: 'n', url, authorization_token: secret }] },
+      ],
       ['mcp_servers', 'responses', { mcp_servers: [{ type: 'url', name: 'n', url }] }],
       ['tools[0].type', 'messages', { tools: [entry] }],
-    ] as const)('R40 %s in %s, of a server that no provider connects to, is a 400', async (field, format, body) => {
-      const count = bench().first.requests.length
-      const response = await sendRequest(bench(), format, { model: `test/${format}`, ...body })
-      const { error } = await readJson(response)
-      expect([response.status, error.message]).toEqual([400, expect.stringContaining(field)])
-      expect(bench().first.requests.length).toBe(count)
-    })
+    ] as const)(
+      'R40 %s in %s, of a server that no provider connects to, is a 400',
+      async (field, format, body) => {
+        const count = bench().first.requests.length
+        const response = await sendRequest(bench(), format, { model: `test/${format}`, ...body })
+        const { error } = await readJson(response)
+        expect([response.status, error.message]).toEqual([400, expect.stringContaining(field)])
+        expect(bench().first.requests.length).toBe(count)
+      },
+    )
 
     test('R35 the filters of prompts read the descriptions of tools', async () => {
       const { first, server } = bench()

@@ -12,6 +12,8 @@ export interface AppliedPlugin {
   settings: PluginSettings<PluginId>
   /** The request does not name it. */
   isDefault?: boolean
+  /** Neither the request nor the account names it: its models need it. */
+  isImplied?: boolean
 }
 
 /** A step besides the model, in `service_metadata.pipeline`. */
@@ -27,7 +29,7 @@ export interface PipelineStage {
 
 /** What a request does besides one call of its model. */
 export class RequestWork {
-  readonly plugins: readonly AppliedPlugin[]
+  plugins: readonly AppliedPlugin[]
   /** The plugins that the client switched off. */
   readonly disabled: ReadonlySet<PluginId>
   /** What the client requested and cannot get, such as `plugins.web`. */
