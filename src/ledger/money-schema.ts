@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import { maxUsd, nanosFromUsd } from './money.ts'
+import { maxUsd, roundToNanos } from './money.ts'
 
 // Separate from the arithmetic: the threads that only count need not load zod.
 
-const amountProblem = `must be an amount in USD with at most nine decimals, up to ${maxUsd}`
+const amountProblem = `must be an amount in USD, up to ${maxUsd}`
 
-/** An amount a client sends, read into nano-dollars. */
+/** An amount a client sends, rounded to nano-dollars. */
 function usdSchema(min: number) {
   return z
     .number()
     .min(min)
     .max(maxUsd, amountProblem)
     .transform((amount, context) => {
-      const nanos = nanosFromUsd(amount)
+      const nanos = roundToNanos(amount)
       if (nanos !== undefined) return nanos
       context.addIssue({ code: 'custom', message: amountProblem })
       return z.NEVER

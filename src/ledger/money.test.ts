@@ -43,7 +43,30 @@ describe('money', () => {
     )
   })
 
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, 0.123456789012])('rejects %p', (amount) => {
+  test.each([
+    [0.123456789012, 123456789n],
+    [0.1234567895, 123456790n],
+    [0.0000000005, 0n],
+    [0.0000000015, 2n],
+    [0.0000000025, 2n],
+    [2.5e-9, 2n],
+    [1e-12, 0n],
+    [0.1 + 0.2, 300000000n],
+  ])('rounds %p to the nearest nano-dollar, and halves to the even one', (amount, nanos) => {
+    expect(usdAmount.parse(amount)).toBe(nanos)
+  })
+
+  test('an amount of any precision is at most half a nano-dollar from what is stored', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1000, noNaN: true }), (amount) => {
+        const nanos = usdAmount.parse(amount)
+        expect(Math.abs(Number(nanos) - amount * 1e9)).toBeLessThanOrEqual(0.5 + 1e-3)
+        expect(usdAmount.parse(usdFromNanos(nanos))).toBe(nanos)
+      }),
+    )
+  })
+
+  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e12])('rejects %p', (amount) => {
     expect(usdAmount.safeParse(amount).success).toBe(false)
   })
 })

@@ -16,6 +16,17 @@ export function nanosFromUsd(amount: number | string): bigint | undefined {
   return sign ? -nanos : nanos
 }
 
+/** The nearest nano-dollar, of two equally near ones the even one; undefined where the amount is not a number. */
+export function roundToNanos(amount: number): bigint | undefined {
+  const [, sign, whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(formatDecimal(amount)) ?? []
+  if (sign === undefined) return undefined
+  const nanos = BigInt(whole) * nanosPerUsd + BigInt(fraction.slice(0, 9).padEnd(9, '0'))
+  const rest = fraction.slice(9).replace(/0+$/, '')
+  const isUp = rest === '5' ? nanos % 2n === 1n : rest > '5'
+  const rounded = isUp ? nanos + 1n : nanos
+  return sign ? -rounded : rounded
+}
+
 const maxExactNanos = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** The double nearest to the exact amount, so that what was stored reads back as it was sent. */
@@ -30,7 +41,7 @@ export function usdFromNanos(nanos: bigint): number {
 /** Without the exponent that very small and very large numbers print with. */
 function formatDecimal(value: number): string {
   const text = String(value)
-  return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/0+$/, '') : text
+  return /e/.test(text) && Math.abs(value) < 1 ? value.toFixed(20).replace(/\.?0+$/, '') : text
 }
 
 /** One nano-dollar. */
