@@ -23,7 +23,7 @@ function errorTypeOf({ vendor, row }: GatewayError): string {
 export function encodeErrorEvent(error: GatewayError, requestId: string): string {
   const { error: details } = toErrorEnvelope(error, requestId)
   const inner = { ...details, type: errorTypeOf(error), error_type: details.metadata.error_type }
-  const event = { type: 'error', error: inner, ...toServiceMetadata(error) }
+  const event = { type: 'error', error: inner, finish_reason: 'error', ...toServiceMetadata(error) }
   return `event: error\ndata: ${JSON.stringify(event)}\n\n`
 }
 

@@ -239,8 +239,8 @@ export function writeFailureEvents(
     ...(error.availability && { availability: error.availability }),
   }
   const explanation = toServiceMetadata(error)
-  // The error object common to all formats: `code` is the HTTP status.
-  const common = { error: { code: error.row.status, message: responseError.message } }
+  // Common to the stream errors of all formats: `code` is the HTTP status.
+  const common = { error: { code: error.row.status, message: responseError.message }, finish_reason: 'error' }
   return (
     emit('error', {
       ...responseError,
