@@ -222,15 +222,18 @@ const reasoningRules: Rule<NonNullable<Traits['reasoning']>>[] = [
 /** Voices as the authors list them. */
 const speechVoices: Rule<string[]>[] = [
   [
-    /gpt-4o-mini-tts$/,
+    /gpt-4o-mini-tts(?:-\d{4}-\d{2}-\d{2})?$/,
     'alloy ash ballad coral echo fable nova onyx sage shimmer verse marin cedar'.split(' '),
   ],
   [
-    /gemini-.*-tts$/,
+    /gemini-.*-tts(?:-preview)?$/,
     (
       'Zephyr Puck Charon Kore Fenrir Leda Orus Aoede Callirrhoe Autonoe Enceladus Iapetus Umbriel Algieba Despina ' +
       'Erinome Algenib Rasalgethi Laomedeia Achernar Alnilam Schedar Gacrux Pulcherrima Achird Zubenelgenubi ' +
       'Vindemiatrix Sadachbia Sadaltager Sulafat'
     ).split(' '),
   ],
+  [/^openai\/tts-1(?:-hd)?$/, 'alloy ash coral echo fable nova onyx sage shimmer'.split(' ')],
+  [/orpheus-v1-english$/, 'autumn diana hannah austin daniel troy'.split(' ')],
+  [/orpheus-arabic-saudi$/, 'abdullah fahad sultan lulwa noura aisha'.split(' ')],
 ]
