@@ -1,7 +1,7 @@
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import type { Catalogue } from './catalogue.ts'
-import { findModel } from './lookup.ts'
 import type { Model } from './model.ts'
+import { findModelOrRouter } from './router-models.ts'
 
 type NamedModel = Pick<Model, 'id' | 'canonical_slug'>
 
@@ -22,7 +22,7 @@ export function ruleApplies(rule: string, model: NamedModel): boolean {
 
 /** The rule for a name in a request body; an unknown name is a 400 that names the field. */
 export function parseModelRule(catalogue: Catalogue, name: string, field: string): string {
-  const resolved = findModel(catalogue, name)
+  const resolved = findModelOrRouter(catalogue, name)
   const [routingVariant] = resolved?.variants ?? []
   if (routingVariant)
     throw invalidFieldError(field, `":${routingVariant}" is a routing suffix; name the model without it`)

@@ -4,6 +4,7 @@ import { findRouterModel, isRouterSlug } from '../catalogue/router-models.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { PipelineStage } from '../pipeline/request/work.ts'
+import { assertRouterAllowed } from '../policy/guard.ts'
 import { autoBetaRouter } from './auto-beta-router.ts'
 import { autoRouter } from './auto-router.ts'
 import { bodybuilder } from './bodybuilder.ts'
@@ -41,6 +42,7 @@ export async function routeModels(context: PluginContext): Promise<InferenceRequ
     const known = router && routers.find(({ model }) => model === router.model.id)
     if (!router || !known) continue
     assertUsable(request, router)
+    assertRouterAllowed(request.keyContext.policy, router.model)
     const listed = requested.filter((name) => name !== slug)
     const result = await known.route({ ...context, request, router, listed })
     work.stages.push(describeStage(known, result))

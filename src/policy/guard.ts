@@ -61,6 +61,12 @@ function findModelBlock(policy: EffectiveRules, model: Model): string | undefine
   return ignored_models.some(({ value }) => ruleApplies(value, model)) ? 'ignored_models' : undefined
 }
 
+/** A router model may be named unless it is denied; the models it chooses have to be allowed themselves. */
+export function assertRouterAllowed({ ignored_models }: EffectiveRules, router: Model): void {
+  if (ignored_models.some(({ value }) => ruleApplies(value, router)))
+    throw gatewayError('guardrail_blocked', `A guardrail blocked "${router.id}" (ignored_models).`)
+}
+
 /** The guardrail field that blocks a provider; undefined if none does. */
 export function findProviderBlock(
   policy: EffectiveRules,

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
+import { setKeyGuardrail } from '../guardrails/support.ts'
 import { buildResult, buildSnapshot } from '../support/benchmarks.ts'
 import { insertGeneration } from '../support/generations.ts'
 import { describeOnEachDatabase, resetRouting, type TestServer } from '../support/harness.ts'
@@ -56,6 +57,22 @@ describeOnEachDatabase(
     const readGenerations = () => server().gateway.db.selectFrom('generations').selectAll().execute()
     /** Those of this test. */
     const listGenerations = async () => (await readGenerations()).filter(({ id }) => !known.has(id))
+
+    test('guardrails name router models: a denied one is 403, and an allowed one chooses among allowed models', async () => {
+      const ask = (model: string) =>
+        server().call('POST', '/chat/completions', {
+          key: server().own.inferenceKey,
+          body: { model, messages: [{ role: 'user', content: 'Hello' }] },
+        })
+      await setKeyGuardrail(server(), { ignored_models: ['service/free'], allowed_models: null })
+      const denied = await ask('service/free')
+      expect([denied.status, denied.body.error.message]).toEqual([403, expect.stringContaining('service/free')])
+      const allowed_models = ['service/free', 'test/second:free']
+      await setKeyGuardrail(server(), { ignored_models: null, allowed_models })
+      const allowed = await ask('service/free')
+      expect([allowed.status, allowed.body.model]).toEqual([200, 'test/second:free'])
+      await setKeyGuardrail(server(), { ignored_models: null, allowed_models: null })
+    })
 
     const send = (
       body: Record<string, unknown>,

@@ -37,7 +37,7 @@ const settingFields = {
   include_byok_in_budgets: z.boolean().optional(),
   allowed_data_regions: z.array(z.enum(dataRegions)).min(1).max(maxNames).nullish(),
   allowed_models: names.describe(
-    'Slugs, canonical slugs or aliases. A suffix such as :free selects only that variant.',
+    'Slugs, canonical slugs or aliases. A suffix such as :free selects only that variant. A router model may be named; the models it chooses have to be allowed themselves.',
   ),
   ignored_models: names,
   allowed_providers: names.describe('Provider slugs or display names.'),
