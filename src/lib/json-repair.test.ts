@@ -15,6 +15,16 @@ const repaired: [text: string, value: unknown][] = [
   ['{"a": True, "b": None}', { a: true, b: null }],
   ['{"a": "say "hi" to him"}', { a: 'say "hi" to him' }],
   ['{"a": 1 "b": 2}', { a: 1, b: 2 }],
+  ['{"a":1;"b":2}', { a: 1, b: 2 }],
+  ['{"a": "x; y"; "b": [1; 2];}', { a: 'x; y', b: [1, 2] }],
+  ['{"path": "C:\\path\\new"}', { path: 'C:\\path\\new' }],
+  ['{"tex": "\\frac{\\alpha}{2}", "quoted": "a \\"b\\""}', { tex: '\\frac{\\alpha}{2}', quoted: 'a "b"' }],
+  ['{"pattern": "\\d+\\s*$", "n": 1,}', { pattern: '\\d+\\s*$', n: 1 }],
+  ['{"a": 1, // one\n "b": 2}', { a: 1, b: 2 }],
+  ['{“a”: “b”}', { a: 'b' }],
+  ['{"day": 2026-11-18, "kind": open}', { day: '2026-11-18', kind: 'open' }],
+  ['{"a": "line one\nline two"}', { a: 'line one\nline two' }],
+  ['{"a": 1.0, "b": 1e3, "c": .5,}', { a: 1, b: 1000, c: 0.5 }],
 ]
 
 for (const [text, value] of repaired)
@@ -28,6 +38,13 @@ test('prose is not JSON, and valid JSON stays as it is', () => {
   expect(repairJson('"text"', null)?.text).toBe('"text"')
   expect(repairJson('{"a":  1}', null)?.text).toBe('{"a":  1}')
 })
+
+test.each(['{"a": NaN}', '{"a": 1,234}', '{"a": 0xFF}', '{"a": 12;34kg}', '{"a": 5%}'])(
+  'a repair of %p that would change a value is none',
+  (text) => {
+    expect(repairJson(text, null)).toBeNull()
+  },
+)
 
 test('a schema is checked as far as it can be', () => {
   const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }

@@ -1,5 +1,6 @@
 import { jsonrepair } from 'jsonrepair'
 import { z } from 'zod'
+import { keepsValues, normalizeFaults } from './json-normalize.ts'
 import type { RepairedJson } from './json-repairer.ts'
 import type { JsonObject } from './json-values.ts'
 
@@ -35,8 +36,11 @@ function tryRepair(candidate: string): string | null {
   const [first = ''] = candidate
   if (first !== '{' && first !== '[') return null
   try {
-    const repaired = jsonrepair(candidate).trim()
-    return repaired.startsWith(first) && isJson(repaired) ? repaired : null
+    const normalized = normalizeFaults(candidate)
+    if (isJson(normalized)) return normalized
+    const repaired = jsonrepair(normalized).trim()
+    if (!repaired.startsWith(first) || !isJson(repaired)) return null
+    return keepsValues(normalized, JSON.parse(repaired)) ? repaired : null
   } catch {
     return null
   }
