@@ -155,6 +155,9 @@ describe('R29: thought signatures', () => {
     const excuse = 'skip_thought_signature_validator'
     expect(signatures(target)).toEqual([null, null, excuse, null, excuse, null])
     expect(signatures(budgeted)).toEqual([null, null, null, null, null, null])
+    const undeclared = { ...target, reasoning: null }
+    expect(signatures({ ...undeclared, model: 'gemini-3-pro-preview' })).toEqual(signatures(target))
+    expect(signatures({ ...undeclared, model: 'gemini-2.5-flash' })).toEqual(signatures(budgeted))
   })
 
   test('are matched to calls in the next message of the model', () => {

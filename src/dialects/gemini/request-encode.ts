@@ -25,7 +25,7 @@ export function encodeRequest(originalCall: ModelCall, target: Target): Upstream
   if (call.parallelToolCalls === false) losses.add('parallel_tool_calls')
   const { system, contents } = encodeMessages(call.messages, losses)
   const body = omitUndefined({
-    contents: hasThinkingLevels(target) ? signUnsignedToolCalls(contents) : contents,
+    contents: requiresSignatures(target) ? signUnsignedToolCalls(contents) : contents,
     systemInstruction: system.length > 0 ? { parts: system } : undefined,
     tools: encodeTools(call.tools, losses),
     toolConfig: encodeToolChoice(call, losses),
@@ -35,8 +35,10 @@ export function encodeRequest(originalCall: ModelCall, target: Target): Upstream
   return { path: buildPath(target), headers: {}, body, dropped: losses.list() }
 }
 
-function hasThinkingLevels({ reasoning }: Target): boolean {
-  return reasoning !== null && !reasoning.budget
+/** Models with thinking levels, which began with version 3: a declaration may not say how a model reasons. */
+function requiresSignatures({ reasoning, model }: Target): boolean {
+  if (reasoning !== null) return !reasoning.budget
+  return Number(/gemini-(\d+)/.exec(model)?.[1] ?? 0) >= 3
 }
 
 function buildPath({ model, stream }: Target): string {
@@ -162,7 +164,7 @@ function passContents(contents: unknown, target: Target, losses: Losses): unknow
     return cleaned.parts.length > 0 ? [{ ...asObject(first), parts: cleaned.parts }] : []
   })
   if (!changed) return contents
-  return hasThinkingLevels(target) ? signUnsignedToolCalls(passed) : passed
+  return requiresSignatures(target) ? signUnsignedToolCalls(passed) : passed
 }
 
 /** Groups consecutive model contents; every other content is its own group. */
