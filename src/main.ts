@@ -16,7 +16,7 @@ import {
 } from './app/data-dir.ts'
 import type { Gateway } from './app/gateway.ts'
 import { createIdentity } from './app/identity.ts'
-import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
+import { anchorAuditLog, sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
 import { createRequestLog, flushRequestLog } from './app/request-log.ts'
@@ -341,6 +341,7 @@ async function shutDown(gateway: Gateway, server: Server): Promise<void> {
   await gateway.auditQueue.flush()
   // The database may be unavailable.
   await recordServerEvent(gateway, 'server.stop').catch(() => undefined)
+  await anchorAuditLog(gateway).catch((err: unknown) => gateway.log.warn({ err }, 'audit log not anchored'))
   await gateway.node.deregister(gateway.db).catch(() => undefined)
   await closeDb(gateway.db)
 }

@@ -2,6 +2,8 @@ import { deleteExpiredConversations } from '../account/conversations.ts'
 import { deleteExpiredResponses } from '../account/stored-responses.ts'
 import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
+import { anchorChains } from '../audit/anchors.ts'
+import { headsFilePath } from '../audit/heads-file.ts'
 import { deleteOldEntries } from '../audit/retention.ts'
 import { listenToChanges, readDatabaseTime, readVersions } from '../db/db.ts'
 import { runAuditDeliveries } from '../delivery/audit-deliveries.ts'
@@ -91,6 +93,7 @@ export const jobs: readonly Job[] = [
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: 'request log', everyMs: requestLogMs, run: (gateway) => flushRequestLog(gateway) },
   { name: 'refusals', everyMs: refusalSyncMs, run: recordRefusals },
+  { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
   { name: 'videos', everyMs: hourMs, run: sweepVideos },
@@ -164,6 +167,11 @@ async function recordRefusals({ refusals, auditQueue }: Gateway): Promise<void> 
 
 function applyAuditRetention(gateway: Gateway): Promise<void> {
   return deleteOldEntries(gateway, gateway.settings.audit.retention_days)
+}
+
+/** Manipulations of entries older than this job's interval are noticed. */
+export function anchorAuditLog(gateway: Gateway): Promise<void> {
+  return anchorChains(gateway, headsFilePath(gateway.config.dataDir))
 }
 
 /** Recorded by the clock of the database, which all nodes share. */

@@ -4,6 +4,9 @@ import type { AuditEntry } from './entry.ts'
 /** The chain of events that belong to no organization. */
 export const installationChain = 'installation'
 
+/** The chain that records the heads of all others. It sorts before them, and chains are locked in order. */
+export const anchorChain = 'anchors'
+
 /** The hash before the first entry. */
 export const firstHash = ''
 

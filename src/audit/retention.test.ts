@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase } from '../../test/support/harness.ts'
+import { anchorChains } from './anchors.ts'
+import { headsFilePath, readHeadsFile } from './heads-file.ts'
 import { deleteOldEntries } from './retention.ts'
 import { findChain, readEntriesAfter } from './store.ts'
 import { transactAs } from './transaction.ts'
@@ -10,6 +12,7 @@ describeOnEachDatabase('retention of the audit log', (server) => {
     const { gateway, clock } = server()
     const { organization } = await createTenant(gateway, 'Audited')
     const chainId = organization.id
+    const path = headsFilePath(gateway.config.dataDir)
     const actor = { type: 'job' as const, id: null, name: 'test' }
     const origin = { organizationId: chainId, actor, ip: null, userAgent: null, requestId: null }
     const write = (count: number) =>
@@ -59,6 +62,21 @@ describeOnEachDatabase('retention of the audit log', (server) => {
     await deleteOldEntries(gateway, 30)
     expect(await listActions()).toHaveLength(4)
     expect(await verify()).toMatchObject({ seq: 1106, first_seq: 1103, entries: 4, problem: null })
+
+    // Heads that only deleted entries recorded are recorded again, and deleted entries are not missed.
+    await anchorChains(gateway, path)
+    clock.freeze('2031-03-01T00:00:00Z')
+    await deleteOldEntries(gateway, 30)
+    await anchorChains(gateway, path)
+    const anchors = await readEntriesAfter(gateway.db, 'anchors', 0, 10)
+    expect(anchors.map(({ seq, action }) => `${seq} ${action}`)).toEqual([
+      '2 audit.retention',
+      '3 audit.anchor',
+    ])
+    const noted = ((await readHeadsFile(path)) ?? []).map((head) => ({ ...head, mayBeDeleted: true }))
+    expect(noted.map(({ seq }) => seq)).toEqual([1, 3])
+    const reports = await Array.fromAsync(verifyChains(gateway, noted, () => undefined))
+    expect(reports.filter(({ problem }) => problem !== null)).toEqual([])
 
     // The start is signed: nobody without the secret can move it.
     await gateway.db.deleteFrom('audit_entries').where('seq', '=', 1103).execute()

@@ -1,5 +1,7 @@
 import type { Db } from '../db/db.ts'
 import { utcDay } from '../lib/time.ts'
+import { releaseAnchors } from './anchors.ts'
+import { anchorChain } from './chain.ts'
 import type { AuditOrigin } from './entry.ts'
 import { deletePrefix, findChain, listChainIds, lockChain, readEntriesAfter } from './store.ts'
 import { type AuditDeps, appendEvents } from './transaction.ts'
@@ -42,6 +44,7 @@ async function deleteBatch(deps: AuditDeps, chainId: string, before: string): Pr
     // Otherwise the entry about a deletion would cause the next one, forever.
     const isOnlyAboutItself = old.length < batchSize && old.every(({ action }) => action === retentionAction)
     if (!first || !last || isOnlyAboutItself) return false
+    if (chainId === anchorChain) await releaseAnchors(tx, old)
     await deletePrefix(tx, deps.vault, { chain_id: chainId, first_seq: last.seq + 1, first_hash: last.hash })
     const details = { before, first_seq: first.seq, last_seq: last.seq }
     const target = { type: 'audit', id: chainId }

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { AuditChainTable } from '../db/schema.ts'
 import type { Vault } from '../lib/crypto.ts'
-import { firstHash, signHead, signStart } from './chain.ts'
+import { anchorChain, firstHash, signHead, signStart } from './chain.ts'
 import type { AuditEntry, OwnedSecret, SecretOwner } from './entry.ts'
 
 export type AuditChain = Selectable<AuditChainTable>
@@ -74,6 +74,52 @@ export async function listChainIds(db: Db, after: string, limit: number): Promis
     .limit(limit)
     .execute()
   return rows.map(({ chain_id }) => chain_id)
+}
+
+/** The heads of chains that are not recorded in the chain of anchors. */
+export async function listUnanchoredHeads(db: Db, limit: number): Promise<ChainHead[]> {
+  return db
+    .selectFrom('audit_chains')
+    .leftJoin('audit_anchors', 'audit_anchors.chain_id', 'audit_chains.chain_id')
+    .select(['audit_chains.chain_id', 'audit_chains.seq', 'audit_chains.hash'])
+    .where('audit_chains.chain_id', '!=', anchorChain)
+    .where('audit_chains.seq', '>', 0)
+    .where((eb) =>
+      eb.or([eb('audit_anchors.seq', 'is', null), eb('audit_anchors.seq', '!=', eb.ref('audit_chains.seq'))]),
+    )
+    .orderBy('audit_chains.chain_id')
+    .limit(limit)
+    .execute()
+}
+
+export async function saveAnchors(tx: Db, heads: readonly ChainHead[]): Promise<void> {
+  await tx
+    .insertInto('audit_anchors')
+    .values(heads.map(({ chain_id, seq }) => ({ chain_id, seq })))
+    .onConflict((conflict) =>
+      conflict.column('chain_id').doUpdateSet((eb) => ({ seq: eb.ref('excluded.seq') })),
+    )
+    .execute()
+}
+
+/** So that heads are recorded again, unless a later one of their chain is recorded. */
+export async function forgetAnchors(tx: Db, heads: readonly ChainHead[]): Promise<void> {
+  for (const { chain_id, seq } of heads)
+    await tx.deleteFrom('audit_anchors').where('chain_id', '=', chain_id).where('seq', '=', seq).execute()
+}
+
+/** The hashes of entries of any chains, by `chain:seq`. */
+export async function findHashes(
+  db: Db,
+  entries: readonly Pick<ChainHead, 'chain_id' | 'seq'>[],
+): Promise<Map<string, string>> {
+  const values = entries.map(({ chain_id, seq }) => sql`(${chain_id}, cast(${seq} as integer))`)
+  const rows = await db
+    .selectFrom('audit_entries')
+    .select(['chain_id', 'seq', 'hash'])
+    .where(sql<boolean>`(chain_id, seq) in (values ${sql.join(values)})`)
+    .execute()
+  return new Map(rows.map(({ chain_id, seq, hash }) => [`${chain_id}:${seq}`, hash]))
 }
 
 /** Entries whose chain has no head, which only a manipulation leaves behind. */

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
 import { createTenant, describeOnEachDatabase, type Tenant } from '../../test/support/harness.ts'
 import { Vault } from '../lib/crypto.ts'
+import { anchorChains } from './anchors.ts'
 import { hashEntry, signHead } from './chain.ts'
 import type { AuditOrigin } from './entry.ts'
-import { findChain, lockChain } from './store.ts'
+import { headsFilePath, readHeadsFile } from './heads-file.ts'
+import { findChain, lockChain, readEntriesAfter } from './store.ts'
 import { transactAs } from './transaction.ts'
 import { type ChainReport, type ExpectedHead, verifyChains } from './verify.ts'
 
@@ -27,6 +30,8 @@ describeOnEachDatabase('verification of the audit log', (server) => {
     (await verify(expected)).find(({ chain_id }) => chain_id === id)?.problem
   const entries = () => server().gateway.db.updateTable('audit_entries').where('chain_id', '=', id)
   const chain = () => server().gateway.db.updateTable('audit_chains').where('chain_id', '=', id)
+  const headsPath = () => headsFilePath(server().gateway.config.dataDir)
+  const anchor = (path = headsPath()) => anchorChains(server().gateway, path)
   const head = async () => {
     const found = await findChain(server().gateway.db, id)
     if (!found) throw new Error('no chain')
@@ -47,7 +52,10 @@ describeOnEachDatabase('verification of the audit log', (server) => {
   afterEach(async () => {
     const { db } = server().gateway
     await db.deleteFrom('audit_entries').where('chain_id', '=', id).execute()
-    await db.deleteFrom('audit_chains').where('chain_id', '=', id).execute()
+    for (const table of ['audit_chains', 'audit_anchors'] as const)
+      await db.deleteFrom(table).where('chain_id', 'in', [id, 'anchors']).execute()
+    await db.deleteFrom('audit_entries').where('chain_id', '=', 'anchors').execute()
+    rmSync(headsPath(), { force: true })
   })
 
   test('S12 a chain of several batches is complete, and its heads of any time are part of it', async () => {
@@ -140,6 +148,71 @@ describeOnEachDatabase('verification of the audit log', (server) => {
     await db.deleteFrom('audit_entries').where('chain_id', '=', id).execute()
     expect(await problemOf()).toBeUndefined()
     expect(await problemOf([noted])).toBe('The chain does not exist, although a head of it is expected.')
+  })
+
+  test('S12 a chain that is deleted as a whole is found by the chain of anchors', async () => {
+    const { db } = server().gateway
+    await anchor()
+    expect(await problemOf()).toBeNull()
+    await db.deleteFrom('audit_entries').where('chain_id', '=', id).execute()
+    await db.deleteFrom('audit_chains').where('chain_id', '=', id).execute()
+    expect(await problemOf()).toStartWith('The chain does not exist, although its entry 5 is recorded.')
+    // Written again since, from the beginning.
+    await write(1)
+    await anchor()
+    expect(await problemOf()).toStartWith('The chain ends at entry 1, before the recorded entry 5.')
+    await write(9)
+    await anchor()
+    expect(await problemOf()).toStartWith('Entry 5 does not have the recorded hash.')
+  })
+
+  test('S12 an older end of a chain is found by the chain of anchors', async () => {
+    const backup = await head()
+    await write(3)
+    await anchor()
+    await remove('>', 5)
+    await chain().set(backup).execute()
+    expect(await problemOf()).toStartWith('The chain ends at entry 5, before the recorded entry 8.')
+  })
+
+  test('S12 older copies of all tables are found by the file beside the database', async () => {
+    const { db } = server().gateway
+    const tables = ['audit_entries', 'audit_chains', 'audit_anchors'] as const
+    await anchor()
+    const copies = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
+    await write(3)
+    await anchor()
+    const noted = (await readHeadsFile(headsPath())) ?? []
+    expect(noted.map(({ seq }) => seq)).toEqual([1, 2])
+    const anchors = async () => (await verify(noted)).find(({ chain_id }) => chain_id === 'anchors')?.problem
+    expect(await anchors()).toBeNull()
+    for (const [i, table] of tables.entries()) {
+      await db.deleteFrom(table).execute()
+      await db
+        .insertInto(table)
+        .values(copies[i] as never)
+        .execute()
+    }
+    expect((await verify()).every(({ problem }) => problem === null)).toBe(true)
+    expect(await anchors()).toBe('The chain ends at entry 1, before the expected entry 2.')
+    // The server adds nothing to the file that would hide it.
+    await write(3)
+    expect(anchor()).rejects.toThrow('run check-audit')
+    expect(await anchors()).toBe('Entry 2 does not have the expected hash.')
+    await db.deleteFrom('audit_chains').where('chain_id', '=', 'anchors').execute()
+    await db.deleteFrom('audit_entries').where('chain_id', '=', 'anchors').execute()
+    expect(await anchors()).toBe('The chain does not exist, although a head of it is expected.')
+  })
+
+  test('S12 heads are recorded once, by whichever node is first, and noted by each', async () => {
+    await write(1)
+    await Promise.all([anchor(), anchor(`${headsPath()}.other`)])
+    const recorded = await readEntriesAfter(server().gateway.db, 'anchors', 0, 10)
+    expect(recorded).toHaveLength(1)
+    expect(await readHeadsFile(headsPath())).toHaveLength(1)
+    rmSync(`${headsPath()}.other`)
+    await anchor()
+    expect(await readHeadsFile(headsPath())).toHaveLength(1)
   })
 
   test('S12 a database that was rolled back is found by a head that was kept elsewhere', async () => {

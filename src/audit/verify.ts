@@ -12,6 +12,7 @@ import {
   listChainIds,
   readEntriesAfter,
 } from './store.ts'
+import { findAnchorProblems } from './verify-anchors.ts'
 
 /** The state of a chain, and the first thing that is wrong with it. */
 export interface ChainReport extends ChainHead {
@@ -21,8 +22,11 @@ export interface ChainReport extends ChainHead {
   problem: string | null
 }
 
-/** A head that the operator noted earlier. */
-export type ExpectedHead = ChainHead
+/** A head that was noted earlier. */
+export interface ExpectedHead extends ChainHead {
+  /** Whether it is no problem that retention has deleted the entry. */
+  mayBeDeleted?: boolean
+}
 
 interface VerifyDeps {
   db: Db
@@ -38,6 +42,7 @@ export async function* verifyChains(
   expected: readonly ExpectedHead[],
   onProgress: (entries: number) => void,
 ): AsyncGenerator<ChainReport> {
+  const recorded = await runInSnapshot(db, (tx) => findAnchorProblems(tx, vault))
   const seen = new Set<string>()
   let total = 0
   for (let after = ''; ; ) {
@@ -48,25 +53,24 @@ export async function* verifyChains(
       const count = (entries: number) => onProgress(total + entries)
       const report = await runInSnapshot(db, (tx) => verifyChain(tx, vault, id, heads, count))
       total += report.entries
-      yield report
+      yield { ...report, problem: report.problem ?? recorded.get(id) ?? null }
     }
     const last = ids.at(-1)
     if (last === undefined) break
     after = last
   }
-  yield* reportMissing(
-    db,
-    expected.filter(({ chain_id }) => !seen.has(chain_id)),
-  )
+  for (const { chain_id } of expected)
+    if (!recorded.has(chain_id))
+      recorded.set(chain_id, 'The chain does not exist, although a head of it is expected.')
+  yield* reportMissing(db, new Map([...recorded].filter(([id]) => !seen.has(id))))
 }
 
-async function* reportMissing(db: Db, missing: readonly ExpectedHead[]): AsyncGenerator<ChainReport> {
+async function* reportMissing(db: Db, missing: Map<string, string>): AsyncGenerator<ChainReport> {
   const empty = { seq: 0, hash: firstHash, first_seq: 1, entries: 0 }
   const headless = await findHeadlessChain(db)
   if (headless !== undefined)
     yield { ...empty, chain_id: headless, problem: 'The chain has entries but no head.' }
-  for (const { chain_id } of missing)
-    yield { ...empty, chain_id, problem: 'The chain does not exist, although a head of it is expected.' }
+  for (const [chain_id, problem] of missing) yield { ...empty, chain_id, problem }
 }
 
 async function verifyChain(
@@ -148,7 +152,8 @@ async function findRollback(
   chain: AuditChain,
   expected: readonly ExpectedHead[],
 ): Promise<string | null> {
-  for (const { seq, hash } of expected) {
+  for (const { seq, hash, mayBeDeleted } of expected) {
+    if (mayBeDeleted && seq < chain.first_seq - 1) continue
     if (seq > chain.seq) return `The chain ends at entry ${chain.seq}, before the expected entry ${seq}.`
     if (seq < chain.first_seq - 1)
       return `Retention has deleted the expected entry ${seq}. Expect a later one.`

@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
+import { anchorAuditLog } from '../app/jobs.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { auditCommand, checkAuditCommand } from './audit.ts'
 import { benchmarkCommand } from './benchmark.ts'
@@ -213,6 +214,19 @@ describeOnEachDatabase('the audit log and the command line', (server, kind) => {
       const later = head.replace(/:\d+:/, `:${last + 1}:`)
       await expect(check('--expect', later)).rejects.toThrow(`before the expected entry ${last + 1}`)
       await expect(check('--expect', 'installation')).rejects.toThrow('chain:seq:hash')
+    })
+
+    test('compares the heads that the server noted beside the database, and those of other nodes', async () => {
+      const { gateway } = server()
+      expect((await check()).text).toContain('audit-heads.txt has no heads')
+      await anchorAuditLog(gateway)
+      expect((await check()).text).toContain('audit-heads.txt (1 heads compared)')
+      const other = join(folder, `other-${kind}.txt`)
+      await expect(check('--heads', other)).rejects.toThrow(`The file ${other} does not exist.`)
+      await Bun.write(other, `2030-01-01T00:00:00Z anchors:9:${'x'.repeat(43)}\n`)
+      await expect(check('--heads', other)).rejects.toThrow('before the expected entry 9')
+      await Bun.write(other, 'nonsense\n')
+      await expect(check('--heads', other)).rejects.toThrow(`Line 1 of ${other}`)
     })
   })
 

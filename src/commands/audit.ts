@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Gateway } from '../app/gateway.ts'
 import { installationChain } from '../audit/chain.ts'
 import { type ExportFormat, exportEntries, exportFormats } from '../audit/export.ts'
+import { formatHead, headsFilePath, parseHead, readHeadsFile } from '../audit/heads-file.ts'
 import { type ChainReport, type ExpectedHead, verifyChains } from '../audit/verify.ts'
 import { isUtcTimestamp } from '../lib/time.ts'
 import {
@@ -19,6 +20,7 @@ import { ProgressLine } from './progress.ts'
 
 interface CheckOptions {
   expect: ExpectedHead[]
+  heads: string[]
 }
 
 export function checkAuditCommand(run: CommandRunner): Command {
@@ -28,6 +30,12 @@ export function checkAuditCommand(run: CommandRunner): Command {
       '--expect <chain:seq:hash>',
       'a head that an earlier run printed: it must still be part of its chain; repeatable',
       collectHead,
+      [],
+    )
+    .option(
+      '--heads <file>',
+      'the file audit-heads.txt of another node, besides that of this data directory; repeatable',
+      (path: string, previous: string[]) => [...previous, path],
       [],
     )
     .action((options: CheckOptions) => run((gateway) => runCheck(gateway, options)))
@@ -105,17 +113,23 @@ function parseMoment(text: string): string {
 }
 
 /** Exit code 1 when a chain is broken. */
-async function runCheck(gateway: Gateway, { expect }: CheckOptions): Promise<CommandResult> {
+async function runCheck(gateway: Gateway, { expect, heads }: CheckOptions): Promise<CommandResult> {
+  const files = await readHeadsFiles(gateway, heads)
+  const expected = [...expect, ...files.flatMap(({ heads }) => heads)]
   const progress = new ProgressLine('entries verified')
   const reports: ChainReport[] = []
-  for await (const report of verifyChains(gateway, expect, (count) => progress.update(count)))
+  for await (const report of verifyChains(gateway, expected, (count) => progress.update(count)))
     reports.push(report)
   progress.end()
-  const lines = reports.map(formatReport)
+  const lines = [...reports.map(formatReport), ...files.map(formatFile)]
   const isSound = reports.every(({ problem }) => problem === null)
   if (!isSound) throw new UsageError(`The audit log is broken.\n${lines.join('\n')}`)
   return {
-    value: { sound: isSound, chains: reports },
+    value: {
+      sound: isSound,
+      chains: reports,
+      heads_files: files.map(({ path, heads }) => ({ path, heads: heads.length })),
+    },
     text: ['The audit log is complete.', ...lines].join('\n'),
   }
 }
@@ -123,12 +137,34 @@ async function runCheck(gateway: Gateway, { expect }: CheckOptions): Promise<Com
 function formatReport({ chain_id, seq, hash, first_seq, entries, problem }: ChainReport): string {
   if (problem !== null) return `  WRONG ${chain_id}: ${problem}`
   const since = first_seq > 1 ? `, from ${first_seq}` : ''
-  return `  ok    ${chain_id}:${seq}:${hash} (${entries} entries${since})`
+  return `  ok    ${formatHead({ chain_id, seq, hash })} (${entries} entries${since})`
+}
+
+interface HeadsFile {
+  path: string
+  heads: ExpectedHead[]
+}
+
+/** Other files must exist. That of the data directory does not before the first minute of a server. */
+async function readHeadsFiles({ config }: Gateway, others: string[]): Promise<HeadsFile[]> {
+  const files: HeadsFile[] = []
+  for (const path of [headsFilePath(config.dataDir), ...others]) {
+    const heads = await readHeadsFile(path).catch((error: unknown) => {
+      throw new UsageError(error instanceof Error ? error.message : String(error))
+    })
+    if (heads === null && others.includes(path)) throw new UsageError(`The file ${path} does not exist.`)
+    files.push({ path, heads: (heads ?? []).map((head) => ({ ...head, mayBeDeleted: true })) })
+  }
+  return files
+}
+
+function formatFile({ path, heads }: HeadsFile): string {
+  if (heads.length === 0) return `  note  ${path} has no heads: a restored backup would not be noticed`
+  return `  file  ${path} (${heads.length} heads compared)`
 }
 
 function collectHead(text: string, previous: ExpectedHead[]): ExpectedHead[] {
-  const [, chain_id, seq, hash] = /^([^:]{1,100}):(\d{1,9}):([\w-]{43})$/.exec(text) ?? []
-  if (!chain_id || !seq || !hash)
-    throw new InvalidArgumentError('It must be chain:seq:hash, as check-audit prints it.')
-  return [...previous, { chain_id, seq: Number(seq), hash }]
+  const head = parseHead(text)
+  if (head === null) throw new InvalidArgumentError('It must be chain:seq:hash, as check-audit prints it.')
+  return [...previous, head]
 }

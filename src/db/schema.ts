@@ -47,6 +47,7 @@ export interface Schema {
   byok_keys: ByokKeyTable
   audit_entries: AuditEntryTable
   audit_chains: AuditChainTable
+  audit_anchors: AuditAnchorTable
   audit_destinations: AuditDestinationTable
   notification_rules: NotificationRuleTable
   notifications: NotificationTable
@@ -268,6 +269,12 @@ export interface AuditChainTable {
   first_hash: Generated<string>
   /** Empty while no entry has been deleted. */
   first_signature: Generated<string>
+}
+
+/** The last head of a chain that the chain of anchors records. */
+export interface AuditAnchorTable {
+  chain_id: string
+  seq: number
 }
 
 /** Where the entries of a chain are sent. */

@@ -45,6 +45,7 @@ import { largeInstallations } from './045-large-installations.ts'
 import { accountRevision } from './046-account-revision.ts'
 import { extendedHolds } from './047-extended-holds.ts'
 import { workspaceRecords } from './053-workspace-records.ts'
+import { auditAnchors } from './054-audit-anchors.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -93,4 +94,5 @@ export const migrations: Record<string, Migration> = {
   '046-account-revision': accountRevision,
   '047-extended-holds': extendedHolds,
   '053-workspace-records': workspaceRecords,
+  '054-audit-anchors': auditAnchors,
 }
