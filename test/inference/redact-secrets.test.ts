@@ -7,7 +7,9 @@ import { startUpstream, type Upstream, type UpstreamResponse } from '../support/
 
 const secret = 'sk-of-the-operator-0123456789'
 const header = 'header-of-the-operator-0123456789'
-const words = `Incorrect API key provided: ${secret} (${header}), for arn:aws:iam::123456789012:user/them`
+const token = 'tok-12345'
+const password = 'pass-4711'
+const words = `Incorrect API key provided: ${secret} (${header}, ${token}, ${password}), for arn:aws:iam::123456789012:user/them`
 const formats = ['chat', 'messages', 'responses', 'gemini'] as const
 
 /** The beginning of a normal stream, followed by this. */
@@ -36,7 +38,11 @@ describe('R40 S12 a provider that echoes its credentials', () => {
       name: format,
       base_url: upstream.url,
       api_key: secret,
-      headers: { 'x-operator': header },
+      headers: {
+        'x-operator': header,
+        'x-proxy': `Bearer ${token}`,
+        'proxy-login': `Basic ${Buffer.from(`user:${password}`).toString('base64')}`,
+      },
       dialects: [format],
     }))
     const models = formats.map((format) => ({
@@ -81,6 +87,7 @@ describe('R40 S12 a provider that echoes its credentials', () => {
       const error = { message: words, code: secret, type: secret }
       return [
         [format, 'with an error status', false, { status: 400, json: { error } }],
+        [format, 'with an error status of its own', false, { status: 418, json: { error, detail: words } }],
         [format, 'in a whole reply', false, { json: { error } }],
         [format, 'at the beginning of a stream', true, { sse: [errors[format]] }],
         [format, 'in the middle of a stream', true, { sse: after(format, errors[format]) }],
@@ -92,6 +99,8 @@ describe('R40 S12 a provider that echoes its credentials', () => {
     for (const output of [text, logged]) {
       expect(output).not.toContain(secret)
       expect(output).not.toContain(header)
+      expect(output).not.toContain(token)
+      expect(output).not.toContain(password)
       expect(output).not.toContain('123456789012')
     }
   })

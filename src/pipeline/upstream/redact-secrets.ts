@@ -10,6 +10,9 @@ import type { ProviderAccess } from './access.ts'
 /** Shorter values are protocol constants, or placeholders where no key is needed. */
 const minSecretLength = 16
 
+/** Headers that the operator declares may hold secrets. Shorter values are switches and versions. */
+const minDeclaredLength = 8
+
 /** The secrets of a request, plain and JSON-escaped, as a provider might repeat them. */
 export function collectSecrets(
   { credential, provider }: ProviderAccess,
@@ -20,9 +23,17 @@ export function collectSecrets(
     // A token issued for the credential is as secret, whichever header it is sent in.
     ...(authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]),
     ...Object.values(others).filter(isLong),
-    ...Object.values(provider.headers ?? {}).filter(isLong),
+    ...Object.values(provider.headers ?? {}).flatMap(listHeaderSecrets),
   ]
   return [...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))]
+}
+
+/** A provider may repeat the value, or its token without the scheme (`Bearer`, `Basic`, `Token`), or the password in it. */
+function listHeaderSecrets(value: string): string[] {
+  const [, scheme = '', token = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value.trim()) ?? []
+  const login = /^basic$/i.test(scheme) ? Buffer.from(token, 'base64').toString() : ''
+  const password = login.slice(login.indexOf(':') + 1)
+  return [value, token, login, password].filter(({ length }) => length >= minDeclaredLength)
 }
 
 function isLong(secret: string): boolean {
@@ -34,9 +45,12 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
   return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '***'), text)
 }
 
-/** For text that is still to be parsed: a short secret may equal a field name. */
-export function redactLongSecrets(text: string, secrets: readonly string[]): string {
-  return redactSecrets(text, secrets.filter(isLong))
+/** For text that is still to be parsed: a short secret without digits may equal a field name. */
+export function redactUnparsed(text: string, secrets: readonly string[]): string {
+  return redactSecrets(
+    text,
+    secrets.filter((secret) => isLong(secret) || (secret.length >= minDeclaredLength && /\d/.test(secret))),
+  )
 }
 
 /** A non-null `error` field. */
@@ -47,12 +61,12 @@ export type SecretSource = () => readonly string[]
 
 /** An error in a reply may quote the key. */
 export function redactReply(text: string, secrets: SecretSource): string {
-  return hasError(text) ? redactLongSecrets(text, secrets()) : text
+  return hasError(text) ? redactUnparsed(text, secrets()) : text
 }
 
 /** The same for a whole reply as it is parsed: megabytes of base64 are not searched. */
 export function redactWhileParsing(secrets: SecretSource): TextRewrite {
-  return { isNeeded: hasError, apply: (text) => redactLongSecrets(text, secrets()) }
+  return { isNeeded: hasError, apply: (text) => redactUnparsed(text, secrets()) }
 }
 
 /** Runs for every event of every stream, and a substring search is cheaper than a pattern. */

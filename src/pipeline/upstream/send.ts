@@ -20,8 +20,8 @@ import { readBounded } from './read-body.ts'
 import {
   collectSecrets,
   mapDetail,
-  redactLongSecrets,
   redactSecrets,
+  redactUnparsed,
   type SecretSource,
 } from './redact-secrets.ts'
 
@@ -265,7 +265,7 @@ async function readErrorBody(
   exchange: UpstreamExchange,
 ): Promise<unknown> {
   const read = await readBounded(response, maxErrorBytes, exchange).catch(() => '')
-  const text = redactLongSecrets(read, secrets())
+  const text = redactUnparsed(read, secrets())
   return tryParseJson(text) ?? text
 }
 
