@@ -192,6 +192,19 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
         expect(response.status).toBe(400)
         expect(detailsOf(response.body).message).toStartWith('no_such_field')
       })
+      // Operations that only read name what exists.
+      const isReading = operation.permission.endsWith(':read')
+      const names = ['name', 'first_name', 'last_name', 'key_label'].filter(
+        (field) => !isReading && field in shapeOf(operation),
+      )
+      test.each(names)('S12 a line break in %s is 400', async (field) => {
+        const { body } = await makeSample(server(), operation.id, server().own)
+        const response = await send(await accessFor(operation, server()), {
+          body: { ...(body as object), [field]: 'a\r\nBcc: eve@example.com' },
+        })
+        expect(response.status).toBe(400)
+        expect(detailsOf(response.body).message).toStartWith(`${field}: `)
+      })
     }
   }
   const query = operation.query as { shape?: Record<string, unknown> } | undefined
@@ -214,6 +227,12 @@ function malformedTests(operation: Operation, server: () => TestServer, send: Se
       expect((await send(await accessFor(operation, server()), { path })).status).toBe(400)
     })
   }
+}
+
+/** The fields of a body, also of one with alternatives. */
+function shapeOf({ body }: Operation): object {
+  const schema = body as unknown as { shape?: object; options?: { shape?: object }[] }
+  return schema.shape ?? schema.options?.[0]?.shape ?? {}
 }
 
 /** S3: another tenant's object does not exist. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lineField } from '../lib/name-schema.ts'
 import { decimalPrice, pricing } from './price.ts'
 import {
   categories,
@@ -170,7 +171,7 @@ export const commonParameters: readonly ParameterName[] = [
 /** A model as headgate.yaml, the snapshot and the providers declare it. */
 export const declaredModel = z.strictObject({
   id: modelId,
-  name: z.string().min(1),
+  name: lineField(300),
   canonical_slug: modelId.optional(),
   description: z.string().default(''),
   aliases: z.array(z.string().min(1)).default([]),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lineField } from '../lib/name-schema.ts'
 import { secretField } from '../lib/setting-fields.ts'
 import { authFields } from '../provider-auth/all.ts'
 import { printableMessage, printablePattern } from '../provider-auth/credential-field.ts'
@@ -25,7 +26,7 @@ const baseUrl = z
 /** A provider in headgate.yaml; a built-in one lists only the fields to change. */
 export const declaredProvider = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots and dashes'),
-  name: z.string().min(1).optional(),
+  name: lineField(200).optional(),
   /** False removes the provider, and the models that only it serves. */
   enabled: z.boolean().optional(),
   /** A built-in provider whose values are the defaults: for a second account or another region. */

@@ -8,6 +8,7 @@ import { type RecordEvent, transactAs } from '../audit/transaction.ts'
 import { readConfig } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { maxUsd, nanosFromUsd } from '../ledger/money.ts'
+import { isSingleLine } from '../lib/name-schema.ts'
 import { isUtcTimestamp } from '../lib/time.ts'
 
 /** Invalid input on the command line: the message is printed, and the exit code is 1. */
@@ -92,7 +93,7 @@ export function parseAmount(text: string): bigint {
 
 export function parseName(text: string): string {
   const name = text.trim()
-  if (name.length >= 1 && name.length <= 200 && !/\p{Cc}/u.test(name)) return name
+  if (name.length >= 1 && name.length <= 200 && isSingleLine(name)) return name
   throw new InvalidArgumentError('It must be 1 to 200 characters of text.')
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../../account/passkeys.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { createPasskeyOptions, verifyNewPasskey } from '../../pages/webauthn.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
@@ -86,7 +87,7 @@ export const createAccountPasskey = defineOperation({
   summary: 'Adds a passkey to the account of the member who is signed in.',
   description: recentSignInNote,
   permission: 'account:write',
-  body: z.strictObject({ name: z.string().trim().min(1).max(100), credential: registration }),
+  body: z.strictObject({ name: nameField(100), credential: registration }),
   status: 201,
   errors: [409],
   response: z.strictObject({ data: passkeyRecord }),

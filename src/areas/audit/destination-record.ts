@@ -5,10 +5,11 @@ import { decodeList } from '../../db/values.ts'
 import { signingSecretField } from '../../destinations/standard-webhooks.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { findServerProblem } from '../../lib/syslog.ts'
 import { chainField } from './filters.ts'
 
-const name = z.string().min(1).max(200)
+const name = nameField(200)
 const actionPrefixes = z
   .array(z.string().min(1).max(100))
   .min(1)

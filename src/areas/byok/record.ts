@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { z } from 'zod'
 import type { ByokKeyTable } from '../../db/schema.ts'
 import { booleanOf, decodeList, encodeList, toFlag } from '../../db/values.ts'
+import { textLine } from '../../lib/name-schema.ts'
 import { credentialText } from './credential.ts'
 
 export type ByokRow = Selectable<ByokKeyTable>
@@ -34,7 +35,7 @@ export const byokRecord = z
   .meta({ id: 'ByokKey' })
 
 const settingFields = {
-  name: z.string().max(255).nullish(),
+  name: textLine(255).nullish(),
   disabled: z.boolean().optional(),
   is_fallback: z.boolean().optional(),
   is_byok_only: z.boolean().optional(),

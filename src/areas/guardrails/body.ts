@@ -8,6 +8,7 @@ import { encodeList, toFlag } from '../../db/values.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { minUsd } from '../../ledger/money.ts'
 import { usdAmount } from '../../ledger/money-schema.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { requireFields } from '../../lib/schema-rules.ts'
 import { builtinFilters, customFilters } from './filters.ts'
 import { encodeModeration, moderationBody } from './moderation.ts'
@@ -22,7 +23,7 @@ export type GuardrailSettings = Omit<
 /** Far more than the catalogue has. */
 const maxNames = 1000
 
-const name = z.string().trim().min(1).max(200)
+const name = nameField(200)
 const names = z.array(z.string().min(1).max(256)).min(1).max(maxNames).nullish()
 const choice = z.boolean().nullish()
 

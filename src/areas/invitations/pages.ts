@@ -7,6 +7,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { transactAs } from '../../audit/transaction.ts'
 import { decodeList } from '../../db/values.ts'
 import type { RawRoute } from '../../http/operation.ts'
+import { toSingleLine } from '../../lib/name-schema.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
 import { createPage, readForm } from '../../pages/browser.ts'
 import { html, renderPage } from '../../pages/markup.ts'
@@ -34,7 +35,7 @@ async function showInvitation(gateway: Gateway, request: Request): Promise<Respo
 async function acceptInvitation(gateway: Gateway, request: Request): Promise<Response> {
   const form = await readForm(gateway, request)
   const invitation = await findOpenInvitation(gateway.db, gateway.clock, form.get('token') ?? '')
-  const nameOf = (field: string) => form.get(field)?.trim().slice(0, maxNameLength) || null
+  const nameOf = (field: string) => toSingleLine(form.get(field) ?? '').slice(0, maxNameLength) || null
   const names = { firstName: nameOf('first_name'), lastName: nameOf('last_name') }
   const member = invitation && (await joinOrganization(gateway, request, invitation, names))
   const signedIn = member && (await finishSignIn(gateway, request, { member, method: 'invitation' }))

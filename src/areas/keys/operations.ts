@@ -13,6 +13,7 @@ import { loadCreditTotals } from '../../ledger/entries.ts'
 import { resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import { usdAmount } from '../../ledger/money-schema.ts'
 import { countFreeRequestsToday, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
+import { lineField, nameField } from '../../lib/name-schema.ts'
 import { queryBoolean, queryInteger, searchText } from '../../lib/query-params.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
@@ -41,7 +42,7 @@ import {
 } from './store.ts'
 
 const tag = 'API Keys'
-const name = z.string().trim().min(1).max(200)
+const name = nameField(200)
 
 /** A secret chosen by a partner must not be guessable: long, and not a few repeated characters. */
 const partnerSecret = z
@@ -59,9 +60,7 @@ const createBody = z.strictObject({
   expires_at: utcTimestamp.nullish(),
   workspace_id: z.uuid().optional(),
   creator_user_id: z.string().min(1).nullish(),
-  external: z
-    .strictObject({ user: z.string().min(1).max(256), api_key: partnerSecret.optional() })
-    .optional(),
+  external: z.strictObject({ user: lineField(256), api_key: partnerSecret.optional() }).optional(),
 })
 
 const updateBody = z.strictObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ApiKey } from '../../account/keys.ts'
 import { decodeList } from '../../db/values.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
 import { keyPermissions, type Permission } from '../../permissions/permissions.ts'
 
@@ -12,7 +13,7 @@ const permission = z.enum(managementPermissions, {
 })
 
 const keyFields = {
-  name: z.string().trim().min(1).max(200),
+  name: nameField(200),
   permissions: z
     .array(permission)
     .min(1)

@@ -3,6 +3,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { usdAmount } from '../../ledger/money-schema.ts'
 import { isSameText, sha256 } from '../../lib/crypto.ts'
+import { isSingleLine } from '../../lib/name-schema.ts'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
 
@@ -48,7 +49,7 @@ const codeChallenge = z
 const keyLabel = z
   .string()
   .max(100)
-  .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters')
+  .refine(isSingleLine, 'must not contain control characters or line breaks')
   .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
 
 const telemetry = z.string().max(256).optional().describe('Accepted and ignored.')

@@ -7,6 +7,7 @@ import { destinations, getDestination } from '../../destinations/all.ts'
 import { areSecretsHeldBack, maskConfig, openConfig } from '../../destinations/config.ts'
 import { filterRules } from '../../destinations/filter-rules.ts'
 import type { Vault } from '../../lib/crypto.ts'
+import { nameField } from '../../lib/name-schema.ts'
 
 export type DestinationRow = Selectable<DestinationTable>
 
@@ -51,7 +52,7 @@ export const destinationRecord = z
   })
   .meta({ id: 'ObservabilityDestination' })
 
-const name = z.string().trim().min(1).max(200)
+const name = nameField(200)
 const keyHash = z.string().min(1).max(128)
 
 /** `eu` is an alias of `europe`; duplicates are removed. */

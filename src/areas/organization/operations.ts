@@ -3,6 +3,7 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { createMember, displayNameOf, emailOf, type Member, requireMember } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { idList, pageQuery, searchText } from '../../lib/query-params.ts'
 import { assertMayAddMember, assertMayChangeRole } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
@@ -22,7 +23,7 @@ const memberRecord = z
   .meta({ id: 'OrganizationMember' })
 
 const idParam = z.object({ id: z.string().min(1).max(256) })
-const personName = z.string().trim().min(1).max(100).nullish()
+const personName = nameField(100).nullish()
 
 const createBody = z.strictObject({
   email: z

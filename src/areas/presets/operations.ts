@@ -4,6 +4,7 @@ import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
@@ -116,7 +117,7 @@ const getPresetVersion = defineOperation({
 })
 
 const updateBody = z.strictObject({
-  name: z.string().trim().min(1).max(200).optional(),
+  name: nameField(200).optional(),
   description: z.string().max(1000).nullish(),
   status: presetStatus.optional(),
   designated_version: z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type CustomRole, decodeRole } from '../../account/roles.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { infoOf, type Permission, permissionNames } from '../../permissions/permissions.ts'
 import { additionalRoles, type Role } from '../../permissions/roles.ts'
 
@@ -23,7 +24,7 @@ const ownPermissions = z
   .describe('Permissions for the records that the member created.')
 
 const roleFields = {
-  name: z.string().trim().min(1).max(100),
+  name: nameField(100),
   description: z.string().trim().max(500).nullish(),
   permissions: z.array(permission).max(permissionNames.length),
 }

@@ -8,6 +8,7 @@ import {
 } from '../../account/scim-tokens.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
@@ -25,7 +26,7 @@ const createScimTokenOperation = defineOperation({
   tag,
   summary: 'Creates a token for an identity provider. The token is shown only in this response.',
   permission: 'scim:write',
-  body: z.strictObject({ name: z.string().trim().min(1).max(100) }),
+  body: z.strictObject({ name: nameField(100) }),
   status: 201,
   errors: [409],
   response: z.strictObject({ data: tokenRecord, token: z.string() }),

@@ -1,6 +1,7 @@
 import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { claimNamesOf, type SsoMapping } from '../../account/sso-connections.ts'
 import type { SsoPerson } from '../../account/sso-identities.ts'
+import { toSingleLine } from '../../lib/name-schema.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
 
@@ -28,14 +29,18 @@ function readText(claims: Claims, name: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
+function readName(claims: Claims, name: string): string | null {
+  return toSingleLine(readText(claims, name)?.slice(0, maxNameLength) ?? '') || null
+}
+
 export function readPerson(connection: SsoConnection, subject: string, claims: Claims): SsoPerson {
   const names = claimNamesOf(connection)
   return {
     subject,
     email: readText(claims, names.email),
     isEmailVerified: isTrue(readClaim(claims, names.email_verified)),
-    firstName: readText(claims, names.given_name)?.slice(0, maxNameLength) ?? null,
-    lastName: readText(claims, names.family_name)?.slice(0, maxNameLength) ?? null,
+    firstName: readName(claims, names.given_name),
+    lastName: readName(claims, names.family_name),
   }
 }
 

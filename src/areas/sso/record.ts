@@ -4,36 +4,32 @@ import { claimNamesOf, type SsoMapping, scopesOf } from '../../account/sso-conne
 import { verificationRecordOf } from '../../account/sso-domains.ts'
 import { parseEmailDomain } from '../../lib/email-address.ts'
 import { fullMask } from '../../lib/mask.ts'
+import { lineField } from '../../lib/name-schema.ts'
 import type { SsoDomain } from './store.ts'
 
 export const tag = 'Admin'
 export const idParam = z.object({ id: z.uuid().toLowerCase() })
 
-const line = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^[^\p{Cc}]*$/u, 'must not contain control characters')
-
 const maxMappings = 500
 
 const mapping = z.strictObject({
-  claim: line(256).describe('The name of the claim; dots lead into objects, as in `realm_access.roles`.'),
-  value: line(512).describe('The claim is this text, or a list that contains it.'),
+  claim: lineField(256).describe(
+    'The name of the claim; dots lead into objects, as in `realm_access.roles`.',
+  ),
+  value: lineField(512).describe('The claim is this text, or a list that contains it.'),
   workspace_id: z.uuid().toLowerCase().nullable().describe('Null: the whole organization.'),
-  role: line(100).describe(
+  role: lineField(100).describe(
     '`member` or `admin` of the workspace, or the id of an additional role such as `viewer`, which is assigned in the workspace or the organization.',
   ),
 })
 
 const claimNames = z.strictObject({
-  email: line(256).default('email'),
-  email_verified: line(256)
+  email: lineField(256).default('email'),
+  email_verified: lineField(256)
     .default('email_verified')
     .describe('Must be true for a person to be linked to a member, or to become one.'),
-  given_name: line(256).default('given_name'),
-  family_name: line(256).default('family_name'),
+  given_name: lineField(256).default('given_name'),
+  family_name: lineField(256).default('family_name'),
 })
 
 const scopes = z
@@ -44,10 +40,10 @@ const scopes = z
 const clientAuth = z.enum(['client_secret_basic', 'client_secret_post'])
 
 const fields = {
-  name: line(100).describe('Shown on the sign-in page.'),
-  issuer: line(512).describe('The issuer, exactly as the provider names itself in its metadata.'),
-  client_id: line(512),
-  client_secret: line(2048).describe('Stored encrypted, and masked in responses.'),
+  name: lineField(100).describe('Shown on the sign-in page.'),
+  issuer: lineField(512).describe('The issuer, exactly as the provider names itself in its metadata.'),
+  client_id: lineField(512),
+  client_secret: lineField(2048).describe('Stored encrypted, and masked in responses.'),
   client_auth: clientAuth.describe('How the secret is sent to the token endpoint.'),
   scopes: scopes.describe('The scopes that are requested.'),
   claims: claimNames.describe('The names of the claims that are read.'),
@@ -55,7 +51,7 @@ const fields = {
     .array(mapping)
     .max(maxMappings)
     .describe('What members get whose claims match. They are applied at each sign-in.'),
-  default_role: line(100).describe(
+  default_role: lineField(100).describe(
     '`org:member`, or the id of an additional role that everyone who signs in has in the organization.',
   ),
   jit: z.boolean().describe('Whether people who are not members become members when they sign in.'),

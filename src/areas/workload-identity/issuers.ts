@@ -7,6 +7,7 @@ import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { newUuid } from '../../lib/ids.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertMayIssueTokens } from '../../pipeline/request/delegate.ts'
 import { transact } from '../../pipeline/request/transact.ts'
@@ -42,7 +43,7 @@ const issuerRecord = z
   })
   .meta({ id: 'WorkloadIssuer' })
 
-const name = z.string().trim().min(1).max(100)
+const name = nameField(100)
 const address = z.url({ protocol: /^https?$/ }).max(512)
 const jwksUri = address
   .nullable()

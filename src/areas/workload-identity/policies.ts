@@ -7,6 +7,7 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { requireFields } from '../../lib/schema-rules.ts'
 import { assertMayIssueTokens } from '../../pipeline/request/delegate.ts'
@@ -45,7 +46,7 @@ const policyRecord = z
   })
   .meta({ id: 'WorkloadPolicy' })
 
-const name = z.string().trim().min(1).max(100)
+const name = nameField(100)
 const audience = z.string().min(1).max(512).describe('The only `aud` of the token.')
 const subject = z.string().min(1).max(maxSubjectLength).describe('Exactly the `sub` of the token.')
 const condition = z

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { slugPattern, type Workspace, type WorkspaceSettings } from '../../account/workspaces.ts'
 import { decodeList, encodeList, toFlag } from '../../db/values.ts'
 import { uuidPattern } from '../../lib/ids.ts'
+import { nameField } from '../../lib/name-schema.ts'
 import { buildWorkspaceGuardrail } from '../../policy/default-guardrail.ts'
 
 const serverTool = z.enum([
@@ -51,7 +52,7 @@ export const workspaceRecord = z
   })
   .meta({ id: 'Workspace' })
 
-const name = z.string().trim().min(1).max(100)
+const name = nameField(100)
 const slug = z
   .string()
   .min(1)

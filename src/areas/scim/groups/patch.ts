@@ -1,3 +1,4 @@
+import { isSingleLine } from '../../../lib/name-schema.ts'
 import { parseValueFilter } from '../filter.ts'
 import {
   invalidPathError,
@@ -100,6 +101,12 @@ export function parseDisplayName(value: unknown): string {
   if (typeof value !== 'string' || value.trim() === '') {
     throw new ScimError(400, 'invalidValue', 'displayName must be a non-empty string.')
   }
+  if (!isSingleLine(value))
+    throw new ScimError(
+      400,
+      'invalidValue',
+      'displayName must not contain control characters or line breaks.',
+    )
   return validateLength('displayName', value)
 }
 

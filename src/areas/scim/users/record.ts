@@ -1,4 +1,5 @@
 import { canonicalEmail, emailOf } from '../../../account/members.ts'
+import { isSingleLine } from '../../../lib/name-schema.ts'
 import { isObject, type Json, ScimError } from '../protocol.ts'
 import { normalizeUser } from './normalize.ts'
 import { findSpelling, parseUser, rejectLongList } from './schema.ts'
@@ -45,6 +46,8 @@ export function toUserInput(user: Json): UserInput {
 
 function parseText(name: string, value: unknown): string | null {
   if (typeof value !== 'string' || value.trim() === '') return null
+  if (!isSingleLine(value))
+    throw new ScimError(400, 'invalidValue', `${name} must not contain control characters or line breaks.`)
   if (value.length <= maxNameLength) return value
   throw new ScimError(400, 'invalidValue', `${name} is longer than ${maxNameLength} characters.`)
 }
