@@ -1,8 +1,10 @@
 import type { Gateway } from '../app/gateway.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { infoOf } from '../permissions/permissions.ts'
+import { hasCredential } from '../pipeline/request/authenticate.ts'
 import { isOwnOrigin } from '../pipeline/request/origin.ts'
-import type { Access } from './operation.ts'
+import { sessionTokenOf } from '../pipeline/request/session.ts'
+import type { Operation } from './operation.ts'
 
 const exposedHeaders = [
   'x-request-id, x-generation-id, x-headgate-dropped',
@@ -13,23 +15,38 @@ const exposedHeaders = [
 ].join(', ')
 const preflightMaxAgeSeconds = '600'
 
-/** Management operations are for servers: a browser may call them only from origins the operator lists. */
-function listAllowedOrigins(gateway: Gateway, permission: Access): string[] {
+type CorsOperation = Pick<Operation, 'permission' | 'ownOriginOnly'>
+
+/**
+ * Management operations are for servers: a browser may call them only from origins the operator lists. What a session can
+ * read is for pages of this server alone.
+ */
+function listAllowedOrigins(
+  gateway: Gateway,
+  request: Request,
+  { permission, ownOriginOnly }: CorsOperation,
+): string[] {
   const { inference, management } = gateway.settings.cors
-  const isManagement = permission !== 'public' && infoOf(permission).keys === 'management'
-  return isManagement ? management : inference
+  const keys = permission === 'public' ? 'any' : infoOf(permission).keys
+  if (ownOriginOnly || keys === 'none' || isFromSession(gateway, request)) return []
+  return keys === 'management' ? management : inference
+}
+
+function isFromSession(gateway: Gateway, request: Request): boolean {
+  return !hasCredential(request) && sessionTokenOf(gateway, request) !== null
 }
 
 /** The headers a browser needs to read the response, null for other clients; throws for an origin that is not allowed. */
 export function buildCorsHeaders(
   gateway: Gateway,
   request: Request,
-  permission: Access,
+  operation: CorsOperation,
 ): Record<string, string> | null {
   const origin = request.headers.get('origin')
   if (origin === null) return null
-  const allowed = listAllowedOrigins(gateway, permission)
-  if (!allowed.includes('*') && !allowed.includes(origin) && !isOwnOrigin(gateway, request, origin)) {
+  const allowed = listAllowedOrigins(gateway, request, operation)
+  const isListed = allowed.includes('*') || allowed.includes(URL.parse(origin)?.origin ?? origin)
+  if (!isListed && !isOwnOrigin(gateway, request, origin)) {
     throw gatewayError('origin_refused')
   }
   return {

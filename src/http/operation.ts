@@ -87,6 +87,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   errorSchema?: ClientCodec['errorSchema']
   /** Neither a reply nor an error may be cached. */
   noStore?: true
+  /** Only for members who are signed in: pages of other origins cannot call it. */
+  ownOriginOnly?: true
   /** The path is absolute, not under a base path. */
   root?: boolean
   /** Other paths that clients use for it. */
@@ -127,6 +129,7 @@ export interface Operation {
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']
   noStore?: true
+  ownOriginOnly?: true
   root?: boolean
   aliases?: readonly string[]
   status: number

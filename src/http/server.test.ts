@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { sql } from 'kysely'
-import { checkEnvelope, describeOnEachDatabase, startTestServer } from '../../test/support/harness.ts'
+import { checkEnvelope, createSessionCaller, describeOnEachDatabase, startTestServer } from '../../test/support/harness.ts'
 import { errorTable } from '../errors/table.ts'
 
 const settings = `
@@ -193,6 +193,21 @@ describeOnEachDatabase(
       test('management operations have their own list', async () => {
         expect((await from('https://app.example.com', '/api/v1/keys')).status).toBe(400)
         expect((await from('https://console.example.com', '/api/v1/keys')).status).toBe(403)
+      })
+
+      test('what a session can read is for pages of this server alone', async () => {
+        const { token } = await createSessionCaller(server())
+        const cookie = `__Host-headgate_session=${token}`
+        for (const path of ['/api/v1/session', '/api/v1/key', '/api/v1/keys', '/api/v1/account']) {
+          for (const origin of ['https://app.example.com', 'https://console.example.com']) {
+            const response = await get(path, { origin, cookie })
+            expect([path, response.status]).toEqual([path, 400])
+            expect(response.headers.get('access-control-allow-origin')).toBeNull()
+          }
+        }
+        const foreign = await get('/api/v1/session', { origin: 'https://app.example.com' }, 'OPTIONS')
+        expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
+        expect((await get('/api/v1/session', { origin: 'https://gate.example.com', cookie })).status).toBe(200)
       })
 
       test('the public URL and the host of the server are the same origin', async () => {

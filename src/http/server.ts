@@ -105,7 +105,7 @@ async function serveOperation(
   connections: Connections,
 ): Promise<Response> {
   assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
-  const cors = buildCorsHeaders(gateway, request, operation.permission)
+  const cors = buildCorsHeaders(gateway, request, operation)
   let caller: Caller | null = null
   try {
     if (operation.permission !== 'public')
@@ -130,7 +130,7 @@ function isModelRequest({ method, permission, inference }: Operation): boolean {
 function handlePreflight(gateway: Gateway, request: Request, methods: OperationsByMethod): Response {
   const requestedMethod = request.headers.get('access-control-request-method')
   const operation = methods.get(requestedMethod ?? '') ?? methods.values().next().value
-  const cors = operation && buildCorsHeaders(gateway, request, operation.permission)
+  const cors = operation && buildCorsHeaders(gateway, request, operation)
   const headers = { ...cors, ...buildPreflightHeaders(request, listMethods(methods)) }
   return new Response(null, { status: 204, headers })
 }

@@ -56,6 +56,7 @@ export const getSession = defineOperation({
   description: 'Returns 404 for a request with an API key: only a member who is signed in has a session.',
   permission: 'identity:read',
   noStore: true,
+  ownOriginOnly: true,
   errors: [404],
   response: z.strictObject({ data: identity }),
   handle: async ({ gateway, caller, httpRequest }) => ({
