@@ -133,6 +133,43 @@ describeOnEachDatabase('Sessions', (server) => {
     expect((await call('GET', '/session', used)).status).toBe(401)
   })
 
+  test('idle time counts from the last request, to the second', async () => {
+    const { clock } = server()
+    clock.freeze('2040-01-01T00:00:00Z')
+    const session = await newSession()
+    const status = async () => (await call('GET', '/session', session)).status
+    clock.freeze('2040-01-01T00:00:59Z')
+    expect(await status()).toBe(200)
+    clock.freeze('2040-01-02T00:00:58Z')
+    expect(await status()).toBe(200)
+    clock.freeze('2040-01-03T00:00:58Z')
+    expect(await status()).toBe(401)
+    clock.release()
+  })
+
+  test('the 401 of a session that has ended says why', async () => {
+    const { clock } = server()
+    const messageOf = async (session: { cookie: string }) => {
+      const { status, body } = await call('GET', '/session', session)
+      expect([status, body.error.metadata.reason]).toEqual([401, 'session_ended'])
+      return body.error.message
+    }
+    clock.freeze('2041-01-01T00:00:00Z')
+    const [idle, used] = [await newSession(), await newSession()]
+    clock.freeze('2041-01-01T12:00:00Z')
+    await call('GET', '/session', used)
+    clock.freeze('2041-01-02T00:00:00Z')
+    expect(await messageOf(idle)).toContain('idle for 86400 seconds')
+    for (let day = 2; day <= 7; day++) {
+      clock.freeze(`2041-01-0${day}T06:00:00Z`)
+      await call('GET', '/session', used)
+    }
+    clock.freeze('2041-01-08T00:00:00Z')
+    expect(await messageOf(used)).toContain('604800 seconds after the sign-in')
+    expect(await messageOf({ cookie: 'headgate_session=unknown' })).toContain('signed out')
+    clock.release()
+  })
+
   test('expires_at is the earlier of both ends', async () => {
     const session = await newSession()
     const { data } = (await call('GET', '/session', session)).body

@@ -9,8 +9,8 @@ import { findActiveMember, type Member } from './members.ts'
 import { assertMethodAllowed, isMethodAllowed } from './sign-in-rules.ts'
 
 const signInLinkTtlMs = { link: 60 * 60_000, email: 15 * 60_000 }
-/** How precisely the last use of a session is known. */
-const seenIntervalMs = 60_000
+/** How precisely the last use of a session is known, and with it when the session ends. */
+const seenIntervalMs = 1000
 
 export type Session = Selectable<SessionTable>
 type SignInLink = Selectable<SignInLinkTable>
@@ -152,8 +152,29 @@ export async function findSession(
   if (!member) return undefined
   // A sign-in that was under way when single sign-on was enforced may have started the session since.
   if (!(await isMethodAllowed(db, member.id, session.method))) return undefined
-  if (session.last_seen_at < isoAfter(clock, -seenIntervalMs)) await recordSeen(db, clock, session)
+  if (session.last_seen_at <= isoAfter(clock, -seenIntervalMs)) await recordSeen(db, clock, session)
   return { session, member }
+}
+
+/** Why a token has no session that `findSession` finds, as a sentence for the member. */
+export async function explainEndedSession(
+  { db, clock, settings }: SessionStore & { db: Db },
+  token: string,
+): Promise<string> {
+  const session = await db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('token_hash', '=', sha256(token))
+    .executeTakeFirst()
+  if (!session) return 'The session has ended: it was signed out, ended by an admin, or expired.'
+  const { lifetime, idle_timeout } = settings.sessions
+  if (session.expires_at <= isoAfter(clock, 0))
+    return `The session has expired: sessions end ${lifetime / 1000} seconds after the sign-in.`
+  if (session.last_seen_at <= isoAfter(clock, -idle_timeout))
+    return `The session has expired: it was idle for ${idle_timeout / 1000} seconds.`
+  if (!(await findActiveMember(db, session.user_id)))
+    return 'The session has ended: the member is deactivated.'
+  return 'The session has ended: your organization requires single sign-on.'
 }
 
 async function recordSeen(db: Db, clock: Clock, { token_hash }: Session): Promise<void> {

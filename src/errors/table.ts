@@ -32,6 +32,7 @@ export const errorTable = {
     'No API key was sent. Send one as "Authorization: Bearer <API_KEY>".',
   ),
   credential_invalid: row(401, 'authentication', 'authentication_error', 'The API key is invalid.'),
+  session_ended: row(401, 'authentication', 'authentication_error', 'The session has ended. Sign in again.'),
   key_disabled: row(
     401,
     'authentication',

@@ -1,11 +1,12 @@
 import { type ApiKey, findKeyByHash, findKeyBySecret, isRetiredSecret } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { findScimToken } from '../../account/scim-tokens.ts'
+import { explainEndedSession } from '../../account/sessions.ts'
 import type { WorkloadIdentity } from '../../app/access-tokens.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
-import { authenticateSession } from './session.ts'
+import { authenticateSession, sessionTokenOf } from './session.ts'
 import { authenticateWorkload, tokenPrefix } from './workload.ts'
 
 /** Longer credentials are rejected without a lookup: no key is nearly this long. */
@@ -25,7 +26,9 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
 async function requireSession(gateway: Gateway, request: Request): Promise<Caller> {
   const caller = await authenticateSession(gateway, request)
   if (caller) return caller
-  throw gatewayError('credential_missing')
+  const token = sessionTokenOf(gateway, request)
+  if (token === null) throw gatewayError('credential_missing')
+  throw gatewayError('session_ended', `${await explainEndedSession(gateway, token)} Sign in again.`)
 }
 
 /** A key may begin as an access token does. */
