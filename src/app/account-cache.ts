@@ -2,6 +2,7 @@ import { listAllowedPhrases } from '../account/allowed-phrases.ts'
 import { type ByokKey, listByokKeys } from '../account/byok-keys.ts'
 import { loadExportSettings } from '../account/destinations.ts'
 import { type ApiKey, findKeyByHash, findKeyById } from '../account/keys.ts'
+import { findMemberLimit } from '../account/member-limits.ts'
 import { loadDefaultPlugins } from '../account/organizations.ts'
 import { type ActivePreset, findActivePreset } from '../account/presets.ts'
 import {
@@ -123,23 +124,25 @@ async function loadCurrentContext(db: Db, key: ApiKey): Promise<KeyContext> {
 }
 
 async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  const [layers, credits, workspace, defaults, plugins, logging, destinations, byokKeys] = await Promise.all([
-    loadLayers(db, key),
-    loadCreditTotals(db, key.organization_id),
-    loadWorkspaceBudgets(db, key.workspace_id),
-    findWorkspaceDefaults(db, key.workspace_id),
-    loadDefaultPlugins(db, key.organization_id),
-    loadIoLogging(db, key.workspace_id),
-    loadExportSettings(db, key.workspace_id),
-    listByokKeys(db, key),
-  ])
+  const [layers, credits, workspace, member, defaults, plugins, logging, destinations, byokKeys] =
+    await Promise.all([
+      loadLayers(db, key),
+      loadCreditTotals(db, key.organization_id),
+      loadWorkspaceBudgets(db, key.workspace_id),
+      findMemberLimit(db, key.creator_user_id),
+      findWorkspaceDefaults(db, key.workspace_id),
+      loadDefaultPlugins(db, key.organization_id),
+      loadIoLogging(db, key.workspace_id),
+      loadExportSettings(db, key.workspace_id),
+      listByokKeys(db, key),
+    ])
   const policy = computeEffectivePolicy(layers)
   return {
     policy,
     guardrailIds: listGuardrailIds(layers),
     contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
-    meterScopes: listMeterScopes(key),
-    limits: listLimits(key, { grantedCredits: credits.total, workspace, budgets: policy.budgets }),
+    meterScopes: listMeterScopes(key, member),
+    limits: listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
     purchasedCredits: credits.purchased,
     ...defaults,
     defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,

@@ -10,6 +10,7 @@ export const countedTables: ReadonlySet<string> = new Set([
   'guardrail_members',
   'guardrails',
   'ledger_entries',
+  'member_limits',
   'members',
   'organizations',
   'preset_versions',

@@ -48,6 +48,7 @@ export interface Schema {
   audit_entries: AuditEntryTable
   audit_chains: AuditChainTable
   audit_anchors: AuditAnchorTable
+  member_limits: MemberLimitTable
   audit_destinations: AuditDestinationTable
   notification_rules: NotificationRuleTable
   notifications: NotificationTable
@@ -139,6 +140,15 @@ export interface MemberTable {
   /** 0 while an identity provider has the person deactivated. */
   active: Generated<Flag>
   created_at: string
+}
+
+/** What all keys of a member may spend together. */
+export interface MemberLimitTable {
+  user_id: string
+  limit_nanos: bigint
+  /** Null: it never resets. */
+  limit_reset: LimitReset | null
+  updated_at: string
 }
 
 export interface WorkspaceTable {

@@ -184,6 +184,7 @@ const chatErrorCodes: Partial<Record<ErrorCode, string>> = {
   no_endpoints: 'model_not_found',
   credits_exhausted: 'insufficient_quota',
   key_limit_reached: 'insufficient_quota',
+  member_limit_reached: 'insufficient_quota',
   rate_limited: 'rate_limit_exceeded',
   upstream_rate_limited: 'rate_limit_exceeded',
 }

@@ -159,6 +159,12 @@ export const errorTable = {
     'billing_error',
     'The limit of the key is reached. Raise it, or wait until it resets.',
   ),
+  member_limit_reached: row(
+    402,
+    'payment_required',
+    'billing_error',
+    'The limit of the member who created the key is reached. Raise it, or wait until it resets.',
+  ),
   price_unknown: row(
     402,
     'payment_required',

@@ -1,6 +1,6 @@
 import { addToCounter, countFreeInMinute, isSameMinute, type Meter, moveToDay, type Window } from './meter.ts'
 
-export type LimitKind = 'credits' | 'key' | 'workspace' | 'guardrail'
+export type LimitKind = 'credits' | 'key' | 'member' | 'workspace' | 'guardrail'
 
 /** An amount that must not be exceeded. */
 export interface Limit {

@@ -5,4 +5,6 @@ export const meterSubjects = {
   key: (id: number) => `key:${id}`,
   /** What the keys of one member spend in one workspace. */
   member: (workspaceId: string, userId: string) => `member:${workspaceId}:${userId}`,
+  /** What the keys of one member spend in all workspaces. Counted while the member has a limit. */
+  memberTotal: (userId: string) => `member_total:${userId}`,
 }

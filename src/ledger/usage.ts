@@ -34,6 +34,13 @@ export async function loadKeyUsage(db: Db, keyIds: number[], now: number): Promi
   )
 }
 
+/** What a member spent in all workspaces, since the member has a limit. */
+export async function loadMemberUsage(db: Db, userId: string, now: number): Promise<KeyUsage> {
+  const [meter] = await loadMetersForDay(db, [meterSubjects.memberTotal(userId)], utcDay(now))
+  if (!meter) return zeroUsage
+  return { credits: toSpend(meter.spent), byok: toSpend(meter.byok), lastUsedAt: meter.usedAt }
+}
+
 function toSpend({ total, day, week, month }: WindowTotals): WindowedSpend {
   return { total, daily: day, weekly: week, monthly: month }
 }

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../account/keys.ts'
+import type { MemberLimit } from '../account/member-limits.ts'
 import type { WorkspaceBudgets } from '../account/workspaces.ts'
 import type { BudgetInterval } from '../db/schema.ts'
 import type { Limit } from '../ledger/ledger-state.ts'
@@ -10,12 +11,17 @@ export interface LimitSources {
   /** Total credits granted to the organization, in nano-dollars. */
   grantedCredits: bigint
   workspace: WorkspaceBudgets
+  /** Of the member who created the key. */
+  member: MemberLimit | null
   /** From guardrails. */
   budgets: readonly Budget[]
 }
 
 /** Every limit on a key's requests, in the order they are checked. */
-export function listLimits(key: ApiKey, { grantedCredits, workspace, budgets }: LimitSources): Limit[] {
+export function listLimits(
+  key: ApiKey,
+  { grantedCredits, workspace, member, budgets }: LimitSources,
+): Limit[] {
   const credits: Limit = {
     kind: 'credits',
     subject: meterSubjects.organization(key.organization_id),
@@ -26,6 +32,7 @@ export function listLimits(key: ApiKey, { grantedCredits, workspace, budgets }: 
   return [
     credits,
     ...listKeyLimits(key),
+    ...listMemberLimits(member),
     ...listWorkspaceLimits(key, workspace),
     ...listGuardrailLimits(key, budgets),
   ]
@@ -40,6 +47,19 @@ function listKeyLimits(key: ApiKey): Limit[] {
       window: windowByReset[key.limit_reset ?? 'lifetime'],
       includeByok: key.include_byok_in_limit === 1,
       amount: key.limit_nanos,
+    },
+  ]
+}
+
+function listMemberLimits(member: MemberLimit | null): Limit[] {
+  if (member === null) return []
+  return [
+    {
+      kind: 'member',
+      subject: meterSubjects.memberTotal(member.user_id),
+      window: windowByReset[member.limit_reset ?? 'lifetime'],
+      includeByok: false,
+      amount: member.limit_nanos,
     },
   ]
 }
@@ -77,12 +97,13 @@ function memberScopeOf(key: ApiKey): string | null {
 }
 
 /** The meters that count a key's spending. */
-export function listMeterScopes(key: ApiKey): string[] {
+export function listMeterScopes(key: ApiKey, limit: MemberLimit | null): string[] {
   const member = memberScopeOf(key)
   return [
     meterSubjects.organization(key.organization_id),
     meterSubjects.workspace(key.workspace_id),
     meterSubjects.key(key.id),
     ...(member === null ? [] : [member]),
+    ...(limit === null ? [] : [meterSubjects.memberTotal(limit.user_id)]),
   ]
 }

@@ -43,6 +43,60 @@ describeWithUpstreams('limits', (bench) => {
     )
   })
 
+  describe('of a member', () => {
+    const addMember = async (body: object) => {
+      const email = `${crypto.randomUUID()}@example.com`
+      const made = await server().call('POST', '/organization/members', { body: { email, ...body } })
+      return made.body.data as { id: string; limit: number | null }
+    }
+    const detailsOf = async (id: string) =>
+      (await server().call('GET', `/organization/members/${id}`)).body.data
+
+    test('R1 all keys of the member share it, in every workspace', async () => {
+      const { id } = await addMember({ limit: 0.03 })
+      const slug = `w-${crypto.randomUUID().slice(0, 8)}`
+      const workspace_id = (await server().call('POST', '/workspaces', { body: { name: slug, slug } })).body
+        .data.id
+      const [first, second, elsewhere, others] = [
+        await keyWith({ creator_user_id: id }),
+        await keyWith({ creator_user_id: id }),
+        await keyWith({ creator_user_id: id, workspace_id }),
+        await keyWith(),
+      ]
+      for (const { key } of [first, second, elsewhere]) await passes(key, 1)
+      for (const { key } of [first, second, elsewhere])
+        expect(await readRejection(send(key))).toMatchObject({ status: 402, reason: 'member_limit_reached' })
+      expect(bench().first.requests).toHaveLength(3)
+      await passes(others.key, 1)
+      expect(await detailsOf(id)).toMatchObject({ limit: 0.03, limit_remaining: 0, limit_reset: null })
+    })
+
+    test('R26 it is changed and removed by the API, and resets', async () => {
+      server().clock.freeze('2030-05-01T12:00:00Z')
+      const { id } = await addMember({})
+      const { key } = await keyWith({ creator_user_id: id })
+      await passes(key, 1)
+      const change = (body: object) => server().call('PATCH', `/organization/members/${id}`, { body })
+      const changed = await change({ limit: 0.01, limit_reset: 'daily' })
+      expect(changed.body.data).toMatchObject({ limit: 0.01, limit_remaining: 0.01, limit_reset: 'daily' })
+      await passes(key, 1)
+      expect((await readRejection(send(key))).message).toContain('daily limit of the member')
+      server().clock.freeze('2030-05-02T00:00:00Z')
+      await passes(key, 1)
+      expect((await send(key)).status).toBe(402)
+      expect((await change({ limit: null })).body.data).toMatchObject({ limit: null, limit_remaining: null })
+      await passes(key, 2)
+    })
+
+    test('R1 of 10 concurrent requests of several keys, as many pass as fit', async () => {
+      const { id } = await addMember({ limit: 0.04 })
+      const keys = [await keyWith({ creator_user_id: id }), await keyWith({ creator_user_id: id })]
+      const sent = Array.from({ length: 10 }, (_, i) => send(keys[i % 2]?.key ?? ''))
+      const statuses = (await Promise.all(sent)).map(({ status }) => status)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(4)
+    })
+  })
+
   describe('of a key', () => {
     test('R1 a request that does not fit is 402, and no provider is called', async () => {
       const { key } = await keyWith({ limit: 0.02 })

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../account/keys.ts'
+import { findMemberLimit } from '../../account/member-limits.ts'
 import { displayNameOf, type Member } from '../../account/members.ts'
 import { loadWorkspaceBudgets, type Workspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -173,7 +174,7 @@ export async function loadKeyNodes(
 ): Promise<BudgetNode[]> {
   const { db } = gateway
   const organizationId = workspace.organization_id
-  const [layers, members, guardrails, budgets, credits] = await Promise.all([
+  const [layers, members, guardrails, budgets, credits, limit] = await Promise.all([
     loadWorkspaceLayers(db, organizationId, workspace.id),
     loadMemberGuardrails(db, workspace.id, userId === null ? [] : [userId]),
     loadKeyGuardrails(
@@ -182,17 +183,25 @@ export async function loadKeyNodes(
     ),
     loadWorkspaceBudgets(db, workspace.id),
     loadCreditTotals(db, organizationId),
+    findMemberLimit(db, userId),
   ])
   const limitsOf = (key: ApiKey) => {
     const member = members.get(userId ?? '')
     const policy = computeEffectivePolicy({ ...layers, member, key: guardrails.get(key.id) })
-    const sources = { grantedCredits: credits.total, workspace: budgets, budgets: policy.budgets }
+    const { budgets: fromGuardrails } = policy
+    const sources = {
+      grantedCredits: credits.total,
+      workspace: budgets,
+      member: limit,
+      budgets: fromGuardrails,
+    }
     return nameLimits(key, listLimits(key, sources), { budgets: policy.budgets, seesCredits })
   }
   const shared = [
     meterSubjects.organization(organizationId),
     meterSubjects.workspace(workspace.id),
     meterSubjects.member(workspace.id, userId ?? noMember),
+    meterSubjects.memberTotal(userId ?? noMember),
   ]
   const meters = await loadMeters(gateway, [...shared, ...keys.map(({ id }) => meterSubjects.key(id))])
   return keys.map((key) => toKeyNode(gateway, key, { limits: limitsOf(key), meters }))

@@ -23,6 +23,7 @@ export function describeRemedies(row: RefusedRow, plan: RecordedPlan | null): st
 const remedies: Partial<Record<ErrorCode, DescribeRemedies>> = {
   credits_exhausted: describeLimit('Add credits to the account', 'POST /credits/grants'),
   key_limit_reached: describeLimit('Raise the limit of the key', 'PATCH /keys/{hash}'),
+  member_limit_reached: describeLimit('Raise the limit of the member', 'PATCH /organization/members/{id}'),
   workspace_budget_reached: describeLimit(
     'Raise the budget of the workspace',
     'PUT /workspaces/{workspace_ref}/budgets/{interval}',

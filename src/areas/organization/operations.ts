@@ -1,8 +1,14 @@
 import { z } from 'zod'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
+import { changeMemberLimit, findMemberLimit, type MemberLimit } from '../../account/member-limits.ts'
 import { createMember, displayNameOf, emailOf, type Member, requireMember } from '../../account/members.ts'
 import { lockOrganization, removeMember, updateMember } from '../../account/organizations.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import type { Db } from '../../db/db.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { usdFromNanos } from '../../ledger/money.ts'
+import { usdAmount } from '../../ledger/money-schema.ts'
+import { computeRemainingLimit, type KeyUsage, loadMemberUsage, zeroUsage } from '../../ledger/usage.ts'
 import { nameField } from '../../lib/name-schema.ts'
 import { idList, pageQuery, searchText } from '../../lib/query-params.ts'
 import { assertMayAddMember, assertMayChangeRole } from '../../pipeline/request/delegate.ts'
@@ -11,6 +17,7 @@ import { pluginOperations } from './plugins.ts'
 import { listMembers } from './store.ts'
 
 const role = z.enum(['org:admin', 'org:member'])
+const limitReset = z.enum(['daily', 'weekly', 'monthly'])
 
 const memberRecord = z
   .strictObject({
@@ -21,6 +28,19 @@ const memberRecord = z
     role,
   })
   .meta({ id: 'OrganizationMember' })
+
+const memberDetails = memberRecord
+  .extend({
+    limit: z
+      .number()
+      .nullable()
+      .describe('What all keys of the member may spend together, in USD; null for no limit.'),
+    limit_remaining: z.number().nullable(),
+    limit_reset: limitReset.nullable().describe('null if the limit never resets.'),
+  })
+  .meta({ id: 'OrganizationMemberDetails' })
+
+const limitFields = { limit: usdAmount.nullish(), limit_reset: limitReset.nullish() }
 
 const idParam = z.object({ id: z.string().min(1).max(256) })
 const personName = nameField(100).nullish()
@@ -36,12 +56,14 @@ const createBody = z.strictObject({
   first_name: personName,
   last_name: personName,
   role: role.default('org:member'),
+  ...limitFields,
 })
 
 const updateBody = z.strictObject({
   first_name: personName,
   last_name: personName,
   role: role.optional(),
+  ...limitFields,
 })
 
 const listOrganizationMembers = defineOperation({
@@ -75,9 +97,9 @@ const getOrganizationMember = defineOperation({
   scope: 'organization',
   params: idParam,
   errors: [404],
-  response: z.strictObject({ data: memberRecord }),
+  response: z.strictObject({ data: memberDetails }),
   handle: async ({ gateway, caller, params }) => ({
-    data: toMemberRecord(await requireMember(gateway.db, caller.organizationId, params.id)),
+    data: await toMemberDetails(gateway, await requireMember(gateway.db, caller.organizationId, params.id)),
   }),
 })
 
@@ -94,7 +116,7 @@ const createOrganizationMember = defineOperation({
   body: createBody,
   status: 201,
   errors: [409],
-  response: z.strictObject({ data: memberRecord }),
+  response: z.strictObject({ data: memberDetails }),
   handle: async (request) => {
     const { gateway, caller, body } = request
     const member = await transact(request, async (tx, record) => {
@@ -108,10 +130,11 @@ const createOrganizationMember = defineOperation({
         role: body.role,
       })
       await assertWithinCeiling(tx, gateway.settings.ceilings, 'members', caller.organizationId)
-      record({ action: 'member.create', ...describeMember(created), after: created })
+      const limit = await changeLimit(tx, gateway, created, body)
+      record({ action: 'member.create', ...describeMember(created), after: { ...created, ...limit } })
       return created
     })
-    return { data: toMemberRecord(member) }
+    return { data: await toMemberDetails(gateway, member) }
   },
 })
 
@@ -127,7 +150,7 @@ const updateOrganizationMember = defineOperation({
   params: idParam,
   body: updateBody,
   errors: [404, 409],
-  response: z.strictObject({ data: memberRecord }),
+  response: z.strictObject({ data: memberDetails }),
   handle: async (request) => {
     const { gateway, caller, params, body } = request
     const changes = {
@@ -139,11 +162,18 @@ const updateOrganizationMember = defineOperation({
       await lockOrganization(tx, caller.organizationId)
       const before = await requireMember(tx, caller.organizationId, params.id)
       if (body.role !== undefined) assertMayChangeRole(caller, before.role, body.role)
+      const limitBefore = await findMemberLimit(tx, before.id)
       const after = await updateMember(tx, gateway.clock, before, changes)
-      record({ action: 'member.update', ...describeMember(after), before, after })
+      const limit = await changeLimit(tx, gateway, after, body)
+      record({
+        action: 'member.update',
+        ...describeMember(after),
+        before: { ...before, ...toLimitColumns(limitBefore) },
+        after: { ...after, ...limit },
+      })
       return after
     })
-    return { data: toMemberRecord(member) }
+    return { data: await toMemberDetails(gateway, member) }
   },
 })
 
@@ -182,6 +212,42 @@ export const organizationOperations = [
 
 function describeMember(member: Member) {
   return { target: { type: 'member', id: member.id, name: displayNameOf(member) } }
+}
+
+interface LimitBody {
+  limit?: bigint | null | undefined
+  limit_reset?: z.output<typeof limitReset> | null | undefined
+}
+
+async function changeLimit(tx: Db, { clock }: Gateway, { id }: Member, body: LimitBody) {
+  const { limit, limit_reset: reset } = body
+  if (limit === undefined && reset === undefined) return toLimitColumns(await findMemberLimit(tx, id))
+  return toLimitColumns(await changeMemberLimit(tx, clock, id, { limit, reset }))
+}
+
+/** As they are shown in the audit log. */
+function toLimitColumns(limit: MemberLimit | null) {
+  return { limit_nanos: limit?.limit_nanos ?? null, limit_reset: limit?.limit_reset ?? null }
+}
+
+async function toMemberDetails(
+  { db, clock }: Gateway,
+  member: Member,
+): Promise<z.input<typeof memberDetails>> {
+  const limit = await findMemberLimit(db, member.id)
+  const usage = limit && (await loadMemberUsage(db, member.id, clock.now()))
+  return { ...toMemberRecord(member), ...toLimitFields(limit, usage ?? zeroUsage) }
+}
+
+function toLimitFields(limit: MemberLimit | null, usage: KeyUsage) {
+  const amount = limit?.limit_nanos ?? null
+  const reset = limit?.limit_reset ?? null
+  const remaining = computeRemainingLimit({ amount, reset, includeByok: false }, usage)
+  return {
+    limit: amount === null ? null : usdFromNanos(amount),
+    limit_remaining: remaining === null ? null : usdFromNanos(remaining),
+    limit_reset: reset,
+  }
 }
 
 function toMemberRecord(member: Member): z.input<typeof memberRecord> {

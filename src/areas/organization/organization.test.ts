@@ -88,6 +88,9 @@ describeOnEachDatabase('Organization members', (server) => {
         first_name: 'Ada',
         last_name: null,
         role: 'org:member',
+        limit: null,
+        limit_remaining: null,
+        limit_reset: null,
       } as never)
       const { body } = await server().call('GET', '/workspaces/default/members', { key })
       expect(body.data).toContainEqual(expect.objectContaining({ user_id: member.id, role: 'member' }))

@@ -46,6 +46,7 @@ import { accountRevision } from './046-account-revision.ts'
 import { extendedHolds } from './047-extended-holds.ts'
 import { workspaceRecords } from './053-workspace-records.ts'
 import { auditAnchors } from './054-audit-anchors.ts'
+import { memberLimits } from './055-member-limits.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -95,4 +96,5 @@ export const migrations: Record<string, Migration> = {
   '047-extended-holds': extendedHolds,
   '053-workspace-records': workspaceRecords,
   '054-audit-anchors': auditAnchors,
+  '055-member-limits': memberLimits,
 }

@@ -131,6 +131,7 @@ const ownErrors: ReadonlySet<ErrorCode> = new Set([
   'credits_exhausted',
   'guardrail_budget_reached',
   'key_limit_reached',
+  'member_limit_reached',
   'moderation_unavailable',
   'price_unknown',
   'rate_limited',

@@ -16,6 +16,7 @@ export const windowNames = {
 const limitCodes = {
   credits: 'credits_exhausted',
   key: 'key_limit_reached',
+  member: 'member_limit_reached',
   workspace: 'workspace_budget_reached',
   guardrail: 'guardrail_budget_reached',
 } as const satisfies Record<LimitKind, ErrorCode>
@@ -30,6 +31,7 @@ export function isLimitError(error: unknown): error is GatewayError {
 const limitNames: Record<LimitKind, (window: string) => string> = {
   credits: () => "the account's credits",
   key: (window) => `the ${window} limit of this key`,
+  member: (window) => `the ${window} limit of the member who created this key`,
   workspace: (window) => `the ${window} budget of the workspace`,
   guardrail: (window) => `the ${window} budget of a guardrail`,
 }
@@ -37,6 +39,8 @@ const limitNames: Record<LimitKind, (window: string) => string> = {
 const limitReachedMessages: Record<LimitKind, (window: string) => string> = {
   credits: () => 'The account has no credits left. Add credits to continue.',
   key: (window) => `The ${window} limit of this key is reached.`,
+  member: (window) =>
+    `The ${window} limit of the member who created this key is reached. An admin can raise it.`,
   workspace: (window) => `The ${window} budget of the workspace is reached.`,
   guardrail: (window) => `The ${window} budget of a guardrail is reached.`,
 }
