@@ -7,6 +7,7 @@ import {
   nvidiaEmbeddings,
 } from './embeddings-wire.ts'
 import { jsonImages } from './images-wire.ts'
+import { mistralChat } from './mistral-wire.ts'
 import { shortListSearch } from './native-search.ts'
 
 type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
@@ -89,7 +90,7 @@ export const compatibleProviders: Provider[] = [
     termsOfServiceUrl: 'https://legal.mistral.ai/terms/commercial-terms-of-service',
     statusPageUrl: 'https://status.mistral.ai',
     author: 'mistralai',
-    wire: { embeddings: mistralEmbeddings },
+    wire: { chat: mistralChat, embeddings: mistralEmbeddings },
     // Rejects stream_options, and reports usage without it.
     capabilities: [],
     reasoningHistory: { field: 'thinking' },

@@ -9,6 +9,8 @@ import { asObjects, type JsonObject } from '../../lib/json-values.ts'
 import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { formats } from '../../pipeline/formats.ts'
 import { handleInference } from '../../pipeline/inference.ts'
+import { ToolCallJoiner } from '../../pipeline/reply/join-tool-calls.ts'
+import { needsWholeToolCalls } from '../../pipeline/request/vendor-sdk.ts'
 
 const createChatCompletion = defineOperation({
   id: 'createChatCompletion',
@@ -38,12 +40,31 @@ const createChatCompletion = defineOperation({
     })
     .meta({ id: 'ChatCompletion' }),
   handle: ({ gateway, caller, region, httpRequest, body, source }) => {
-    const requestBody = body as JsonObject
+    const requestBody = renameSeed(body as JsonObject)
     const format = requestBody.input === undefined ? formats.chat : formats.responsesAsChat
     if (requestBody.input !== undefined) rejectStoredReferences(requestBody)
-    return handleInference(gateway, { caller, region, httpRequest, body: requestBody, source, format })
+    return handleInference(gateway, {
+      caller,
+      region,
+      httpRequest,
+      body: requestBody,
+      source,
+      format,
+      ...(requestBody.stream === true &&
+        requestBody.tools !== undefined &&
+        needsWholeToolCalls(httpRequest) && { replyTransforms: joinToolCalls }),
+    })
   },
 })
+
+const joinToolCalls = [() => new ToolCallJoiner()]
+
+/** The SDKs of Mistral have another name for it. */
+function renameSeed(body: JsonObject): JsonObject {
+  if (body.random_seed === undefined) return body
+  const { random_seed, ...rest } = body
+  return { seed: random_seed, ...rest }
+}
 
 export const chatOperations = [createChatCompletion]
 

@@ -40,8 +40,9 @@ export function decodeMessages(body: JsonObject): DecodedMessages {
   return state
 }
 
+/** `prefix` marks a last message that the model continues, as it does without. */
 const knownMessageFields = new Set([
-  ...['role', 'content', 'name', 'cache_control', 'configuration_update'],
+  ...['role', 'content', 'name', 'prefix', 'cache_control', 'configuration_update'],
   ...['tool_calls', 'function_call', 'tool_call_id', 'refusal', 'annotations', 'audio', 'images'],
   ...['reasoning', 'reasoning_content', 'reasoning_details'],
 ])

@@ -94,8 +94,9 @@ function nestFunctionFields(item: unknown): unknown {
   return { type, function: functionFields }
 }
 
-/** A choice without a type names a function. */
+/** A choice without a type names a function; `any` has another name in most servers. */
 function withChoiceType(choice: unknown): unknown {
+  if (choice === 'any') return 'required'
   const choiceObject = asObject(choice)
   return choiceObject && asObject(choiceObject.function) && !choiceObject.type
     ? { ...choiceObject, type: 'function' }
@@ -139,8 +140,15 @@ function passMessage(item: unknown, target: Target, losses: Losses): unknown {
     if (content !== message.content) message = { ...message, content }
   }
   return message.role === 'assistant'
-    ? passReasoningHistory(fillEmptyArguments(message), target, losses)
+    ? passReasoningHistory(fillEmptyArguments(omitPrefix(message)), target, losses)
     : message
+}
+
+/** Only one vendor knows the field, and sets it itself. */
+function omitPrefix(message: JsonObject): JsonObject {
+  if (message.prefix === undefined) return message
+  const { prefix: _prefix, ...rest } = message
+  return rest
 }
 
 /** Vendors parse the arguments of earlier tool calls, so empty arguments become an empty object. */

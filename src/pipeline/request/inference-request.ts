@@ -34,6 +34,8 @@ export interface IncomingRequest {
   /** A plugin or a tool of another request has made it. */
   isNested?: true
   onSettled?: ModelRequest['onSettled']
+  /** What the client needs changed in every reply. */
+  replyTransforms?: InferenceRequest['replyTransforms']
 }
 
 /** How a request ended, for those who act on its settlement. */

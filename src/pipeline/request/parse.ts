@@ -37,7 +37,7 @@ export async function parseRequest(
     format,
     presetId,
     content,
-    replyTransforms: none,
+    replyTransforms: incoming.replyTransforms ?? none,
     replyFilters: none,
     replyObservers: none,
   }

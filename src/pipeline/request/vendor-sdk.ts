@@ -1,3 +1,8 @@
+/** Whether the client validates every delta of a tool call as a whole call, as the SDKs of Mistral do. */
+export function needsWholeToolCalls({ headers }: Request): boolean {
+  return headers.get('user-agent')?.includes('mistral-client') ?? false
+}
+
 /** Whether the client is an SDK of the vendor of its format. These name their language; other clients do not. */
 export function isVendorSdk({ headers }: Request): boolean {
   return headers.has('x-stainless-lang')

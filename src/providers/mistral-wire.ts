@@ -1,0 +1,17 @@
+import type { WireAdapter } from '../catalogue/provider.ts'
+import { asObject, type JsonObject, omitUndefined } from '../lib/json-values.ts'
+
+/** Names the seed `random_seed`, and accepts a last message of the assistant only with `prefix`. */
+export const mistralChat: WireAdapter = {
+  adaptRequest: ({ path, headers, body: { seed, ...body } }) => ({
+    path,
+    headers,
+    body: { ...body, ...omitUndefined({ random_seed: seed }), ...markPrefix(body.messages) },
+  }),
+}
+
+function markPrefix(messages: unknown): JsonObject {
+  const last = Array.isArray(messages) ? asObject(messages.at(-1)) : undefined
+  if (!Array.isArray(messages) || last?.role !== 'assistant') return {}
+  return { messages: messages.with(-1, { ...last, prefix: true }) }
+}
