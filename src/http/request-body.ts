@@ -1,5 +1,7 @@
 import type { z } from 'zod'
 import type { Gateway } from '../app/gateway.ts'
+import { findModelOrRouter } from '../catalogue/router-models.ts'
+import { translateFieldNames, translateSynonyms } from '../dialects/synonyms.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type BodyLimits, readBodyText } from '../lib/body-reader.ts'
 import { parseCountedLenientJson, parseJson, parseRaw } from '../lib/json.ts'
@@ -38,7 +40,7 @@ export async function readRequestBody(
     const isLargeBody = isLarge({ text, values })
     if (operation.inference) enforceSizeLimits(value, values, gateway.settings.limits)
     if (isLargeBody) await yieldToEventLoop()
-    const prepared = setDeploymentModel(text, value, deployment)
+    const prepared = prepareBody(gateway, operation, text, value, deployment)
     const body = validateBody(prepared.body, values, operation, schema)
     if (isLargeBody) await yieldToEventLoop()
     return { text: prepared.text, body, values }
@@ -109,12 +111,22 @@ function countUnlessShallow(text: string): JsonCounter | null {
   return counter
 }
 
-/** In Azure paths the deployment is the model. */
-function setDeploymentModel(text: string, body: unknown, deployment: string | undefined) {
-  const requestObject = asObject(body)
-  if (deployment === undefined || !requestObject) return { text, body }
-  const withDeployment = { ...requestObject, model: deployment }
-  return { text: spliceJson(text, requestObject, withDeployment), body: withDeployment }
+/** With the names of this API. In Azure paths the deployment is the model. */
+function prepareBody(
+  { catalogue }: Gateway,
+  { inference }: Operation,
+  text: string,
+  body: unknown,
+  deployment: string | undefined,
+) {
+  const received = asObject(body)
+  if (!received) return { text, body }
+  const named = inference ? received : translateFieldNames(received)
+  const translated = translateSynonyms(named, (name) => findModelOrRouter(catalogue, name) !== undefined)
+  const prepared = deployment === undefined ? translated : { ...translated, model: deployment }
+  return prepared === received
+    ? { text, body }
+    : { text: spliceJson(text, received, prepared), body: prepared }
 }
 
 function buildBodyLimits(gateway: Gateway, request: Request, operation: Operation): BodyLimits {

@@ -2,6 +2,7 @@ import type { Gateway } from '../app/gateway.ts'
 import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
+import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
 import { GatewayError, gatewayError } from '../errors/gateway-error.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { toAsciiHost } from '../lib/host-name.ts'
@@ -175,7 +176,9 @@ async function runOperation(
     region,
   } as Parameters<Operation['handle']>[0]
   const result = await operation.handle(context)
-  return result instanceof Response ? result : Response.json(result, { status: operation.status })
+  if (result instanceof Response) return result
+  const shown = usesSynonyms(httpRequest) ? addSynonyms(result) : result
+  return Response.json(shown, { status: operation.status })
 }
 
 /** `params` have been validated. */

@@ -113,9 +113,12 @@ describe('files at a vendor', () => {
     const { files } = openRouterClient(keyed())
     const file = { fileName: 'note.txt', content: new Blob([note]) }
     const made = (await files.upload({ provider, requestBody: { file } })) as unknown as {
-      raw: { id: string }
+      id: string
+      shape: string
     }
-    const fileId = made.raw.id
+    // A shape that it knows.
+    expect(made.shape).toBe(provider)
+    const fileId = made.id
     expect(JSON.stringify(await files.retrieve({ provider, fileId }))).toContain(fileId)
     expect(await new Response(await files.download({ provider, fileId })).text()).toBe(note)
     expect(JSON.stringify(await files.delete({ provider, fileId }))).toContain(fileId)

@@ -73,6 +73,9 @@ describe('the account API with the OpenRouter SDK', () => {
     expect(data.contentFilterBuiltins).toEqual([{ slug: 'email', action: 'redact', label: '[EMAIL]' }])
     const { id } = data
     expect((await guardrails.get({ id })).data.name).toBe('Only labs')
+    const strict = { enforceZdrAnthropic: true, enforceZdrXai: false }
+    await guardrails.update({ id, updateGuardrailRequest: strict })
+    expect((await guardrails.get({ id })).data).toMatchObject({ ...strict, enforceZdrGoogle: null })
     const changed = await guardrails.update({ id, updateGuardrailRequest: { description: 'For tests' } })
     expect(changed.data.description).toBe('For tests')
     const { hash } = (await apiKeys.create({ requestBody: { name: 'guarded' } })).data
@@ -166,9 +169,9 @@ describe('the account API with the OpenRouter SDK', () => {
     const { files } = client()
     const made = (await files.upload({
       requestBody: { file: { fileName: 'note.bin', content: new Blob(['Hello from the SDK']) } },
-    })) as { raw: unknown }
-    // The SDK hands out unknown shapes as raw values.
-    const { id: fileId } = made.raw as { id: string }
+    })) as { id: string; shape: string }
+    expect(made.shape).toBe('openrouter')
+    const { id: fileId } = made
     expect(JSON.stringify(await files.retrieve({ fileId }))).toContain(fileId)
     expect(JSON.stringify(await pages(await files.list()))).toContain(fileId)
     expect(JSON.stringify(await files.delete({ fileId }))).toContain(fileId)
@@ -178,9 +181,7 @@ describe('the account API with the OpenRouter SDK', () => {
   test('the bytes of a file', async () => {
     const { files } = client()
     const file = { fileName: 'note.txt', content: new Blob(['Hello from the SDK']) }
-    const { id: fileId } = ((await files.upload({ requestBody: { file } })) as { raw: unknown }).raw as {
-      id: string
-    }
+    const { id: fileId } = (await files.upload({ requestBody: { file } })) as { id: string }
     expect(await new Response(await files.download({ fileId })).text()).toBe('Hello from the SDK')
   })
 })

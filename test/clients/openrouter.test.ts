@@ -306,3 +306,69 @@ describe('router models', () => {
     expect(requests).toHaveLength(2)
   })
 })
+
+describe('the names of the public service', () => {
+  const datetimeCall = {
+    json: {
+      id: 'c1',
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'tool_calls',
+          message: {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: 't1', type: 'function', function: { name: 'datetime', arguments: '{}' } }],
+          },
+        },
+      ],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    },
+  }
+
+  test('a server tool is run by the gateway, and not sent to the provider', async () => {
+    lab().next.push(datetimeCall)
+    const requests = await lab().requestsDuring(async () => {
+      const reply = (await client().chat.send({
+        chatRequest: { model: modelOf('chat'), messages, tools: [{ type: 'openrouter:datetime' }] },
+      })) as ChatResult
+      expect(reply.choices[0]?.message.content).toBe(scenarios.text.text)
+    })
+    expect(requests).toHaveLength(2)
+    expect(requests[0]?.text).not.toContain('openrouter:')
+    expect(requests[1]?.json).toMatchObject({ messages: [{}, {}, { role: 'tool', tool_call_id: 't1' }] })
+  })
+
+  test('so it is in responses, whose items the SDK parses', async () => {
+    lab().next.push(datetimeCall)
+    const reply = (await client().beta.responses.send({
+      responsesRequest: { model: modelOf('chat'), input: prompt, tools: [{ type: 'openrouter:datetime' }] },
+    })) as OpenResponsesResult
+    expect(JSON.stringify(reply.output)).toContain(JSON.stringify(scenarios.text.text).slice(1, -1))
+  })
+
+  test('a router model chooses a model', async () => {
+    const request = { model: 'openrouter/auto', messages, models: [modelOf('chat')] }
+    const plugins = [{ id: 'auto-router' as const, allowedModels: ['lab/*'] }]
+    const reply = (await client().chat.send({ chatRequest: { ...request, plugins } })) as ChatResult
+    expect(reply.model).toStartWith('lab/')
+  })
+
+  test('the header of the response cache', async () => {
+    const request = () =>
+      fetch(`${lab().url}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${lab().key}`,
+          'X-OpenRouter-Cache': 'true',
+          'X-OpenRouter-Cache-TTL': '60',
+        },
+        body: JSON.stringify({ model: modelOf('chat'), messages, seed: 20_261 }),
+      })
+    const [first, second] = [await request(), await request()]
+    expect(first.headers.get('x-service-cache-status')).toBe('MISS')
+    expect(first.headers.get('x-service-cache-ttl')).toBe('60')
+    expect(second.headers.get('x-service-cache-status')).toBe('HIT')
+  })
+})

@@ -1,3 +1,4 @@
+import { readServiceHeader } from '../../dialects/synonyms.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { findStringEnd } from '../../lib/json-string.ts'
 import { asNumber, type JsonObject } from '../../lib/json-values.ts'
@@ -19,14 +20,14 @@ const maxSeconds = 86_400
 
 /** A preset can disable the cache; otherwise headers take precedence over the preset, which is null if there is none. */
 export function parseCacheOptions(headers: Headers, preset: JsonObject | null): CacheOptions {
-  const requested = parseFlag(headers.get('x-service-cache'))
+  const requested = parseFlag(readServiceHeader(headers, 'cache'))
   const allowed = preset?.cache_enabled
-  const seconds = Number.parseInt(headers.get('x-service-cache-ttl') ?? '', 10)
+  const seconds = Number.parseInt(readServiceHeader(headers, 'cache-ttl') ?? '', 10)
   const ttlSeconds = Number.isNaN(seconds) ? (asNumber(preset?.cache_ttl_seconds) ?? defaultSeconds) : seconds
   return {
     enabled: allowed !== false && (requested ?? allowed === true),
     ttlSeconds: Math.min(Math.max(ttlSeconds, 1), maxSeconds),
-    shouldRefresh: parseFlag(headers.get('x-service-cache-clear')) ?? false,
+    shouldRefresh: parseFlag(readServiceHeader(headers, 'cache-clear')) ?? false,
   }
 }
 

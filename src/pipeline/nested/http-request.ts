@@ -1,9 +1,10 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
+import { listServiceHeaders } from '../../dialects/synonyms.ts'
 
 /** Headers that identify the client and the trace. Those that control how a request is served are not inherited. */
 const inheritedHeaders = [
-  ...['http-referer', 'x-title', 'x-headgate-title', 'x-openrouter-title'],
+  ...['http-referer', 'x-title', 'x-headgate-title', ...listServiceHeaders('title')],
   ...['user-agent', 'x-request-id', 'traceparent', 'tracestate'],
 ]
 

@@ -1,6 +1,7 @@
 import type { RouterStrategy } from '../../catalogue/router-models.ts'
 import type { FormatNames } from '../../dialects/reasoning-format.ts'
 import type { ProviderPreferences } from '../../dialects/schema/preferences.ts'
+import { readServiceHeader } from '../../dialects/synonyms.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
@@ -49,10 +50,10 @@ export function parseOptions(
     user: sanitizeLabel(parseUser(body) ?? findHeader(headers, userHeaders)),
     app: {
       url: sanitizeLabel(headers.get('http-referer')),
-      title: sanitizeLabel(findHeader(headers, titleHeaders)),
+      title: sanitizeLabel(findHeader(headers, titleHeaders) ?? readServiceHeader(headers, 'title')),
     },
     strict: headers.get('x-headgate-strict') === 'true',
-    wantsMetadata: findHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
+    wantsMetadata: readMetadataHeader(headers)?.toLowerCase() === 'enabled',
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
   }
 }
@@ -65,13 +66,11 @@ const sessionHeaders = [
   'x-openwebui-chat-id',
 ]
 const userHeaders = ['x-openwebui-user-id']
-const metadataHeaders = [
-  'x-service-metadata',
-  'x-service-experimental-metadata',
-  'x-openrouter-metadata',
-  'x-openrouter-experimental-metadata',
-]
-const titleHeaders = ['x-title', 'x-headgate-title', 'x-openrouter-title']
+const titleHeaders = ['x-title', 'x-headgate-title']
+
+function readMetadataHeader(headers: Headers): string | null {
+  return readServiceHeader(headers, 'metadata') ?? readServiceHeader(headers, 'experimental-metadata')
+}
 
 function findHeader(headers: Headers, names: string[]): string | undefined {
   for (const name of names) {
