@@ -3,7 +3,7 @@ import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
 import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
-import { GatewayError, gatewayError } from '../errors/gateway-error.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { toAsciiHost } from '../lib/host-name.ts'
 import { newId } from '../lib/ids.ts'
@@ -30,6 +30,7 @@ import {
   type RouteGroup,
   selectOperations,
 } from './routes.ts'
+import { describeUnknownPath } from './unknown-path.ts'
 
 /** Sets the idle timeout of a request's connection. */
 interface Connections {
@@ -224,11 +225,9 @@ function handleUnknownPath(
 ): Response | Promise<Response> {
   if (page && isNavigation(request)) return handleRawRoute(gateway, request, [page])
   const opened = openRequest(gateway, request, undefined)
-  const response =
-    request.method === 'HEAD'
-      ? new Response(null)
-      : buildErrorResponse(gateway, gatewayError('route_unknown'), opened)
-  return finishResponse(gateway, opened, response)
+  if (request.method === 'HEAD') return finishResponse(gateway, opened, new Response(null))
+  const { error, operation } = describeUnknownPath(request.method, parseRequestUrl(request).pathname)
+  return finishResponse(gateway, opened, buildErrorResponse(gateway, error, { ...opened, operation }))
 }
 
 function isNavigation(request: Request): boolean {

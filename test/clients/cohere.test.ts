@@ -209,6 +209,17 @@ describe('embeddings and reranking', () => {
   })
 })
 
+test.each(['/v1/chat', '/v1/embed', '/v1/classify', '/v2/parse', '/v2/datasets'])(
+  'what is not offered is a 404 that says what is: %s',
+  async (path) => {
+    const response = await send(lab(), path, { body: { message: 'Hello' } })
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({
+      message: `POST ${path} is not offered. Offered of this API are /v2/chat, /v2/embed and /v2/rerank.`,
+    })
+  },
+)
+
 test('errors have the message and id that the client reads', async () => {
   const unknown = await rejection(client().chat({ model: 'lab/nothing', messages }))
   expect(unknown).toBeInstanceOf(CohereError)

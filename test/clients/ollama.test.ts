@@ -202,6 +202,20 @@ describe('errors are the text that clients show', () => {
     expect(await rejection(loading)).toMatchObject({ status_code: 404 })
   })
 
+  test('of what is not offered', async () => {
+    const calls = [
+      () => client().pull({ model: 'llama3' }),
+      () => client().create({ model: 'mine', from: 'llama3' }),
+      () => client().ps(),
+      () => client().delete({ model: 'llama3' }),
+    ]
+    for (const call of calls) {
+      const error = await rejection(call())
+      expect(error).toMatchObject({ status_code: 404, error: expect.stringContaining('is not offered') })
+      expect((error as Error).message).toContain('/api/embed')
+    }
+  })
+
   test('of a provider that is rate limited', async () => {
     lab().rateLimit('chat')
     const limited = await rejection(client().chat({ model: modelOf('chat'), messages }))

@@ -1,0 +1,54 @@
+import { cohereChat } from '../dialects/cohere/cohere.ts'
+import type { ClientCodec } from '../dialects/dialect.ts'
+import { gemini } from '../dialects/gemini/gemini.ts'
+import { ollamaChat } from '../dialects/ollama/ollama.ts'
+import { type GatewayError, gatewayError } from '../errors/gateway-error.ts'
+import type { FailingOperation } from './error-response.ts'
+
+/** An API of which only a part is offered. */
+interface PartialApi {
+  paths: RegExp
+  codec: ClientCodec
+  /** Completes a sentence. */
+  offered: string
+}
+
+const partialApis: readonly PartialApi[] = [
+  {
+    paths:
+      /^\/api\/(?:pull|push|create|copy|delete|ps|me|signout|experimental|blobs|web_search|web_fetch)(?:\/|$)/,
+    codec: ollamaChat,
+    offered:
+      '/api/chat, /api/generate, /api/embed, /api/embeddings, /api/tags, /api/show and /api/version; models are declared in headgate.yaml',
+  },
+  {
+    paths:
+      /^(?:\/v2\/|\/v1\/(?:chat|generate|embed|classify|summarize|tokenize|detokenize|embed-jobs|connectors|check-api-key|finetuning)(?:\/|$))/,
+    codec: cohereChat,
+    offered: '/v2/chat, /v2/embed and /v2/rerank',
+  },
+  {
+    paths: /^\/(?:v1beta|v1alpha|v1beta1)\/|^\/v1\/(?:projects|publishers)\//,
+    codec: gemini.client,
+    offered:
+      '/v1beta/models, /v1beta/models/{model}:{method}, such as generateContent, and /v1beta/files, each also under the other API versions',
+  },
+]
+
+const maxShownPath = 200
+
+/** The error for a path without an operation, and the format it is encoded in. */
+export function describeUnknownPath(
+  method: string,
+  path: string,
+): { error: GatewayError; operation: FailingOperation | undefined } {
+  const shown = `${method} ${path.slice(0, maxShownPath)}`
+  const api = partialApis.find(({ paths }) => paths.test(path))
+  if (!api) {
+    const message = `${shown} does not exist. The API is served under /api/v1 and /v1.`
+    return { error: gatewayError('route_unknown', message), operation: undefined }
+  }
+  const { encodeError } = api.codec
+  const message = `${shown} is not offered. Offered of this API are ${api.offered}.`
+  return { error: gatewayError('not_offered', message), operation: { encodeError } }
+}
