@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
-import { ApiError, createPartFromUri, GoogleGenAI, type HttpOptions } from '@google/genai'
+import { ApiError, createPartFromUri, FinishReason, GoogleGenAI, type HttpOptions } from '@google/genai'
+import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
 import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
 import { json, send } from './raw-http.ts'
 import { googleClient } from './sdks.ts'
@@ -131,6 +132,48 @@ describe('embeddings with the Google SDK', () => {
       'embedContent',
       'batchEmbedContents',
     ])
+  })
+})
+
+describe('speech with the Google SDK', () => {
+  const model = 'sandbox/speaker'
+  const contents = 'The quick brown fox'
+  const config = (voiceName: string) => ({
+    responseModalities: ['AUDIO'],
+    speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } },
+  })
+  const readBack = async (data: string) => {
+    const bytes = new Uint8Array(Buffer.from(data, 'base64'))
+    return (await listen(new Int16Array(bytes.buffer), 24_000)).text
+  }
+
+  test('R11 a whole recording, and charged', async () => {
+    const before = await lab().spent()
+    const reply = await client().models.generateContent({ model, contents, config: config('low') })
+    const audio = reply.candidates?.[0]?.content?.parts?.[0]?.inlineData
+    expect(audio?.mimeType).toBe('audio/L16;codec=pcm;rate=24000')
+    expect(await readBack(audio?.data ?? '')).toBe(contents)
+    expect(reply.candidates?.[0]?.finishReason).toBe(FinishReason.STOP)
+    expect(await lab().spent()).toBeGreaterThan(before)
+  })
+
+  test('streamed', async () => {
+    const pieces: Buffer[] = []
+    const stream = await client().models.generateContentStream({ model, contents, config: config('high') })
+    for await (const { candidates } of stream) {
+      for (const { inlineData } of candidates?.[0]?.content?.parts ?? [])
+        if (inlineData?.data) pieces.push(Buffer.from(inlineData.data, 'base64'))
+    }
+    expect(pieces.length).toBeGreaterThan(1)
+    expect(await readBack(Buffer.concat(pieces).toString('base64'))).toBe(contents)
+  })
+
+  test('a voice that the model does not have is a 400 that names the field', async () => {
+    const error = await rejection(
+      client().models.generateContent({ model, contents, config: config('Puck') }),
+    )
+    expect(error).toMatchObject({ status: 400 })
+    expect((error as Error).message).toContain('generationConfig.speechConfig: must be one of')
   })
 })
 

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Gateway } from '../../app/gateway.ts'
 import type { EmbeddingsReply } from '../../call/embeddings.ts'
+import { findModel } from '../../catalogue/lookup.ts'
+import { hasOutput } from '../../catalogue/model.ts'
 import type { TranslatedBody } from '../../dialects/client-body.ts'
 import { decodeEmbeddings } from '../../dialects/embeddings/decode.ts'
 import {
@@ -15,16 +17,28 @@ import {
   translatePredictEmbeddings,
 } from '../../dialects/gemini/embed.ts'
 import { geminiBody } from '../../dialects/gemini/schema.ts'
+import {
+  createEventWriter,
+  createWholeWriter,
+  requestsAudio,
+  translateSpeech,
+} from '../../dialects/gemini/speech.ts'
 import type { MediaReplyContext } from '../../dialects/media.ts'
+import { decodeSpeechRequest } from '../../dialects/speech/decode.ts'
+import { speechRequest } from '../../dialects/speech/schema.ts'
 import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
+import { validateInput } from '../../lib/validate-input.ts'
 import { batchesUnsupported } from '../../pipeline/declarations.ts'
 import { handleInference } from '../../pipeline/inference.ts'
 import { handleCacheable } from '../../pipeline/media/cacheable.ts'
 import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { withFieldNames } from '../../pipeline/media/fit.ts'
+import { handleMedia } from '../../pipeline/media/media.ts'
+import { streamMedia } from '../../pipeline/media/reply-streamed.ts'
 import type { EncodedReply } from '../../pipeline/media/reply-whole.ts'
+import { defineSpeechTask } from '../../pipeline/media/speech.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
 
@@ -37,14 +51,19 @@ interface GeminiMethod {
 const methods: Readonly<Record<string, GeminiMethod>> = {
   generateContent: {
     body: geminiBody,
-    handle: (gateway, request) => handleInference(gateway, setStream(request, false)),
+    handle: (gateway, request) =>
+      isSpeech(gateway, request)
+        ? speak(gateway, request, wholeSpeech)
+        : handleInference(gateway, setStream(request, false)),
   },
   streamGenerateContent: {
     body: geminiBody,
     handle: async (gateway, request) => {
       if (parseRequestUrl(request.httpRequest).searchParams.get('alt') !== 'sse')
         throw invalidFieldError('alt', 'must be sse for a stream')
-      return handleInference(gateway, setStream(request, true))
+      return isSpeech(gateway, request)
+        ? speak(gateway, request, streamedSpeech)
+        : handleInference(gateway, setStream(request, true))
     },
   },
   countTokens: {
@@ -115,6 +134,36 @@ function unknownMethodError(method: string): GatewayError {
 
 function setStream(request: IncomingRequest, stream: boolean): IncomingRequest {
   return { ...request, body: { ...request.body, stream } }
+}
+
+const speechFields = { voice: 'generationConfig.speechConfig', input: 'contents' }
+const wholeSpeech = withFieldNames(
+  defineSpeechTask((_, sampleRate) => createWholeWriter(sampleRate)),
+  speechFields,
+)
+const streamedSpeech = withFieldNames(
+  defineSpeechTask((_, sampleRate) => createEventWriter(sampleRate)),
+  speechFields,
+)
+
+/** Whether a request is for a model that speaks texts; one that replies with audio is requested as any other. */
+function isSpeech({ catalogue }: Gateway, { body }: IncomingRequest): boolean {
+  if (!requestsAudio(body)) return false
+  const match = findModel(catalogue, asString(body.model) ?? '')
+  return match !== undefined && hasOutput(match.model, 'speech')
+}
+
+async function speak(
+  gateway: Gateway,
+  { caller, region, httpRequest, body }: IncomingRequest,
+  task: typeof wholeSpeech,
+): Promise<Response> {
+  const translated = translateSpeech(body)
+  const incoming = {
+    ...{ caller, region, httpRequest, unknown: translated.unknown, decode: decodeSpeechRequest },
+    body: validateInput(speechRequest, translated.body, 'contents'),
+  }
+  return handleMedia(gateway, incoming, task, (...admitted) => streamMedia(...admitted, task))
 }
 
 const embedTask = withFieldNames(embeddingsTask, { input: 'content' })

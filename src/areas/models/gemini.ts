@@ -146,6 +146,7 @@ function canGenerateContent(model: Model): boolean {
 function listMethods(model: Model): string[] {
   return [
     ...(canGenerateContent(model) ? ['generateContent', 'streamGenerateContent', 'countTokens'] : []),
+    ...(hasOutput(model, 'speech') ? ['generateContent', 'streamGenerateContent'] : []),
     ...(hasOutput(model, 'embeddings') ? ['embedContent', 'batchEmbedContents'] : []),
   ]
 }

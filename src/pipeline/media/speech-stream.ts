@@ -22,6 +22,13 @@ const maxAudioBytes = 1024 * 1024 * 1024
 /** For estimates of tokens that are not reported. */
 const charactersPerToken = 4
 
+/** How the client receives the audio; `sampleRate` if the upstream says it. */
+export type CreateWriter = (call: SpeechCall, sampleRate: number | undefined) => SpeechWriter
+
+/** In the format of this API. */
+export const createOwnWriter: CreateWriter = ({ delivery, format }, sampleRate) =>
+  delivery === 'events' ? eventWriter : createAudioWriter(contentTypeOf(format, sampleRate))
+
 /** The audio of a reply, as it arrives. */
 export class SpeechStream implements MediaStream {
   readonly first: string | Uint8Array
@@ -52,11 +59,11 @@ export class SpeechStream implements MediaStream {
     exchange: UpstreamExchange,
     call: SpeechCall,
     isBilledByToken: boolean,
+    createWriter: CreateWriter,
   ): Promise<SpeechStream> {
     const summary = createSummary(call, isBilledByToken)
     const { audio, sampleRate } = await bufferUntilAudio(events, exchange, call, summary)
-    const contentType = contentTypeOf(call.format, sampleRate)
-    const writer = call.delivery === 'events' ? eventWriter : createAudioWriter(contentType)
+    const writer = createWriter(call, sampleRate)
     return new SpeechStream(events, exchange, writer, audio, markBillable(summary))
   }
 

@@ -14,25 +14,43 @@ import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { redactSecrets } from '../upstream/redact-secrets.ts'
 import type { UpstreamResponse } from '../upstream/send.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
-import { SpeechStream } from './speech-stream.ts'
+import { type CreateWriter, createOwnWriter, SpeechStream } from './speech-stream.ts'
 import type { FieldProblem, MediaTask } from './task.ts'
 
-export const speechTask: MediaTask<SpeechCall, SpeechDialect, SpeechStream> = {
+const sharedTask = {
   name: 'speech',
   fields: describeBodyFields(speechRequest.shape),
   dialects: speechDialects,
   findProblem,
   // A simulation has none.
-  listAllowedOptions: ({ provider, dialects }) => (provider.inProcess ? [] : findDialect(dialects)?.options),
-  async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
-    const events = await readEvents(exchange, upstream, call, dialect)
-    return openStream(gateway, exchange, events, call, endpoint)
-  },
-  simulate(gateway, exchange, call, endpoint) {
-    const simulate = simulators.get(endpoint.provider.slug)?.speech
-    const events = simulate?.(call, buildSimulateOptions(gateway, exchange))
-    return events && openStream(gateway, exchange, events, call, endpoint)
-  },
+  listAllowedOptions: ({ provider, dialects }: Endpoint) =>
+    provider.inProcess ? [] : findDialect(dialects)?.options,
+} as const
+
+function buildReceivers(
+  createWriter: CreateWriter,
+): Pick<MediaTask<SpeechCall, SpeechDialect, SpeechStream>, 'receive' | 'simulate'> {
+  return {
+    async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
+      const events = await readEvents(exchange, upstream, call, dialect)
+      return openStream(gateway, exchange, events, call, endpoint, createWriter)
+    },
+    simulate(gateway, exchange, call, endpoint) {
+      const simulate = simulators.get(endpoint.provider.slug)?.speech
+      const events = simulate?.(call, buildSimulateOptions(gateway, exchange))
+      return events && openStream(gateway, exchange, events, call, endpoint, createWriter)
+    },
+  }
+}
+
+/** For clients of this API. */
+export const speechTask = defineSpeechTask(createOwnWriter)
+
+/** For clients that receive the audio in another way. */
+export function defineSpeechTask(
+  createWriter: CreateWriter,
+): MediaTask<SpeechCall, SpeechDialect, SpeechStream> {
+  return { ...sharedTask, ...buildReceivers(createWriter) }
 }
 
 async function openStream(
@@ -41,8 +59,9 @@ async function openStream(
   events: AsyncIterator<SpeechEvent>,
   call: SpeechCall,
   { prompt_unit }: Endpoint,
+  createWriter: CreateWriter,
 ): Promise<SpeechStream> {
-  const stream = await SpeechStream.open(events, exchange, call, prompt_unit === 'token')
+  const stream = await SpeechStream.open(events, exchange, call, prompt_unit === 'token', createWriter)
   // From here on the idle timeout applies.
   exchange.setTimeout(settings.limits.total)
   return stream
