@@ -3,7 +3,7 @@ import { toFile } from 'openai'
 import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { rejection, useLab } from './lab.ts'
-import { openaiClient, openRouterClient } from './sdks.ts'
+import { googleClient, openaiClient, openRouterClient } from './sdks.ts'
 
 const lab = useLab()
 const model = 'sandbox/filmmaker'
@@ -80,4 +80,33 @@ test('@openrouter/sdk: generate, getGeneration, getVideoContent and listVideosMo
   expect(content.toString('latin1', 4, 8)).toBe('ftyp')
   const { data } = await videoGeneration.listVideosModels()
   expect(data.map(({ id }) => id)).toContain(model)
+})
+
+test('R11 @google/genai: generateVideos, its operation, and the video', async () => {
+  const { models, operations } = googleClient(lab())
+  const before = await lab().spent()
+  const config = { numberOfVideos: 1, durationSeconds: 4, resolution: '720p', aspectRatio: '16:9' }
+  const operation = await models.generateVideos({ model, source: { prompt: 'A fox' }, config })
+  expect(operation.done).toBeFalsy()
+  await finishJobs()
+  const done = await operations.getVideosOperation({ operation })
+  expect(done).toMatchObject({ name: operation.name, done: true })
+  const [sample] = done.response?.generatedVideos ?? []
+  const headers = { 'x-goog-api-key': lab().key }
+  const content = await (await fetch(sample?.video?.uri ?? '', { headers })).bytes()
+  expect(Buffer.from(content).toString('latin1', 4, 8)).toBe('ftyp')
+  expect(await lab().spent()).toBeGreaterThan(before)
+  const failing = await models.generateVideos({ model, source: { prompt: 'sandbox:fail=1 A fox' } })
+  await finishJobs()
+  const failed = await operations.getVideosOperation({ operation: failing })
+  expect(failed).toMatchObject({ done: true, error: { message: expect.stringContaining('directed') } })
+  const several = models.generateVideos({
+    model,
+    source: { prompt: 'A fox' },
+    config: { numberOfVideos: 2 },
+  })
+  expect(await rejection(several)).toMatchObject({
+    status: 400,
+    message: expect.stringContaining('parameters.sampleCount: must be 1'),
+  })
 })

@@ -418,6 +418,10 @@ export const samples: Record<string, SampleFactory> = {
       contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
     },
   ),
+  getGeminiOperation: async (tenant, call, server) =>
+    ownedSample(`/v1beta/operations/${await createVideoId(tenant, call, server)}`),
+  getGeminiModelOperation: async (tenant, call, server) =>
+    ownedSample(`/v1beta/models/sandbox/filmmaker/operations/${await createVideoId(tenant, call, server)}`),
   listGeminiModels: fixedSample('/v1beta/models'),
   getGeminiModel: fixedSample('/v1beta/models/sandbox%2Fecho'),
   getGeminiModelOfAuthor: fixedSample('/v1beta/models/sandbox/echo'),

@@ -23,9 +23,11 @@ import {
   requestsAudio,
   translateSpeech,
 } from '../../dialects/gemini/speech.ts'
+import { predictLongRunningBody, translateVideo } from '../../dialects/gemini/video.ts'
 import type { MediaReplyContext } from '../../dialects/media.ts'
 import { decodeSpeechRequest } from '../../dialects/speech/decode.ts'
 import { speechRequest } from '../../dialects/speech/schema.ts'
+import { videoRequest } from '../../dialects/video/schema.ts'
 import { type GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
@@ -41,6 +43,8 @@ import type { EncodedReply } from '../../pipeline/media/reply-whole.ts'
 import { defineSpeechTask } from '../../pipeline/media/speech.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
+import { createVideoJob } from '../../pipeline/video/create.ts'
+import { toVideoOperation } from '../../pipeline/video/operation.ts'
 
 /** What the path asks of a model, after the colon. The body of a request has its model. */
 interface GeminiMethod {
@@ -84,6 +88,14 @@ const methods: Readonly<Record<string, GeminiMethod>> = {
     handle: (gateway, request) =>
       embed(gateway, request, translatePredictEmbeddings, encodePredictEmbeddings),
   },
+  predictLongRunning: {
+    body: predictLongRunningBody,
+    handle: (gateway, { caller, region, httpRequest, body }) => {
+      const video = validateInput(videoRequest, translateVideo(body), 'instances')
+      const incoming = { caller, region, httpRequest, body: video }
+      return createVideoJob(gateway, incoming, (job) => toVideoOperation(gateway, job, httpRequest))
+    },
+  },
 }
 
 /** Of any method, for openapi.json. */
@@ -92,6 +104,7 @@ export const methodBody = z.union([
   embedContentBody,
   batchEmbedContentsBody,
   predictEmbeddingsBody,
+  predictLongRunningBody,
 ])
 
 const batchMethods: ReadonlySet<string> = new Set(['batchGenerateContent', 'asyncBatchEmbedContent'])

@@ -147,6 +147,7 @@ function listMethods(model: Model): string[] {
   return [
     ...(canGenerateContent(model) ? ['generateContent', 'streamGenerateContent', 'countTokens'] : []),
     ...(hasOutput(model, 'speech') ? ['generateContent', 'streamGenerateContent'] : []),
+    ...(hasOutput(model, 'video') ? ['predictLongRunning'] : []),
     ...(hasOutput(model, 'embeddings') ? ['embedContent', 'batchEmbedContents'] : []),
   ]
 }

@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  deleteVideoJob,
-  findVideoJob,
-  isActive,
-  listVideoJobs,
-  type VideoJob,
-} from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
+import { deleteVideoJob, isActive, listVideoJobs, type VideoJob } from '../../account/video-jobs.ts'
 import { videoFields } from '../../catalogue/declared-model.ts'
 import { hasOutput, type Model } from '../../catalogue/model.ts'
 import { chat } from '../../dialects/chat/chat.ts'
@@ -14,11 +7,9 @@ import { type VideoRequestBody, videoRequest } from '../../dialects/video/schema
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
-import type { Reach } from '../../permissions/grant.ts'
 import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
-import { assertVisible, resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
+import { resolveCoveredWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
 import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
@@ -27,6 +18,8 @@ import { createVideoJob } from '../../pipeline/video/create.ts'
 import { findVideoDialect } from '../../pipeline/video/problems.ts'
 import { findJobUsage } from '../../pipeline/video/record.ts'
 import { readVideoForm } from './form.ts'
+import { geminiVideoOperations } from './gemini-operations.ts'
+import { type JobContext, requireJob } from './job.ts'
 import { type SettledJob, toJobRecord, toOpenAiVideo, videoJobResponse } from './shapes.ts'
 
 const tag = 'Video Generation'
@@ -193,28 +186,8 @@ export const videoOperations = [
   getVideo,
   getVideoContent,
   deleteVideo,
+  ...geminiVideoOperations,
 ]
-
-interface JobContext {
-  gateway: Gateway
-  caller: Caller
-  httpRequest: Request
-}
-
-async function requireJob(
-  request: JobContext & { reach: Reach; params: { jobId: string } },
-): Promise<VideoJob> {
-  const { gateway, caller, params } = request
-  const scope = { organizationId: caller.organizationId, workspaceIds: null }
-  const job = await findVideoJob(gateway.db, scope, params.jobId)
-  if (!job) throw jobNotFoundError()
-  assertVisible(request, { workspaceId: job.workspace_id }, jobNotFoundError)
-  return job
-}
-
-function jobNotFoundError() {
-  return gatewayError('not_found', 'The video job does not exist.')
-}
 
 async function loadShape(context: JobContext, job: VideoJob) {
   return toShape(context, { job, usage: await findJobUsage(context.gateway.db, job) })
