@@ -139,12 +139,13 @@ interface ErrorDetails {
   metadata: { error_type: string }
 }
 interface ErrorBody {
-  error: ErrorDetails | string
+  error?: ErrorDetails | string
+  message?: string
   metadata?: ErrorDetails['metadata']
 }
 
-/** One format has the message instead of the object, and the other fields next to it. */
-function detailsOf({ error, metadata }: ErrorBody): ErrorDetails {
+/** One format has the message instead of the object, and the other fields next to it; another one has all at the top. */
+function detailsOf({ message = '', error = message, metadata }: ErrorBody): ErrorDetails {
   return typeof error === 'string' ? { message: error, metadata: metadata ?? { error_type: '' } } : error
 }
 

@@ -295,9 +295,13 @@ function checkResponse(method: string, path: string, status: number, body: unkno
 
 export function checkEnvelope(status: number, body: unknown): void {
   const envelope = body as { error?: { code?: unknown; message?: unknown } | string; code?: unknown }
-  // One format has the message instead of the object, and the other fields next to it.
+  // One format has the message instead of the object, and the other fields next to it; another one has all at the top.
   const error =
-    typeof envelope.error === 'string' ? { code: envelope.code, message: envelope.error } : envelope.error
+    typeof envelope.error === 'string'
+      ? { code: envelope.code, message: envelope.error }
+      : 'error' in envelope
+        ? envelope.error
+        : (envelope as { code?: unknown; message?: unknown })
   if (error?.code !== status || typeof error.message !== 'string') {
     throw new Error(`not the error envelope for ${status}: ${JSON.stringify(body)}`)
   }
