@@ -69,6 +69,7 @@ export function catalogueIdOf({ name, upstream }: BenchModel): string {
 function buildSettings({ mockPort, models }: HeadgateOptions) {
   return {
     egress: { allow_private: [`127.0.0.1:${mockPort}`] },
+    limits: { drain_delay: 0 },
     providers: upstreamFormatNames.map((format) => ({
       slug: `mock-${format}`,
       name: `Mock ${format}`,

@@ -16,12 +16,13 @@ import {
 } from './app/data-dir.ts'
 import type { Gateway } from './app/gateway.ts'
 import { createIdentity } from './app/identity.ts'
-import { anchorAuditLog, sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
+import { sendHeartbeat, settleOrphanedHolds, startJobs } from './app/jobs.ts'
 import { Metrics } from './app/metrics.ts'
 import { assertModerationModel, composeCatalogue, logOverrideProblems, reloadSettings } from './app/reload.ts'
-import { createRequestLog, flushRequestLog } from './app/request-log.ts'
+import { createRequestLog } from './app/request-log.ts'
 import { describeServerEvent, listChangedSections, recordServerEvent } from './app/server-events.ts'
 import { readSettings } from './app/settings.ts'
+import { shutDown, waitForBalancers, waitForStopSignal } from './app/shutdown.ts'
 import { formatStartupMessage, resolveSiteUrl } from './app/startup-message.ts'
 import { openTracer } from './app/tracing/open-tracer.ts'
 import { operationGroups, pageGroups } from './areas/all.ts'
@@ -68,8 +69,6 @@ import { RequestSigner } from './provider-auth/request-signer.ts'
 import { Routing } from './routing/routing.ts'
 import { HtmlReader } from './web/html-reader.ts'
 
-/** Time for aborted replies to be settled and sent. */
-const abortGraceMs = 5000
 const maxDrains = 100
 const maxVideoTasks = 16
 /** Destinations that are sent to at the same time. */
@@ -133,6 +132,7 @@ export async function openGateway(
     ...createTaskPools(),
     responseQuota: new ResponseQuota(db, (err) => log.warn({ err }, 'stored responses not trimmed')),
     containers: null,
+    isDraining: false,
     settings,
     ...catalogueState,
   }
@@ -257,9 +257,10 @@ export async function serve(config: Config): Promise<void> {
   const site = resolveSiteUrl({ config, settings: gateway.settings, port: server.port ?? config.port })
   process.stdout.write(formatStartupMessage(site, start))
   writeFileSync(siteFilePath(config.dataDir), site)
-  startJobs(gateway)
+  const stopJobs = startJobs(gateway)
   await stopped
-  await shutDown(gateway, server)
+  await waitForBalancers(gateway)
+  await shutDown(gateway, server, stopJobs)
   unlockDatabase?.()
   unlockDataDir()
 }
@@ -287,61 +288,4 @@ async function withPortErrors<T>({ host, port }: Config, open: () => Promise<T>)
   } catch (error) {
     throw new ConfigError(`Cannot listen on ${host}:${port}: ${rootCauseMessage(error)}`)
   }
-}
-
-/** A terminal sends Ctrl-C to the whole process group, so one signal may arrive twice: only a later one forces the exit. */
-async function waitForStopSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let firstAt = 0
-  const stop = () => {
-    if (firstAt === 0) firstAt = Date.now()
-    else if (Date.now() - firstAt > 1000) process.exit(130)
-    resolve()
-  }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
-  // The launcher has exited and can no longer forward signals.
-  process.on('disconnect', stop)
-  await promise
-}
-
-/** The batches and mails in flight are finished; a batch that is not sent by then is sent after the next start. */
-async function endDeliveries({ deliveryTasks, mailer, settings }: Gateway): Promise<void> {
-  const { promise: timeout, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, settings.limits.drain)
-  await Promise.race([Promise.all([deliveryTasks.close(), mailer.idle()]), timeout])
-  clearTimeout(timer)
-}
-
-async function shutDown(gateway: Gateway, server: Server): Promise<void> {
-  gateway.log.info('draining')
-  const { drain } = gateway.settings.limits
-  const abortTimer = setTimeout(() => {
-    for (const exchange of gateway.exchanges) exchange.stop()
-  }, drain)
-  const deadline = setTimeout(() => void server.stop(true), drain + abortGraceMs)
-  await Promise.all([
-    server.stop(),
-    gateway.backgroundRuns.drain(drain),
-    gateway.videoTasks.close(),
-    endDeliveries(gateway),
-  ])
-  clearTimeout(abortTimer)
-  clearTimeout(deadline)
-  gateway.scanner.stop()
-  gateway.pdfReader.stop()
-  gateway.htmlReader.stop()
-  await gateway.containers?.close()
-  gateway.jsonRepairer.stop()
-  gateway.officeReader.stop()
-  await gateway.tracer?.exporter.close()
-  await gateway.ledger.close()
-  await flushRequestLog(gateway, true).catch(() => undefined)
-  gateway.refusals.sweep(true)
-  await gateway.auditQueue.flush()
-  // The database may be unavailable.
-  await recordServerEvent(gateway, 'server.stop').catch(() => undefined)
-  await anchorAuditLog(gateway).catch((err: unknown) => gateway.log.warn({ err }, 'audit log not anchored'))
-  await gateway.node.deregister(gateway.db).catch(() => undefined)
-  await closeDb(gateway.db)
 }

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,6 +75,13 @@ function folder(): string {
 }
 
 const root = process.cwd()
+/** Otherwise every stop would wait for balancers. */
+const noDelay = 'limits: { drain_delay: 0 }\n'
+const defaultFolder = mkdtempSync(join(tmpdir(), 'headgate-process-'))
+const defaultSettings = join(defaultFolder, 'headgate.yaml')
+writeFileSync(defaultSettings, noDelay)
+afterAll(() => rmSync(defaultFolder, { recursive: true, force: true }))
+
 const launch = (...args: string[]) => ['node', join(root, 'scripts/launch.mjs'), ...args]
 
 function start(
@@ -82,7 +89,11 @@ function start(
   environment: Record<string, string> = {},
   command = launch('serve'),
 ): Program {
-  const program = new Program(command, { HEADGATE_DATA_DIR: dataDir, ...environment })
+  const program = new Program(command, {
+    HEADGATE_DATA_DIR: dataDir,
+    HEADGATE_CONFIG: defaultSettings,
+    ...environment,
+  })
   running.push(program)
   return program
 }
@@ -200,8 +211,8 @@ describe('the process', () => {
 
   test('npm start passes signals on and ends with 0, leaving nothing running', async () => {
     const dataDir = folder()
-    const settings = join(dataDir, 'empty.yaml')
-    writeFileSync(settings, '')
+    const settings = join(dataDir, 'settings.yaml')
+    writeFileSync(settings, noDelay)
     const explicit = { DATABASE_URL: `sqlite:${join(dataDir, 'x.sqlite')}`, HEADGATE_CONFIG: settings }
     const program = start(dataDir, explicit, ['npm', '--prefix', root, 'start'])
     await program.url()
@@ -349,7 +360,7 @@ describe('the process', () => {
   test('SIGHUP reloads headgate.yaml; an error names the line and the old settings stay', async () => {
     const dataDir = folder()
     const file = join(dataDir, 'my.yaml')
-    const model = (id: string) => `
+    const model = (id: string) => `${noDelay.trimEnd()}
 providers:
   - { slug: local, name: Local, base_url: "http://127.0.0.1:9001/v1", dialects: [chat] }
 models:
@@ -403,12 +414,12 @@ describe('npm run dev', () => {
   test('starts the server again when headgate.yaml changes, also after a mistake in it', async () => {
     const dataDir = folder()
     const settings = join(dataDir, 'headgate.yaml')
-    writeFileSync(settings, '')
+    writeFileSync(settings, noDelay)
     const dev = start(dataDir, { HEADGATE_CONFIG: settings }, ['node', join(root, 'scripts/dev.mjs')])
     await dev.url()
     writeFileSync(settings, 'bogus: 1\n')
     await dev.says(/headgate\.yaml, line 1: bogus[\s\S]*dev: the server has ended/)
-    writeFileSync(settings, 'public_url: https://gate.example.com\n')
+    writeFileSync(settings, `${noDelay}public_url: https://gate.example.com\n`)
     await dev.says(/Base URL: https:\/\/gate\.example\.com/)
     const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
     dev.signal('SIGTERM')
@@ -432,7 +443,7 @@ describe('a stop that cuts off a stream', () => {
     async (_, path, more, end) => {
       const dataDir = folder()
       const settings = join(dataDir, 'headgate.yaml')
-      writeFileSync(settings, 'limits: { drain: 0.3 }\n')
+      writeFileSync(settings, 'limits: { drain: 0.3, drain_delay: 0 }\n')
       const program = start(dataDir, { HEADGATE_CONFIG: settings })
       const url = await program.url()
       const key = (await program.says(/Inference key +(\S+)/))[1] ?? ''

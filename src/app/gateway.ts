@@ -125,6 +125,8 @@ export interface Gateway {
   containers: ContainerService | null
   /** The open connections of the server; null while it does not listen. */
   connections: { requestIP(request: Request): { address: string } | null } | null
+  /** A stop signal has arrived: the server accepts requests for a while, so that balancers notice. */
+  isDraining: boolean
   settings: Settings
   overrides: CatalogueOverrides
   catalogue: Catalogue

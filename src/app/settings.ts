@@ -12,7 +12,7 @@ import { appSubcategories } from '../ledger/datasets/app-categories.ts'
 import { normalizeAppUrl } from '../ledger/datasets/app-url.ts'
 import { usdAmount } from '../ledger/money-schema.ts'
 import { toAsciiHost } from '../lib/host-name.ts'
-import { secondsField, secretField } from '../lib/setting-fields.ts'
+import { optionalSecondsField, secondsField, secretField } from '../lib/setting-fields.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
 import { costTiers } from '../router-models/cost-bands.ts'
@@ -159,6 +159,8 @@ export const settingsFields = z.strictObject({
       cooldown: secondsField(300),
       /** Time for requests in flight to finish after a stop signal. */
       drain: secondsField(25),
+      /** How long requests are accepted after a stop signal; null: 5 seconds, or none if started in a terminal. */
+      drain_delay: optionalSecondsField(300),
       /** Requests of one key per minute and node: a guard against runaway clients. */
       requests_per_minute: z.int().min(1).default(1_000_000),
     })

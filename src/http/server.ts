@@ -273,6 +273,8 @@ function finishResponse(
   // The name that the Anthropic SDKs read.
   if (operation && errorEncoderOf(operation)) response.headers.set('request-id', requestId)
   if (operation?.noStore) addHeaders(response, noStoreHeaders)
+  // Otherwise the next request of the connection could meet its end.
+  if (gateway.isDraining) response.headers.set('connection', 'close')
   const seconds = (performance.now() - startedAt) / 1000
   gateway.metrics.recordRequest(operation?.id ?? 'none', response.status, seconds)
   spans?.respond(response.status)

@@ -25,9 +25,10 @@ export function buildSystemRoutes(): RawRoute[] {
   return [
     getRoute('/healthz', async () => Response.json({ status: 'ok' })),
     getRoute('/readyz', async (gateway) => {
+      if (gateway.isDraining) return refuseReadiness('draining')
       const { ok } = await probeCached(gateway)
-      if (ok && gateway.ledger.downSince === null) return Response.json({ status: 'ready' })
-      return Response.json({ status: 'not_ready' }, { status: 503, headers: { 'retry-after': '5' } })
+      const isReady = ok && gateway.ledger.downSince === null
+      return isReady ? Response.json({ status: 'ready' }) : refuseReadiness('not_ready')
     }),
     getRoute('/status', async (gateway) => Response.json(await buildStatus(gateway))),
     getRoute('/metrics', async (gateway) => {
@@ -41,6 +42,10 @@ export function buildSystemRoutes(): RawRoute[] {
       return new Response(null, { status: 302, headers })
     }),
   ]
+}
+
+function refuseReadiness(status: string): Response {
+  return Response.json({ status }, { status: 503, headers: { 'retry-after': '5' } })
 }
 
 function getRoute(path: string, handle: RawRoute['handle']): RawRoute {

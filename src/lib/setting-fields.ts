@@ -14,6 +14,18 @@ export function secondsField(fallback: number, max = 86_400) {
     .register(settingKinds, { kind: 'seconds' })
 }
 
+/** As `secondsField`, 0 included; null if it is not set. */
+export function optionalSecondsField(max: number) {
+  return z
+    .number()
+    .min(0)
+    .max(max)
+    .nullable()
+    .default(null)
+    .transform((value) => (value === null ? null : value * 1000))
+    .register(settingKinds, { kind: 'seconds' })
+}
+
 /** A setting that is never shown. */
 export function secretField<S extends z.ZodType>(schema: S): S {
   settingKinds.add(schema, { kind: 'secret' })

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { SQL } from 'bun'
+import { parse } from 'yaml'
 import { runtimeSettings } from '../../scripts/runtime-settings.mjs'
 import { newId } from '../../src/lib/ids.ts'
 import type { DatabaseKind } from '../support/harness.ts'
@@ -32,7 +33,7 @@ export class FaultScenario {
     this.#settings = join(this.#folder, 'headgate.yaml')
     this.killFile = join(this.#folder, 'kill')
     this.databaseUrl = databaseUrl ?? join(this.#folder, 'headgate.sqlite')
-    writeFileSync(this.#settings, settings ?? buildSettings(this.vendor))
+    writeFileSync(this.#settings, addDefaults(settings ?? buildSettings(this.vendor)))
     writeFileSync(this.killFile, '')
   }
 
@@ -87,6 +88,12 @@ export class FaultScenario {
     await this.vendor.stop()
     rmSync(this.#folder, { recursive: true, force: true })
   }
+}
+
+/** Otherwise every stop would wait for balancers. */
+function addDefaults(settings: string): string {
+  const parsed = parse(settings) as { limits?: object }
+  return JSON.stringify({ ...parsed, limits: { drain_delay: 0, ...parsed.limits } })
 }
 
 /** The gateway with its kill points: compiled, if `npm test` did so, or from source. */
@@ -175,12 +182,17 @@ export class GatewayProcess {
     await this.#process.exited
   }
 
-  async manage(method: string, path: string, body?: unknown) {
-    const response = await fetch(`${this.url}/api/v1${path}`, {
+  /** Calls the API with the management key. */
+  fetch(path: string, method = 'GET', body?: unknown): Promise<Response> {
+    return fetch(`${this.url}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${managementKey}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
+  }
+
+  async manage(method: string, path: string, body?: unknown) {
+    const response = await this.fetch(path, method, body)
     return (await response.json()) as { key: string; data: Record<string, number | string> }
   }
 

@@ -164,6 +164,7 @@ describeWithUpstreams('the list of requests', (bench) => {
       callerId: `caller ${n}`,
       organizationId,
       receive: async () => undefined,
+      end: () => undefined,
     })
     const greedy = Array.from({ length: maxFollowersPerOrganization }, (_, n) => create('greedy', n))
     for (const follower of greedy) requestFollowers.add(follower)

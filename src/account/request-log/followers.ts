@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Db } from '../../db/db.ts'
-import { rateLimitError } from '../../errors/gateway-error.ts'
+import { rateLimitError, unavailableError } from '../../errors/gateway-error.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { CoarseTimer } from '../../lib/coarse-timer.ts'
 import { RequestTail, type TailBatch } from './tail.ts'
@@ -17,6 +17,8 @@ export interface Follower {
   organizationId: string
   /** Called every second. Must not throw. */
   receive(batch: TailBatch): Promise<void>
+  /** The node stops. */
+  end(): void
 }
 
 /** One query a second for all who follow the list, and none while the list has no followers. */
@@ -24,13 +26,15 @@ export class RequestFollowers {
   readonly #deps: { db: Db; clock: Clock; timer: CoarseTimer; log: Logger }
   readonly #followers = new Set<Follower>()
   #isRunning = false
+  #isClosed = false
 
   constructor(deps: { db: Db; clock: Clock; timer: CoarseTimer; log: Logger }) {
     this.#deps = deps
   }
 
-  /** Throws if there are too many. */
+  /** Throws if there are too many, or if the node stops. */
   add(follower: Follower): void {
+    if (this.#isClosed) throw unavailableError()
     const limit = this.#findReachedLimit(follower)
     if (limit !== null) {
       const message = `At most ${maxFollowersPerCaller} streams of requests can be open for each caller, ${maxFollowersPerOrganization} for an organization, and ${maxFollowers} in all. Close one, and try again.`
@@ -47,6 +51,12 @@ export class RequestFollowers {
     if (ofCaller.length >= maxFollowersPerCaller) return maxFollowersPerCaller
     if (ofOrganization.length >= maxFollowersPerOrganization) return maxFollowersPerOrganization
     return open.length >= maxFollowers ? maxFollowers : null
+  }
+
+  /** Ends all, for a node that stops: another one serves them when they connect again. */
+  close(): void {
+    this.#isClosed = true
+    for (const follower of [...this.#followers]) follower.end()
   }
 
   remove(follower: Follower): void {

@@ -94,6 +94,7 @@ function createFollower(
   return {
     callerId: callerIdOf(caller),
     organizationId: caller.organizationId,
+    end: () => writer.end('shutdown', 'The gateway stops. Connect again.'),
     receive: async (batch) => {
       try {
         const isDue = clock.now() - lastChecked >= heartbeatMs
