@@ -46,7 +46,7 @@ import { JournalError } from './ledger/journal-segment.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
 import { PostgresEngine } from './ledger/postgres-engine.ts'
-import { ClusterNode, liveness } from './ledger/recovery.ts'
+import { ClusterNode, migrationLeaseMs } from './ledger/recovery.ts'
 import { RollupThread } from './ledger/rollups/rollup-thread.ts'
 import { Spool } from './ledger/spool.ts'
 import { SqliteEngine } from './ledger/sqlite-engine.ts'
@@ -189,7 +189,7 @@ async function openDatabase(
   let db: Db | undefined
   try {
     db = openDb(url, queryTimeoutMs)
-    await upgrade(db, { url, nodeTimeoutMs: liveness.silentMs, log })
+    await upgrade(db, { url, nodeTimeoutMs: migrationLeaseMs, log })
     if (await hasMatchingVaultKey(db, vault)) return db
   } catch (error) {
     if (db) await closeDb(db)

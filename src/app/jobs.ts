@@ -170,7 +170,7 @@ function applyAuditRetention(gateway: Gateway): Promise<void> {
 }
 
 /** Manipulations of entries older than this job's interval are noticed. */
-function anchorAuditLog(gateway: Gateway): Promise<void> {
+export function anchorAuditLog(gateway: Gateway): Promise<void> {
   return anchorChains(gateway, headsFilePath(gateway.config.dataDir))
 }
 

@@ -8,8 +8,9 @@ import {
   sql,
   type UnknownRow,
 } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { DEFAULT_MIGRATION_TABLE, Migrator } from 'kysely/migration'
 import { withDeadline } from '../lib/deadline.ts'
+import { version } from '../lib/version.ts'
 import { ChangeCounter } from './change-counter.ts'
 import { migrations } from './migrations/all.ts'
 import { BunPostgresDialect } from './postgres.ts'
@@ -134,6 +135,36 @@ export async function findPendingMigrations(db: Db): Promise<{ pending: string[]
   const known = await createMigrator(db).getMigrations()
   const pending = known.filter(({ executedAt }) => executedAt === undefined)
   return { pending: pending.map(({ name }) => name), isNew: pending.length === known.length }
+}
+
+/** The names of those that have run and that this version does not know, in their order. */
+export async function findUnknownMigrations(db: Db): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return []
+  const { rows } = await sql<{
+    name: string
+  }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
+  return rows.flatMap(({ name }) => (Object.hasOwn(migrations, name) ? [] : [name])).sort()
+}
+
+const migratedBy = 'migrated_by'
+
+/** The version that migrated the database last; undefined if that version did not record it. */
+export async function readMigratedBy(db: Db): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('instance')
+    .select('value')
+    .where('name', '=', migratedBy)
+    .executeTakeFirst()
+  return row?.value
+}
+
+export async function recordMigratedBy(db: Db): Promise<void> {
+  await db
+    .insertInto('instance')
+    .values({ name: migratedBy, value: version })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: version }))
+    .execute()
 }
 
 export async function migrate(db: Db): Promise<string[]> {

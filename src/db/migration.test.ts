@@ -8,6 +8,8 @@ import { createDatabase } from '../../test/support/databases.ts'
 import { blankGeneration } from '../../test/support/generations.ts'
 import { type DatabaseKind, databaseKinds } from '../../test/support/harness.ts'
 import { ConfigError, readConfig } from '../config.ts'
+import { migrationLeaseMs } from '../ledger/recovery.ts'
+import { version } from '../lib/version.ts'
 import { openGateway } from '../main.ts'
 import { closeDb, type Db, migrate, openDb, readDatabaseTime } from './db.ts'
 import { extendedHolds } from './migrations/047-extended-holds.ts'
@@ -99,10 +101,27 @@ for (const kind of databaseKinds) {
     ])
     await closeDb(db)
   })
+
+  test(`a database of a newer version is named with that version, and not changed (${kind})`, async () => {
+    const url = await newDatabase(kind)
+    const db = openDb(url)
+    const { log } = recordLog()
+    await upgrade(db, { url, nodeTimeoutMs, log })
+    const timestamp = new Date().toISOString()
+    await sql`insert into kysely_migration (name, timestamp) values ('999-later', ${timestamp})`.execute(db)
+    const refuse = () => upgrade(db, { url, nodeTimeoutMs, log }).catch((error: Error) => error.message)
+    await db.updateTable('instance').set({ value: '99.1.0' }).where('name', '=', 'migrated_by').execute()
+    expect(await refuse()).toBe(
+      `it was migrated by Headgate 99.1.0 (schema 999-later), and this is Headgate ${version}. Start version 99.1.0 or a newer one.`,
+    )
+    await db.deleteFrom('instance').where('name', '=', 'migrated_by').execute()
+    expect(await refuse()).toContain('it was migrated by a newer version of Headgate (schema 999-later)')
+    await closeDb(db)
+  })
 }
 
 /** Node heartbeats are younger than this, or their node has stopped. */
-const nodeTimeoutMs = 120_000
+const nodeTimeoutMs = migrationLeaseMs
 
 /** A database of an earlier version. */
 async function leaveEarlierVersion(url: string): Promise<Db> {
@@ -184,6 +203,7 @@ describe.if(databaseKinds.includes('postgres'))('an upgrade on PostgreSQL', () =
     const refusal = await upgrade(db, { url, nodeTimeoutMs, log }).catch((error: Error) => error.message)
     expect(refusal).toContain('node-running is still running')
     expect(refusal).toContain('Stop all nodes, then start this version')
+    expect(refusal).toMatch(/counts as stopped 30 s after its last heartbeat, which is in \d+ s\.$/)
     expect(await tablesOf(db)).toEqual(before)
     await db.deleteFrom('nodes').where('id', '=', 'node-running').execute()
     await upgrade(db, { url, nodeTimeoutMs, log })

@@ -1,6 +1,17 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { closeDb, type Db, findPendingMigrations, isPostgres, migrate, openDb } from './db.ts'
+import { version } from '../lib/version.ts'
+import {
+  closeDb,
+  type Db,
+  findPendingMigrations,
+  findUnknownMigrations,
+  isPostgres,
+  migrate,
+  openDb,
+  readMigratedBy,
+  recordMigratedBy,
+} from './db.ts'
 
 export interface UpgradeOptions {
   url: string
@@ -14,6 +25,7 @@ export interface UpgradeOptions {
  * while a node runs, because one of the previous version would continue with the old tables.
  */
 export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOptions): Promise<void> {
+  await assertNotNewer(db)
   // In this order: a node that has just migrated sends its first heartbeat afterwards, and leaves nothing pending.
   const running = isPostgres(db) ? await findRunningNode(db, nodeTimeoutMs) : null
   const { pending, isNew } = await findPendingMigrations(db)
@@ -24,10 +36,23 @@ export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOption
   const connection = pending.length > 0 ? openDb(url, null) : db
   try {
     await migrate(connection)
+    if (pending.length > 0) await recordMigratedBy(connection)
   } finally {
     if (connection !== db) await closeDb(connection)
   }
   if (isLogged) log.info({ ms: Math.round(performance.now() - startedAt) }, 'database migration finished')
+}
+
+/** A version that does not know all migrations of a database would write to tables that have changed. */
+async function assertNotNewer(db: Db): Promise<void> {
+  const unknown = await findUnknownMigrations(db)
+  const schema = unknown.at(-1)
+  if (schema === undefined) return
+  const migratedBy = await readMigratedBy(db)
+  const by = migratedBy === undefined ? 'a newer version of Headgate' : `Headgate ${migratedBy}`
+  throw new Error(
+    `it was migrated by ${by} (schema ${schema}), and this is Headgate ${version}. Start ${migratedBy ? `version ${migratedBy}` : 'that version'} or a newer one.`,
+  )
 }
 
 interface RunningNode {
@@ -47,6 +72,7 @@ async function findRunningNode(db: Db, nodeTimeoutMs: number): Promise<RunningNo
 }
 
 function formatRunningNode({ id, age_ms }: RunningNode, nodeTimeoutMs: number): string {
-  const [age, silent] = [age_ms, nodeTimeoutMs].map((ms) => Math.max(0, Math.round(ms / 1000)))
-  return `this version has to migrate it, and ${id} is still running (its last heartbeat is ${age} s old). Stop all nodes, then start this version; a node that was killed counts as stopped ${silent} s after its last heartbeat.`
+  const toSeconds = (ms: number) => Math.max(0, Math.ceil(ms / 1000))
+  const [age, silent, left] = [age_ms, nodeTimeoutMs, nodeTimeoutMs - age_ms].map(toSeconds)
+  return `this version has to migrate it, and ${id} is still running (its last heartbeat is ${age} s old). Stop all nodes, then start this version; a node that was killed counts as stopped ${silent} s after its last heartbeat, which is in ${left} s.`
 }

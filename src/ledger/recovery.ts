@@ -19,6 +19,9 @@ import { buildSettlement, createRelease, type SettledGeneration } from './settle
  * still waits to settle its requests, and what it settles later corrects what was settled for it.
  */
 export const liveness = { beatMs: 5000, silentMs: 120_000 }
+
+/** How long a killed node delays a migration: six heartbeats. */
+export const migrationLeaseMs = 30_000
 const batchSize = 500
 
 interface Heartbeat {
