@@ -31,11 +31,14 @@ export interface McpResult {
 export class McpError extends Error {
   readonly kind: 'mcp_protocol_error' | 'http_error'
   readonly code: number
+  /** The server did not respond in time: the same request may succeed later. */
+  readonly isTimeout: boolean
 
-  constructor(kind: McpError['kind'], code: number, message: string) {
+  constructor(kind: McpError['kind'], code: number, message: string, isTimeout = false) {
     super(message)
     this.kind = kind
     this.code = code
+    this.isTimeout = isTimeout
   }
 }
 
@@ -194,14 +197,22 @@ async function run<T>(work: () => Promise<T>): Promise<T> {
 /** The client wraps errors of `fetch`; the cause is what happened. */
 function toMcpError(error: unknown): McpError {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (cause instanceof EgressError) return new McpError('http_error', 502, cause.message)
+    if (cause instanceof EgressError)
+      return new McpError('http_error', 502, cause.message, cause.kind === 'timeout')
     const code = 'code' in cause && typeof cause.code === 'number' ? cause.code : undefined
     const status = 'status' in cause && typeof cause.status === 'number' ? cause.status : undefined
     if (status !== undefined)
       return new McpError('http_error', status, `The server responded with status ${status}.`)
-    if (code !== undefined) return new McpError('mcp_protocol_error', code, clip(cause.message))
+    if (code !== undefined || isTimeoutError(cause))
+      return new McpError('mcp_protocol_error', code ?? -32001, clip(cause.message), isTimeoutError(cause))
   }
   return new McpError('mcp_protocol_error', -32000, 'The server could not be used.')
+}
+
+/** The client has a code of its own for a request without a response, and passes the reason of its signal on. */
+function isTimeoutError(error: Error): boolean {
+  const code = 'code' in error ? error.code : undefined
+  return code === 'REQUEST_TIMEOUT' || error.name === 'TimeoutError'
 }
 
 function clip(message: string): string {

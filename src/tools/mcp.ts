@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { FunctionTool } from '../call/call.ts'
 import type { ImagePart, OutputPart, TextPart, ToolCallPart } from '../call/part.ts'
-import { invalidFieldError } from '../errors/gateway-error.ts'
+import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
@@ -161,7 +161,8 @@ function isAllowed(
 }
 
 const timeoutMs = 60_000
-const listTimeoutMs = 15_000
+/** How long a server may take to list its tools. */
+export const mcpTimes = { listMs: 15_000 }
 /** Of one response. */
 const maxListBytes = 512 * 1024
 const maxCallBytes = 4 * 1024 * 1024
@@ -179,20 +180,23 @@ class RemoteServer {
   }
 
   async listTools(at: string): Promise<McpTool[]> {
-    const abort = new LinkedAbortController([this.#request.signal], listTimeoutMs)
+    const abort = new LinkedAbortController([this.#request.signal], mcpTimes.listMs)
     try {
       const tools = await this.#list(abort.signal)
       return tools.filter((tool) => isAllowed(this.#settings, tool))
     } catch (error) {
       if (!(error instanceof McpError)) throw error
-      throw invalidFieldError(at, `the tools of the MCP server could not be listed: ${error.message}`)
+      const message = `the tools of the MCP server could not be listed: ${error.message}`
+      if (abort.isTimedOut || error.isTimeout)
+        throw gatewayError('upstream_timeout', `${at}: ${message} Send the request again.`)
+      throw invalidFieldError(at, message)
     } finally {
       abort.close()
     }
   }
 
   async #list(signal: AbortSignal): Promise<McpTool[]> {
-    const connection = await this.#open(signal, listTimeoutMs, maxListBytes)
+    const connection = await this.#open(signal, mcpTimes.listMs, maxListBytes)
     try {
       return await connection.listTools(signal)
     } finally {

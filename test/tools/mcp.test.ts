@@ -3,6 +3,7 @@ import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelconte
 import { z } from 'zod'
 import { gatewayError } from '../../src/errors/gateway-error.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
+import { mcpTimes } from '../../src/tools/mcp.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { buildSettings, describeWithUpstreams, readJson, sendRequest } from '../inference/two-upstreams.ts'
 import { readSseData, replyWithCalls, replyWithText } from './replies.ts'
@@ -119,6 +120,19 @@ describeWithUpstreams(
       const response = await sendRequest(bench(), 'responses', { model, input: 'hi', tools })
       consume.mockRestore()
       expect([response.status, received.length]).toEqual([429, 0])
+    })
+
+    test('a server that does not list its tools in time is an error that a retry may solve', async () => {
+      const { listMs } = mcpTimes
+      mcpTimes.listMs = 100
+      const tools = [{ ...entry, server_url: `${url}/hang` }]
+      const response = await sendRequest(bench(), 'responses', { model, input: 'hi', tools })
+      mcpTimes.listMs = listMs
+      hanging = Promise.withResolvers()
+      expect([response.status, response.headers.get('x-should-retry')]).not.toContain('false')
+      const { error } = (await response.json()) as { error: JsonObject }
+      expect(error).toMatchObject({ code: 408, metadata: { error_type: 'timeout' } })
+      expect(error.message).toStartWith('tools[0]: the tools of the MCP server could not be listed: ')
     })
 
     test('a client that disconnects ends the requests to the server', async () => {
