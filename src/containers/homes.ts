@@ -1,4 +1,4 @@
-import { chown, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, link, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { newId, newUuid } from '../lib/ids.ts'
 
@@ -54,9 +54,18 @@ export class HomeFolder {
     return (await readdir(join(this.#folder, 'homes'))).filter((name) => homePattern.test(name))
   }
 
+  /** Whether it is a folder, which then can be opened whatever its permissions were. A link to one is none. */
+  async open(home: string): Promise<boolean> {
+    const path = this.resolve(home)
+    if (!(await lstat(path).catch(() => null))?.isDirectory()) return false
+    await chmod(path, 0o700)
+    if (this.#owner !== null) await chown(path, this.#owner, this.#owner)
+    return true
+  }
+
   /** Whether a home was there and unchanged before `time`. */
   async isOlder(home: string, time: number): Promise<boolean> {
-    const stats = await stat(this.resolve(home)).catch(() => null)
+    const stats = await lstat(this.resolve(home)).catch(() => null)
     return stats !== null && stats.ctimeMs < time
   }
 

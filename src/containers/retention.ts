@@ -16,13 +16,15 @@ const orphanedAfterMs = 3_600_000
 export async function deleteExpiredContainers(host: ContainerHost): Promise<void> {
   const { db, clock, homes, settings } = host
   const before = new Date(clock.now() - settings.retention_days * dayMs).toISOString()
+  const failures: unknown[] = []
   for (const container of await listUnused(db, { folderId: await homes.id(), before, limit: maxDeletions }))
-    await removeContainer(host, container)
-  await removeOrphanedHomes(host)
+    await removeContainer(host, container).catch((error: unknown) => failures.push(error))
+  await removeOrphanedHomes(host, failures)
+  if (failures.length > 0) throw failures[0]
 }
 
-/** A crash between the home and its record leaves one of them. */
-async function removeOrphanedHomes(host: ContainerHost): Promise<void> {
+/** A crash between the home and its record leaves one of them. One that cannot be removed keeps no other. */
+async function removeOrphanedHomes(host: ContainerHost, failures: unknown[]): Promise<void> {
   const { db, clock, homes } = host
   const names = await homes.list()
   for (let at = 0; at < names.length; at += maxDeletions) {
@@ -30,7 +32,7 @@ async function removeOrphanedHomes(host: ContainerHost): Promise<void> {
     const used = await filterUsedHomes(db, await homes.id(), page)
     for (const home of page) {
       if (!used.has(home) && (await homes.isOlder(home, clock.now() - orphanedAfterMs)))
-        await removeHome(host, home)
+        await removeHome(host, home).catch((error: unknown) => failures.push(error))
     }
   }
 }
@@ -72,7 +74,13 @@ async function removeContainer(host: ContainerHost, container: Container): Promi
 }
 
 /** Emptied from inside of a sandbox: there, no tree of folders and links can lead anywhere else. */
-async function removeHome({ engine, reader, homes, settings }: ContainerHost, home: string): Promise<void> {
+async function removeHome(host: ContainerHost, home: string): Promise<void> {
+  const { homes } = host
+  if (await homes.open(home)) await emptyHome(host, home)
+  await homes.remove(home)
+}
+
+async function emptyHome({ engine, reader, homes, settings }: ContainerHost, home: string): Promise<void> {
   await superviseCommand(engine, reader, {
     home: homes.resolve(home),
     command: 'chmod -R u+rwX . 2>/dev/null; find . -mindepth 1 -delete',
@@ -85,5 +93,4 @@ async function removeHome({ engine, reader, homes, settings }: ContainerHost, ho
     maxOutputLength: 1024,
     signal: new AbortController().signal,
   })
-  await homes.remove(home)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContainerEnvironment } from '../../src/containers/environment.ts'
 import { toContainerFileId } from '../../src/containers/ids.ts'
@@ -187,6 +187,28 @@ function containerTests(server: () => TestServer): void {
       server().clock.advance(3_700_000)
       await containersOf(server()).deleteExpired()
       expect(existsSync(orphan)).toBe(false)
+    })
+
+    test('homes that cannot be opened are deleted, and what they link to is not', async () => {
+      await withFolder(async (outside) => {
+        writeFileSync(join(outside, 'precious'), 'x')
+        const damaged = ['a', 'b', 'c', 'd'].map((digit) =>
+          join(homesOf(server()), `home_${digit.repeat(24)}`),
+        ) as [string, string, string, string]
+        const [file, locked, dangling, link] = damaged
+        mkdirSync(homesOf(server()), { recursive: true })
+        writeFileSync(file, 'not a folder')
+        mkdirSync(join(locked, 'folder'), { recursive: true })
+        chmodSync(locked, 0)
+        symlinkSync('/nowhere', dangling)
+        symlinkSync(outside, link)
+        server().clock.advance(3_700_000)
+        await containersOf(server()).deleteExpired()
+        expect(
+          readdirSync(homesOf(server())).filter((name) => damaged.some((path) => path.endsWith(name))),
+        ).toEqual([])
+        expect(readdirSync(outside)).toEqual(['precious'])
+      })
     })
 
     test('homes are deleted 30 days after the last command, whatever is in them', async () => {
