@@ -85,3 +85,9 @@ test('S13 a document that unpacks to more memory than allowed is not read', asyn
   const lines = Array.from({ length: 400 }, (_, index) => `page ${index}`)
   expect(await reader.read(base64(lines), quotaOf('a'))).toBeNull()
 })
+
+test('S13 a small document may take less memory than a large one', async () => {
+  const lines = Array.from({ length: 400 }, (_, index) => `page ${index}`)
+  const reader = open({ smallGrowthBytes: 0, milliseconds: 60_000 })
+  expect(await reader.read(base64(lines), quotaOf('a'))).toBeNull()
+})

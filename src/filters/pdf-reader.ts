@@ -25,6 +25,8 @@ const defaultLimits: ReaderLimits = {
   data: 32 * 1024 * 1024,
   milliseconds: 5_000,
   growthBytes: 512 * 1024 * 1024,
+  // The library itself takes a part of it.
+  smallGrowthBytes: 160 * 1024 * 1024,
 }
 
 /** Reads the text of PDFs on a thread of its own. The thread and the library are loaded with the first document. */

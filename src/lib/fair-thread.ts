@@ -5,6 +5,8 @@ export interface TaskLimits {
   milliseconds: number
   /** By how much the memory of the process may grow meanwhile: a small document can unpack to gigabytes. */
   growthBytes: number
+  /** The same for a small document, which grows with its length; absent if the length does not matter. */
+  smallGrowthBytes?: number
 }
 
 /** What a request may use of the thread. */
@@ -83,14 +85,14 @@ export class FairThread {
 
   /** Never throws. */
   async #runNow({ request, texts }: WaitingTask): Promise<unknown> {
-    const { milliseconds, growthBytes } = this.#limits
+    const { milliseconds } = this.#limits
     const stopped = Promise.withResolvers<null>()
     const stop = () => {
       this.#worker.terminate()
       stopped.resolve(null)
     }
     const timer = setTimeout(stop, milliseconds)
-    const maxMemory = process.memoryUsage.rss() + growthBytes
+    const maxMemory = process.memoryUsage.rss() + computeGrowth(this.#limits, texts)
     const watch = setInterval(() => {
       if (process.memoryUsage.rss() > maxMemory) stop()
     }, watchMs)
@@ -100,4 +102,15 @@ export class FairThread {
     clearInterval(watch)
     return result
   }
+}
+
+/** What a document of ordinary compression takes of memory for each character. */
+const growthPerCharacter = 16
+
+function computeGrowth(
+  { growthBytes, smallGrowthBytes = growthBytes }: TaskLimits,
+  texts: readonly string[],
+): number {
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  return Math.min(growthBytes, smallGrowthBytes + growthPerCharacter * length)
 }

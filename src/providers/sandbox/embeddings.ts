@@ -8,6 +8,7 @@ import {
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { encodeVector } from '../../dialects/embeddings/vector.ts'
 import { sha256 } from '../../lib/crypto.ts'
+import { TimeSlicer } from '../../lib/time-slicer.ts'
 import type { MediaSimulator } from '../simulation.ts'
 import { embedText, maxDimensions } from './artefacts/vectors.ts'
 import { buildFailure, readDirectives } from './directives.ts'
@@ -27,10 +28,15 @@ export const simulateEmbeddings: MediaSimulator<EmbeddingsCall, EmbeddingsReply>
   const failure = buildFailure(directives) ?? findFailure(call) ?? (directives.empty && emptyFailure)
   if (failure) return { failure }
   const vectors: string[] = []
+  // Of all texts together: each alone may be too short to yield.
+  const slicer = new TimeSlicer()
   for (const text of texts) {
+    for (let turn = slicer.pendingYield; turn; turn = slicer.pendingYield) await turn
     signal.throwIfAborted()
+    const startedAt = performance.now()
     const numbers = await embedText(readDirectives(text).rest, call.dimensions ?? defaultDimensions)
     vectors.push(encodeVector(numbers, call.encoding))
+    slicer.recordWork(startedAt)
   }
   return { reply: { vectors, usage: directives.noUsage ? null : countUsage(call), units: [] } }
 }

@@ -1,10 +1,10 @@
-import { countSearches, type RerankCall, type RerankDocument, type RerankReply } from '../../call/rerank.ts'
+import { countSearches, type RerankCall, type RerankReply } from '../../call/rerank.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { sortByScore } from '../../dialects/rerank/dialect.ts'
 import type { MediaSimulator } from '../simulation.ts'
 import { rankDocuments } from './artefacts/bm25.ts'
 import { buildFailure, readDirectives } from './directives.ts'
-import { countTextTokens, imageTokens } from './tokens.ts'
+import { createTokenCounter, imageTokens } from './tokens.ts'
 
 /** Ranks documents by the words they share with the query; images share none. */
 export const simulateRerank: MediaSimulator<RerankCall, RerankReply> = async (call, _model, { sleep }) => {
@@ -18,7 +18,12 @@ export const simulateRerank: MediaSimulator<RerankCall, RerankReply> = async (ca
     documents.map(({ text = '' }) => text),
   )
   const results = sortByScore(scores.map((score, index) => ({ index, score }))).slice(0, topN)
-  const tokens = documents.reduce((sum, document) => sum + countTokens(call.query, document), 0)
+  // The query is read with each document.
+  const countTokens = createTokenCounter(call.query)
+  const tokens = documents.reduce(
+    (sum, { text = '', image }) => sum + countTokens(text) + (image === undefined ? 0 : imageTokens),
+    0,
+  )
   const usage = directives.noUsage ? null : { ...zeroUsage, input: tokens }
   return { reply: { results, usage, units: [countSearches(documents.length)] } }
 }
@@ -28,8 +33,3 @@ const emptyFailure = {
   status: null,
   message: 'The sandbox was directed to send no results.',
 } as const
-
-/** The query is read with each document. */
-function countTokens(query: string, { text = '', image }: RerankDocument): number {
-  return countTextTokens(query, text) + (image === undefined ? 0 : imageTokens)
-}

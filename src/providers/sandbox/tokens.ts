@@ -21,6 +21,12 @@ export function countTextTokens(...texts: string[]): number {
   return Math.ceil(texts.reduce((sum, text) => sum + countCharacters(text), 0) / charactersPerToken)
 }
 
+/** Counts the tokens of texts that all have the same beginning, which is read once. */
+export function createTokenCounter(beginning: string): (text: string) => number {
+  const characters = countCharacters(beginning)
+  return (text) => Math.ceil((characters + countCharacters(text)) / charactersPerToken)
+}
+
 export function countAudioTokens(base64: string): number {
   return Math.ceil(countBase64Bytes(base64) / bytesPerAudioToken)
 }
