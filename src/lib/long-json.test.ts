@@ -47,6 +47,19 @@ describe('JSON with long strings', () => {
     const value = { a: [1, 'two', { three: null }], b: 'x'.repeat(1000) }
     expect(estimateJsonLength(value)).toBeWithin(1000, 1200)
   })
+
+  test('S13 is not measured beyond what matters', () => {
+    let reads = 0
+    const entry = () => ({
+      get token() {
+        reads++
+        return 'abc'
+      },
+    })
+    const value = { list: Array.from({ length: 100_000 }, entry) }
+    expect(estimateJsonLength(value, 1000)).toBeGreaterThan(1000)
+    expect(reads).toBeLessThan(100)
+  })
 })
 
 test('a long text is rewritten as a whole when the rest of it shows the need', async () => {

@@ -105,14 +105,15 @@ function unquoteString(marked: string, { strings, marker }: LongStrings): string
   }
 }
 
-/** Approximate length of a value as JSON: escapes are not counted. */
-export function estimateJsonLength(value: unknown): number {
+/** Approximate length of a value as JSON: escapes are not counted. What is beyond `max` is not read any further. */
+export function estimateJsonLength(value: unknown, max = Number.POSITIVE_INFINITY): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
   let length = 2
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     const inner = (value as Record<string, unknown>)[name]
-    if (inner !== undefined) length += name.length + 4 + estimateJsonLength(inner)
+    if (inner !== undefined) length += name.length + 4 + estimateJsonLength(inner, max - length)
+    if (length > max) break
   }
   return length
 }
@@ -120,7 +121,11 @@ export function estimateJsonLength(value: unknown): number {
 /** Serialises in chunks, so that a value with long strings is never one string. */
 export function* encodeJsonChunks(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > minLongStringLength) yield* encodeStringChunks(value)
-  else if (typeof value !== 'object' || value === null || estimateJsonLength(value) < minLongStringLength) {
+  else if (
+    typeof value !== 'object' ||
+    value === null ||
+    estimateJsonLength(value, minLongStringLength) < minLongStringLength
+  ) {
     yield JSON.stringify(value) ?? 'null'
   } else if (Array.isArray(value)) {
     for (const [at, inner] of value.entries()) {

@@ -15,7 +15,7 @@ export function toJsonResponse(
   headers: Record<string, string>,
   receivedLength: number | null = null,
 ): Response {
-  const isShort = (receivedLength ?? estimateJsonLength(body)) < chunkedReplyLength
+  const isShort = (receivedLength ?? estimateJsonLength(body, chunkedReplyLength)) < chunkedReplyLength
   return new Response(isShort ? JSON.stringify(body) : timeSlicer.iterate(encodeJsonChunks(body)), {
     headers: { 'content-type': 'application/json;charset=utf-8', ...headers },
   })
