@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { gatewayError } from '../errors/gateway-error.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
 import { type BoundedQueue, QueueFullError } from '../lib/bounded-queue.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 
@@ -94,7 +94,8 @@ async function runInTurn<T>(queue: BoundedQueue, work: () => Promise<T>): Promis
     return await queue.run(work)
   } catch (error) {
     if (!(error instanceof QueueFullError)) throw error
-    throw gatewayError('rate_limited', 'Too many passwords are being verified. Try again in a few seconds.')
+    const message = 'Too many passwords are being verified. Try again in a few seconds.'
+    throw new GatewayError('rate_limited', { message, headers: { 'retry-after': '5' } })
   }
 }
 

@@ -34,6 +34,8 @@ import { staleMs, withUnavailableError } from './account-revision.ts'
 
 /** A secret has at most 512 characters. */
 const maxHashes = 10_000
+/** Hashes of secrets that no key has. */
+const maxRejected = 10_000
 
 /** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
 export interface KeyContext {
@@ -63,6 +65,7 @@ export interface KeyContext {
 
 /** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */
 export class AccountCache {
+  readonly #db: Db
   readonly #keys: LoadingCache<string, ApiKey | undefined>
   /** By secret, of valid and invalid keys alike: hashing costs more than the rest of a lookup. */
   readonly #hashes = new Map<string, string>()
@@ -71,10 +74,12 @@ export class AccountCache {
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
   constructor(db: Db, revisions: RevisionReader) {
+    this.#db = db
     const cacheOptions = { revisions, staleMs }
     this.#keys = new LoadingCache({
       ...cacheOptions,
       load: (hash) => withUnavailableError(findKeyByHash(db, hash)),
+      maxMissing: maxRejected,
     })
     this.#keysById = new LoadingCache({
       ...cacheOptions,
@@ -93,6 +98,12 @@ export class AccountCache {
   findKey(secret: string): ApiKey | undefined | Promise<ApiKey | undefined> {
     const hash = this.#hashes.get(secret) ?? this.#hash(secret)
     return this.#keys.get(hash, hash)
+  }
+
+  /** The row as it is now. A secret that no key has is not looked up again until the revision changes. */
+  findCurrentKey(secret: string): Promise<ApiKey | undefined> {
+    const hash = this.#hashes.get(secret) ?? this.#hash(secret)
+    return this.#keys.getCurrent(hash, () => findKeyByHash(this.#db, hash))
   }
 
   #hash(secret: string): string {

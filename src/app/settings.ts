@@ -115,7 +115,7 @@ export const settingsFields = z.strictObject({
         .default([]),
     })
     .prefault({}),
-  /** Limits of an inference request. Sizes in bytes, times in seconds. */
+  /** Limits of an inference request, and rates of all requests. Sizes in bytes, times in seconds. */
   limits: z
     .strictObject({
       body_bytes: z
@@ -163,6 +163,14 @@ export const settingsFields = z.strictObject({
       drain_delay: optionalSecondsField(300),
       /** Requests of one key per minute and node: a guard against runaway clients. */
       requests_per_minute: z.int().min(1).default(1_000_000),
+      /** Of one management key or member, per minute and node. */
+      management_requests_per_minute: z.int().min(1).default(1200),
+      /** Of one key or member to what is neither a model nor management: files, generations, stored responses. */
+      lookup_requests_per_minute: z.int().min(1).default(6000),
+      /** Of one address, without a credential: sign-in pages and public operations. */
+      anonymous_requests_per_minute: z.int().min(1).default(1200),
+      /** Requests of one address whose credential is missing or not valid. Valid ones are never counted. */
+      failed_authentications_per_minute: z.int().min(1).default(300),
     })
     .prefault({}),
   /** Records of each kind that one owner may have. */

@@ -108,6 +108,7 @@ export function rateLimitError(message: string, limit: number, windowMs: number,
   return new GatewayError('rate_limited', {
     message,
     headers: {
+      'retry-after': String(Math.ceil((reset - now) / 1000)),
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(reset),

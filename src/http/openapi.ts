@@ -58,7 +58,7 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
       version: '1.0.0',
       'x-headgate-version': version,
       description:
-        'One API for all model providers, with keys, credits, budgets and policies.\n\nAmounts are US dollars with at most nine decimals. Strings must not contain U+0000, and objects must not have a key `__proto__`. Unknown query parameters are ignored; a parameter must not be repeated. Models, providers, keys, members and workspaces must exist: a name or id that does not exist is rejected with 400 or 404.',
+        'One API for all model providers, with keys, credits, budgets and policies.\n\nAmounts are US dollars with at most nine decimals. Strings must not contain U+0000, and objects must not have a key `__proto__`. Unknown query parameters are ignored; a parameter must not be repeated. Models, providers, keys, members and workspaces must exist: a name or id that does not exist is rejected with 400 or 404.\n\nRequests of one key, and requests of one address without a valid key, are limited per minute: beyond the limit they are 429 with `Retry-After`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }, { url: '/v1', description: 'The same API for clients that append /v1' }],
@@ -137,12 +137,11 @@ function errorSchemaOf({ inference, errorSchema }: Operation) {
 
 /** The statuses that follow from the parts of an operation, and those it declares. */
 function listErrorStatuses(operation: Operation): number[] {
-  const { params, query, body, rawBody, permission, errors, rateLimit } = operation
-  const statuses = new Set([500, ...errors])
+  const { params, query, body, rawBody, permission, errors } = operation
+  const statuses = new Set([429, 500, ...errors])
   if (params || query || body || rawBody) statuses.add(400)
   if (body || rawBody) statuses.add(413)
   if (permission !== 'public') statuses.add(401).add(403)
-  if (rateLimit) statuses.add(429)
   return [...statuses].sort((a, b) => a - b)
 }
 

@@ -1,5 +1,6 @@
-import { expect, test } from 'bun:test'
-import { describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
+import { beforeEach, expect, test } from 'bun:test'
+import { createSessionCaller, describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
+import { type Settings, settingsFields } from '../app/settings.ts'
 import type { GatewayError } from '../errors/gateway-error.ts'
 import { MinuteRateLimiter } from '../lib/rate-limiter.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
@@ -41,6 +42,7 @@ describeOnEachDatabase('rate limits of operations', (server) => {
     expect(day.allowed).toBe(2)
     expect(day.error?.row.status).toBe(429)
     expect(day.error?.headers).toEqual({
+      'retry-after': '600',
       'x-ratelimit-limit': '5',
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(Date.parse('2028-03-16T00:00:00Z')),
@@ -72,4 +74,114 @@ describeOnEachDatabase('rate limits of operations', (server) => {
     expect((await Promise.all(calls)).filter(Boolean).length).toBe(5)
     clock.release()
   })
+})
+
+const wrongKey = `sk-hg-v1-${'0'.repeat(64)}`
+
+function statusesOf(responses: { status: number }[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+async function repeat<T>(count: number, send: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = []
+  for (let index = 0; index < count; index++) results.push(await send(index))
+  return results
+}
+
+describeOnEachDatabase(
+  'rates of requests',
+  (server) => {
+    beforeEach(() => {
+      Object.assign(server().gateway, { rateLimiter: new MinuteRateLimiter() })
+      server().clock.freeze('2028-05-01T10:00:15.000Z')
+    })
+
+    function setLimits(limits: Partial<Settings['limits']>): void {
+      const { gateway } = server()
+      gateway.settings = { ...gateway.settings, limits: { ...gateway.settings.limits, ...limits } }
+    }
+
+    test('an address may try 300 invalid keys in a minute, and a valid key is not affected', async () => {
+      const { call, own, clock } = server()
+      const responses = await repeat(330, (index) => call('GET', '/key', { key: `${wrongKey}${index % 3}` }))
+      expect(statusesOf(responses)).toEqual({ 401: 300, 429: 30 })
+      const refused = responses.at(-1)
+      expect(refused?.headers.get('retry-after')).toBe('45')
+      expect(refused?.body.error.message).toContain('300')
+      expect((await call('GET', '/key', { key: own.inferenceKey })).status).toBe(200)
+      expect((await call('GET', '/keys')).status).toBe(200)
+      clock.advance(60_000)
+      expect((await call('GET', '/key', { key: wrongKey })).status).toBe(401)
+    })
+
+    test('every kind of credential counts as one: key, none, session, SCIM token', async () => {
+      const { call, url } = server()
+      setLimits({ failed_authentications_per_minute: 4 })
+      await call('GET', '/keys', { key: wrongKey })
+      await call('POST', '/chat/completions', { key: wrongKey, body: {} })
+      await call('GET', '/keys', { key: null })
+      await call('GET', '/keys', { key: null, headers: { cookie: 'headgate_session=none' } })
+      const scim = await fetch(`${url}/scim/v2/Users`, { headers: { authorization: 'Bearer none' } })
+      expect([scim.status, scim.headers.get('retry-after')]).toEqual([429, '45'])
+      // Refused before the body is read.
+      const inference = await call('POST', '/messages', { key: wrongKey, body: '{' })
+      expect([inference.status, inference.body.error.type]).toEqual([429, 'rate_limit_error'])
+      setLimits({ failed_authentications_per_minute: 300 })
+    })
+
+    test('management requests are limited for each key and for each member, lookups apart from them', async () => {
+      const { call, own, foreign } = server()
+      setLimits({ management_requests_per_minute: 3, lookup_requests_per_minute: 2 })
+      const member = await createSessionCaller(server(), { role: 'org:admin' })
+      const responses = await repeat(5, () => call('GET', '/keys'))
+      expect(statusesOf(responses)).toEqual({ 200: 3, 429: 2 })
+      expect(responses.at(-1)?.body.error.message).toContain('3 management requests per minute')
+      expect((await call('GET', '/keys', { key: foreign.managementKey })).status).toBe(200)
+      expect(statusesOf(await repeat(4, () => member.call('GET', '/keys')))).toEqual({ 200: 3, 429: 1 })
+      const lookups = await repeat(3, () => call('GET', '/key', { key: own.inferenceKey }))
+      expect(statusesOf(lookups)).toEqual({ 200: 2, 429: 1 })
+      setLimits({ management_requests_per_minute: 1200, lookup_requests_per_minute: 6000 })
+    })
+
+    test('requests to models are not among them', async () => {
+      const { call, own } = server()
+      setLimits({ management_requests_per_minute: 1, lookup_requests_per_minute: 1 })
+      const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hello' }] }
+      const send = () => call('POST', '/chat/completions', { key: own.inferenceKey, body })
+      expect(statusesOf(await repeat(4, send))).toEqual({ 200: 4 })
+      setLimits({ management_requests_per_minute: 1200, lookup_requests_per_minute: 6000 })
+    })
+
+    test('requests without a key are limited for each address, /healthz is not', async () => {
+      const { call, url } = server()
+      setLimits({ anonymous_requests_per_minute: 2 })
+      const jwks = await repeat(3, () => call('GET', '/oauth/jwks', { key: null }))
+      expect(statusesOf(jwks)).toEqual({ 200: 2, 429: 1 })
+      const page = await fetch(`${url}/signin`)
+      expect([page.status, page.headers.get('retry-after')]).toEqual([429, '45'])
+      expect((await fetch(`${url}/healthz`)).status).toBe(200)
+      setLimits({ anonymous_requests_per_minute: 1200 })
+    })
+  },
+  { hasDefaultRates: true },
+)
+
+test('an installation limits all kinds of requests by default', () => {
+  expect(settingsFields.shape.limits.parse({})).toMatchObject({
+    management_requests_per_minute: 1200,
+    lookup_requests_per_minute: 6000,
+    anonymous_requests_per_minute: 1200,
+    failed_authentications_per_minute: 300,
+  })
+})
+
+test('S13 a limiter counts a bounded number of names', () => {
+  const limiter = new MinuteRateLimiter(3)
+  expect(limiter.tryConsume('first', 1, 0)).toBe(true)
+  for (const name of ['a', 'b']) limiter.tryConsume(name, 1, 0)
+  expect(limiter.tryConsume('first', 1, 0)).toBe(false)
+  limiter.tryConsume('c', 1, 0)
+  expect(limiter.tryConsume('first', 1, 0)).toBe(true)
 })

@@ -15,6 +15,7 @@ import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts
 import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
+import { limitAnonymous, limitCaller } from '../pipeline/request/request-limits.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import { buildErrorResponse, errorEncoderOf, type FailingOperation, toClientError } from './error-response.ts'
@@ -110,8 +111,7 @@ async function serveOperation(
   const cors = buildCorsHeaders(gateway, request, operation)
   let caller: Caller | null = null
   try {
-    if (operation.permission !== 'public')
-      caller = await authenticate(gateway, request, operation.inference !== undefined)
+    caller = await admitCaller(gateway, request, operation)
     const response = await runOperation(gateway, request, operation, caller, connections)
     return cors ? addHeaders(response, cors) : response
   } catch (error) {
@@ -122,6 +122,21 @@ async function serveOperation(
     if (caller && isModelRequest(operation)) recordUnparsed(gateway, caller, request, failure)
     throw failure
   }
+}
+
+/** Null if the operation is public. Requests to models have limits of their own. */
+async function admitCaller(
+  gateway: Gateway,
+  request: Request,
+  { permission, inference }: Operation,
+): Promise<Caller | null> {
+  if (permission === 'public') {
+    limitAnonymous(gateway, request)
+    return null
+  }
+  const caller = await authenticate(gateway, request, inference !== undefined)
+  if (!inference) limitCaller(gateway, caller, permission)
+  return caller
 }
 
 /** A refused one is in the list of requests. */

@@ -26,6 +26,7 @@ function createCountingCache(freshMs = 60_000, staleMs = 60_000) {
       return loaded
     },
     maxEntries: 2,
+    maxMissing: 2,
   })
   const changeElsewhere = (next: string | undefined) => {
     state.value = next
@@ -112,12 +113,52 @@ describe('LoadingCache', () => {
     expect(await get('idle')).toBe('second')
   })
 
-  test('S8 a missing value is loaded again', async () => {
-    const { get, change, state } = createCountingCache()
+  test('R26 S8 a missing value is loaded once, until the revision changes or this process changes something', async () => {
+    const { get, cache, state, change, changeElsewhere } = createCountingCache(0)
+    const current = createCountingCache()
+    for (const { get, state } of [createCountingCache(), current]) {
+      state.value = undefined
+      expect([await get(), await get(), state.loads]).toEqual([undefined, undefined, 1])
+    }
+    current.change('created')
+    expect(await current.get()).toBe('created')
+    state.value = undefined
+    await get()
+    changeElsewhere('created elsewhere')
+    expect(await get()).toBe('created elsewhere')
     change(undefined)
+    expect([await get(), await cache.get('k', 'k')]).toEqual([undefined, undefined])
+  })
+
+  test('S8 a missing value is not served while the revision cannot be read', async () => {
+    const { get, state, down } = createCountingCache(0)
+    state.value = undefined
     await get()
-    await get()
-    expect(state.loads).toBe(2)
+    down.revision = true
+    expect(get()).rejects.toThrow('away')
+  })
+
+  test('S13 remembers a bounded number of missing values', async () => {
+    const { get, state } = createCountingCache()
+    state.value = undefined
+    for (const key of ['a', 'b', 'c', 'c', 'a']) await get(key)
+    expect(state.loads).toBe(4)
+  })
+
+  test('getCurrent loads every time, except a value that is missing', async () => {
+    const { cache, state, change } = createCountingCache()
+    const load = async () => {
+      state.loads++
+      return state.value
+    }
+    const lookUp = () => cache.getCurrent('k', load)
+    expect([await lookUp(), await lookUp(), state.loads]).toEqual(['first', 'first', 2])
+    change(undefined)
+    // The first has no reading of the revision from before its load.
+    for (let lookup = 0; lookup < 4; lookup++) expect(await lookUp()).toBeUndefined()
+    expect(state.loads).toBe(4)
+    change('second')
+    expect(await lookUp()).toBe('second')
   })
 
   test('S13 evicts the oldest entry', async () => {

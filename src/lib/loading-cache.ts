@@ -15,13 +15,17 @@ interface LoadingCacheOptions<S, V> {
   staleMs: number
   load: (source: S) => Promise<V>
   maxEntries?: number
+  /** How many keys without a value are remembered, until the revision changes. */
+  maxMissing?: number
 }
 
-/** A read-through cache. Concurrent lookups share one load; missing values and errors are not cached. */
+/** A read-through cache. Concurrent lookups share one load; errors are not cached. */
 export class LoadingCache<S, V> {
   readonly #options: LoadingCacheOptions<S, V>
   readonly #entries = new Map<string, CacheEntry<NonNullable<V>>>()
   readonly #loading = new Map<string, Promise<V>>()
+  /** Keys without a value at one reading of the revision. Never served stale: the value may exist by now. */
+  #missing = { version: 0, keys: new Map<string, V>() }
 
   constructor(options: LoadingCacheOptions<S, V>) {
     this.#options = options
@@ -31,7 +35,7 @@ export class LoadingCache<S, V> {
   get(key: string, source: S): V | Promise<V> {
     const reading = this.#options.revisions.current
     if (reading === null) return this.#readAndGet(key, source)
-    return this.#find(key, reading) ?? this.#load(key, source, reading)
+    return this.#find(key, reading) ?? this.#loadUnlessMissing(key, source, reading)
   }
 
   async #readAndGet(key: string, source: S): Promise<V> {
@@ -41,7 +45,29 @@ export class LoadingCache<S, V> {
     } catch (error) {
       return this.#serveStale(key, error)
     }
-    return this.#find(key, reading) ?? this.#load(key, source, reading)
+    return this.#find(key, reading) ?? this.#loadUnlessMissing(key, source, reading)
+  }
+
+  /** The value as it is now, from `load`, unless it is known to be missing. The value itself is not cached. */
+  async getCurrent(key: string, load: () => Promise<V>): Promise<V> {
+    const reading = this.#options.revisions.current
+    if (reading && this.#isMissing(key, reading)) return this.#missing.keys.get(key) as V
+    const value = await load()
+    if (value !== undefined && value !== null) return value
+    if (reading) this.#rememberMissing(key, value, reading)
+    // So that the next lookup has a reading from before its load.
+    else await this.#options.revisions.read()
+    return value
+  }
+
+  #loadUnlessMissing(key: string, source: S, reading: RevisionReading): V | Promise<V> {
+    return this.#isMissing(key, reading)
+      ? (this.#missing.keys.get(key) as V)
+      : this.#load(key, source, reading)
+  }
+
+  #isMissing(key: string, reading: RevisionReading): boolean {
+    return this.#missing.version === reading.version && this.#missing.keys.has(key)
   }
 
   #find(key: string, reading: RevisionReading): NonNullable<V> | undefined {
@@ -83,7 +109,17 @@ export class LoadingCache<S, V> {
       this.#entries.set(key, { value, reading })
       const oldest = this.#entries.size > (this.#options.maxEntries ?? defaultMaxEntries)
       if (oldest) this.#entries.delete(this.#entries.keys().next().value ?? '')
+    } else {
+      this.#rememberMissing(key, value, reading)
     }
     return value
+  }
+
+  #rememberMissing(key: string, value: V, { version }: RevisionReading): void {
+    const { maxMissing = 0 } = this.#options
+    if (maxMissing === 0) return
+    if (this.#missing.version !== version || this.#missing.keys.size >= maxMissing)
+      this.#missing = { version, keys: new Map() }
+    this.#missing.keys.set(key, value)
   }
 }

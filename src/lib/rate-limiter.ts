@@ -2,10 +2,18 @@ import { rateLimitError } from '../errors/gateway-error.ts'
 
 const minuteMs = 60_000
 
-/** A fixed window of one minute, on this node. */
+/** Names that are counted in a minute: an attacker may have many addresses. */
+const defaultMaxNames = 100_000
+
+/** A fixed window of one minute, on this node. When it knows too many names, it forgets the one that came first. */
 export class MinuteRateLimiter {
+  readonly #maxNames: number
   #start = 0
   #counts = new Map<string, number>()
+
+  constructor(maxNames = defaultMaxNames) {
+    this.#maxNames = maxNames
+  }
 
   /** Counts one request; throws beyond the limit. */
   consume(key: string, limit: number, now: number, message: string): void {
@@ -22,6 +30,7 @@ export class MinuteRateLimiter {
     const count = (this.#counts.get(key) ?? 0) + 1
     if (count > limit) return false
     this.#counts.set(key, count)
+    if (this.#counts.size > this.#maxNames) this.#counts.delete(this.#counts.keys().next().value ?? '')
     return true
   }
 

@@ -7,6 +7,7 @@ import { readBodyText } from '../lib/body-reader.ts'
 import { isSameText, sha256 } from '../lib/crypto.ts'
 import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
 import { isSameOrigin, pathPrefixOf } from '../pipeline/request/origin.ts'
+import { limitAnonymous } from '../pipeline/request/request-limits.ts'
 import { isSecure, sessionCookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { renderProblemPage } from './markup.ts'
 
@@ -17,6 +18,7 @@ export function createPage(method: RawRoute['method'], path: string, handle: Raw
     path,
     handle: async (gateway, request) => {
       try {
+        limitAnonymous(gateway, request)
         return await handle(gateway, request)
       } catch (error) {
         if (error instanceof GatewayError && error.row.status < 500) {

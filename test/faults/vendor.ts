@@ -1,3 +1,5 @@
+import { raisedRates } from '../support/raised-rates.ts'
+
 /** The vendor's log of one request, independent of what happened to the gateway. */
 export interface VendorRecord {
   /** As the client numbered it. */
@@ -44,6 +46,7 @@ export function listPrice(model: string, completion: number): bigint {
 export function buildSettings(vendor: Vendor): string {
   const provider = { name: 'Vendor', base_url: vendor.url, dialects: ['chat'], api_key: 'vendor-secret' }
   return JSON.stringify({
+    limits: raisedRates,
     providers: [
       { slug: 'vendor', ...provider },
       { slug: 'stubborn', ...provider, bills_abandoned: true },

@@ -8,6 +8,7 @@ import { createMember, type Member } from '../../src/account/members.ts'
 import { type CreatedOrganization, createOrganization } from '../../src/account/organizations.ts'
 import { startSession } from '../../src/account/sessions.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
+import { settingsFields } from '../../src/app/settings.ts'
 import { loadOperations } from '../../src/areas/all.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Db } from '../../src/db/db.ts'
@@ -20,6 +21,7 @@ import { JwksCache } from '../../src/oidc/jwks-cache.ts'
 import { OidcProviders } from '../../src/oidc/providers.ts'
 import { Routing } from '../../src/routing/routing.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
+import { raisedRates } from './raised-rates.ts'
 import { headersOf } from './sessions.ts'
 
 const operations = await loadOperations()
@@ -88,6 +90,8 @@ export interface TestOptions {
   environment?: Record<string, string>
   /** The text of headgate.yaml. */
   settings?: string
+  /** Whether the rates of `limits` are those of an installation. */
+  hasDefaultRates?: boolean
 }
 
 export async function startTestServer(kind: DatabaseKind, options: TestOptions = {}): Promise<TestServer> {
@@ -107,6 +111,7 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   const clock = new TestClock()
   const gateway = await openGateway(config, clock)
   isolateFromNetwork(gateway, clock)
+  if (!options.hasDefaultRates) raiseRates(gateway)
   const own = await createFirstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
   const server = startServer(gateway)
@@ -129,6 +134,13 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
       rmSync(dataDir, { recursive: true })
     },
   }
+}
+
+/** A test file sends thousands of requests from one address. What its settings say remains. */
+function raiseRates({ settings: { limits } }: Gateway): void {
+  const defaults = settingsFields.shape.limits.parse({})
+  const names = Object.keys(raisedRates) as (keyof typeof raisedRates)[]
+  for (const name of names) if (limits[name] === defaults[name]) limits[name] = raisedRates[name]
 }
 
 /** Identity providers have addresses of loopback only, and no domain has records, unless a test says otherwise. */

@@ -9,7 +9,7 @@ import {
   findTotp,
   requiresCode,
 } from '../../account/totp.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { transact } from '../../pipeline/request/transact.ts'
 import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
@@ -78,11 +78,11 @@ export const confirmAccountTotp = defineOperation({
       return { codes: await createRecoveryCodes(tx, gateway.clock, userId) }
     })
     if (result.codes) return { data: { codes: result.codes } }
-    if (result.waitMs > 0)
-      throw gatewayError(
-        'rate_limited',
-        `Too many wrong codes. Retry after ${Math.ceil(result.waitMs / 1000)} s.`,
-      )
+    if (result.waitMs > 0) {
+      const seconds = String(Math.ceil(result.waitMs / 1000))
+      const message = `Too many wrong codes. Retry after ${seconds} s.`
+      throw new GatewayError('rate_limited', { message, headers: { 'retry-after': seconds } })
+    }
     throw invalidFieldError('code', 'is wrong')
   },
 })

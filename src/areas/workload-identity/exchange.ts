@@ -86,15 +86,7 @@ function countAttempt({ gateway, httpRequest, policyId }: Exchange): () => void 
 }
 
 function consume({ rateLimiter, clock }: Gateway, name: string, limit: number): void {
-  const now = clock.now()
-  try {
-    rateLimiter.consume(name, limit, now, 'Too many token exchanges. Retry in a minute.')
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
-    const seconds = Math.ceil((60_000 - (now % 60_000)) / 1000)
-    const headers = { ...error.headers, 'retry-after': String(seconds) }
-    throw new GatewayError('rate_limited', { message: error.message, headers })
-  }
+  rateLimiter.consume(name, limit, clock.now(), 'Too many token exchanges. Retry in a minute.')
 }
 
 async function issueToken(gateway: Gateway, policy: Policy, { subject, expiresAt }: SubjectToken) {

@@ -1,4 +1,4 @@
-import { type ApiKey, findKeyByHash, findKeyBySecret, isRetiredSecret } from '../../account/keys.ts'
+import { type ApiKey, findKeyByHash, isRetiredSecret } from '../../account/keys.ts'
 import { findMember } from '../../account/members.ts'
 import { findScimToken } from '../../account/scim-tokens.ts'
 import { explainEndedSession } from '../../account/sessions.ts'
@@ -6,6 +6,7 @@ import type { WorkloadIdentity } from '../../app/access-tokens.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
+import { limitRejection, limitScimToken } from './request-limits.ts'
 import { authenticateSession, sessionTokenOf } from './session.ts'
 import { authenticateWorkload, tokenPrefix } from './workload.ts'
 
@@ -17,6 +18,15 @@ const maxCredentialLength = 512
  * `allowCached` is for inference only: a change made by another process takes effect there a second later.
  */
 export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
+  try {
+    return await identifyCaller(gateway, request, allowCached)
+  } catch (error) {
+    limitRejection(gateway, request, error)
+    throw error
+  }
+}
+
+function identifyCaller(gateway: Gateway, request: Request, allowCached: boolean): Promise<Caller> {
   const secret = readCredentialHeader(request.headers)
   if (secret === undefined) return requireSession(gateway, request)
   if (secret.startsWith(tokenPrefix)) return authenticateToken(gateway, secret, allowCached)
@@ -41,7 +51,8 @@ async function authenticateToken(gateway: Gateway, secret: string, allowCached: 
 
 async function authenticateSecret(gateway: Gateway, secret: string, allowCached: boolean): Promise<Caller> {
   if (!isPlausible(secret)) throw gatewayError('credential_invalid')
-  const key = await (allowCached ? gateway.accounts.findKey(secret) : findKeyBySecret(gateway.db, secret))
+  const { accounts } = gateway
+  const key = await (allowCached ? accounts.findKey(secret) : accounts.findCurrentKey(secret))
   if (key && isRetiredSecret(key, secret, gateway.clock.now())) {
     throw gatewayError(
       'credential_invalid',
@@ -75,6 +86,17 @@ export interface ScimCaller {
 }
 
 export async function authenticateScim(gateway: Gateway, request: Request): Promise<ScimCaller> {
+  try {
+    const caller = await identifyScimCaller(gateway, request)
+    limitScimToken(gateway, caller.tokenId)
+    return caller
+  } catch (error) {
+    limitRejection(gateway, request, error)
+    throw error
+  }
+}
+
+async function identifyScimCaller(gateway: Gateway, request: Request): Promise<ScimCaller> {
   const secret = readBearer(request.headers)
   if (!secret) {
     throw gatewayError(

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { type BlockList, isIP } from 'node:net'
 import type { RequestSource } from '../../account/sessions.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { createBlockList } from '../../lib/address-ranges.ts'
@@ -37,6 +37,12 @@ function normalize(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
+/** By the ranges of the settings: a list is slow to build. */
+const trustedLists = new WeakMap<readonly string[], BlockList>()
+
 function isTrusted(ranges: readonly string[], address: string): boolean {
-  return createBlockList(ranges).check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  if (ranges.length === 0) return false
+  const list = trustedLists.get(ranges) ?? createBlockList(ranges)
+  trustedLists.set(ranges, list)
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

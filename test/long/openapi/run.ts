@@ -3,15 +3,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { raisedRates } from '../../support/raised-rates.ts'
 import { type CallerKind, configFor } from './config.ts'
 
 const [python = '', kind = '', ...options] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'headgate-openapi-'))
+const settingsFile = join(folder, 'headgate.yaml')
+/** Thousands of requests are sent from one address. */
+writeFileSync(settingsFile, JSON.stringify({ limits: raisedRates }))
 const environment = { PATH: process.env.PATH ?? '', HOME: folder, HEADGATE_DATA_DIR: join(folder, 'data') }
 
 const server = Bun.spawn(['node', join(process.cwd(), 'scripts/launch.mjs'), 'serve'], {
   cwd: folder,
-  env: { ...environment, HEADGATE_CONFIG: '/dev/null', PORT: '0', LOG_LEVEL: 'error' },
+  env: { ...environment, HEADGATE_CONFIG: settingsFile, PORT: '0', LOG_LEVEL: 'error' },
   stdin: 'ignore',
   stdout: 'pipe',
   stderr: 'inherit',
