@@ -123,6 +123,12 @@ export const errorTable = {
   ),
   gone: row(410, 'not_found', 'not_found_error', 'The content is no longer stored.'),
   body_too_large: row(413, 'payload_too_large', 'invalid_request_error', 'The request body is too large.'),
+  encoding_unsupported: row(
+    415,
+    'invalid_request',
+    'invalid_request_error',
+    'The Content-Encoding of the body is not supported. Send gzip, deflate, br, zstd or none.',
+  ),
   model_unknown: row(
     400,
     'invalid_request',

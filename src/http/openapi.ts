@@ -16,6 +16,7 @@ const statusTexts: Record<number, string> = {
   408: 'The request or the provider timed out',
   409: 'The request conflicts with the current state of the resource',
   413: 'The request body is too large',
+  415: 'The encoding of the request body is not supported',
   416: 'The requested range is outside of the file',
   422: 'The provider could not process the request',
   429: 'Rate limited by the gateway or the provider',
@@ -140,7 +141,7 @@ function listErrorStatuses(operation: Operation): number[] {
   const { params, query, body, rawBody, permission, errors } = operation
   const statuses = new Set([429, 500, ...errors])
   if (params || query || body || rawBody) statuses.add(400)
-  if (body || rawBody) statuses.add(413)
+  if (body || rawBody) statuses.add(413).add(415)
   if (permission !== 'public') statuses.add(401).add(403)
   return [...statuses].sort((a, b) => a - b)
 }

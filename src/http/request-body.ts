@@ -3,7 +3,7 @@ import type { Gateway } from '../app/gateway.ts'
 import { findModelOrRouter } from '../catalogue/router-models.ts'
 import { translateFieldNames, translateSynonyms } from '../dialects/synonyms.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
-import { type BodyLimits, readBodyText } from '../lib/body-reader.ts'
+import { type BodyLimits, declaredLengthOf, readBodyText } from '../lib/body-reader.ts'
 import { parseCountedLenientJson, parseJson, parseRaw } from '../lib/json.ts'
 import { JsonCounter } from '../lib/json-counter.ts'
 import { JsonError } from '../lib/json-error.ts'
@@ -97,7 +97,7 @@ function createCounter(
 ): JsonCounter | null {
   if (!inference) return new JsonCounter({ values: maxManagementValues })
   const { body_values } = settings.limits
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
+  const declared = declaredLengthOf(request)
   return declared <= Math.min(maxUncountedBytes, body_values)
     ? null
     : new JsonCounter({ values: body_values })

@@ -1,4 +1,5 @@
 import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { contentEncodingOf, decodeChunks } from './content-encoding.ts'
 import { withDeadline } from './deadline.ts'
 import { yieldToEventLoop } from './time-slicer.ts'
 
@@ -25,7 +26,7 @@ export async function readBodyText(
   limits: BodyLimits,
   inspect: (text: string) => void = () => undefined,
 ): Promise<string> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
+  const declared = declaredLengthOf(request)
   // Most requests are small, and reading the whole body at once is cheaper.
   if (declared <= Math.min(maxBufferedBytes, limits.maxBytes)) {
     const text = decodeBuffer(await readBuffered(request, declared, limits.pace))
@@ -107,6 +108,12 @@ function tooSlowError(): GatewayError {
   })
 }
 
+/** What `Content-Length` says about the text of a body; NaN if it says nothing, as for one that is compressed. */
+export function declaredLengthOf(request: Request): number {
+  if (contentEncodingOf(request) !== null) return Number.NaN
+  return Number(request.headers.get('content-length') ?? Number.NaN)
+}
+
 /** Rejects by Content-Length, before anything of the body is read. */
 export function assertDeclaredLength(request: Request, maxBytes: number): void {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw bodyTooLargeError(maxBytes)
@@ -118,8 +125,25 @@ function bodyTooLargeError(maxBytes: number): GatewayError {
   })
 }
 
-/** The body as it arrives. A sender that disconnects has sent an invalid body, which is not an internal error. */
+/** The body as it arrives, decompressed. Both its sizes are bounded. */
 export async function* readBodyChunks(
+  request: Request,
+  limits: BodyLimits,
+): AsyncGenerator<Uint8Array, undefined> {
+  const encoding = contentEncodingOf(request)
+  const received = receiveChunks(request, limits)
+  if (encoding === null) return yield* received
+  let size = 0
+  for await (const chunk of decodeChunks(received, encoding)) {
+    size += chunk.byteLength
+    if (size > limits.maxBytes) throw bodyTooLargeError(limits.maxBytes)
+    yield chunk
+  }
+  return undefined
+}
+
+/** A sender that disconnects has sent an invalid body, which is not an internal error. */
+async function* receiveChunks(
   request: Request,
   { maxBytes, pace }: BodyLimits,
 ): AsyncGenerator<Uint8Array, undefined> {
