@@ -180,7 +180,7 @@ describeOnEachDatabase(
         const response = await from('https://app.example.com')
         expect(response.status).toBe(200)
         expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-        expect(response.headers.get('vary')).toBe('origin')
+        expect(response.headers.get('vary')).toBe('origin, accept-encoding')
       })
 
       test('an origin that is not allowed is 400 in the envelope, as the spec says', async () => {

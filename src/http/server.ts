@@ -3,7 +3,7 @@ import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
 import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
+import { GatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { toAsciiHost } from '../lib/host-name.ts'
 import { newId } from '../lib/ids.ts'
@@ -17,6 +17,7 @@ import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { limitAnonymous, limitCaller } from '../pipeline/request/request-limits.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
+import { compressResponse } from './compress-response.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import { buildErrorResponse, errorEncoderOf, type FailingOperation, toClientError } from './error-response.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
@@ -72,13 +73,14 @@ async function handleRequest(
   const opened = openRequest(gateway, request, operation)
   let response: Response
   try {
+    assertHost(request)
     response = isProbe(request, operation)
       ? answerProbe(gateway, request, methods)
       : await serveOperation(gateway, request, operation ?? refuseMethod(methods), connections)
   } catch (error) {
     response = buildErrorResponse(gateway, error, opened)
   }
-  return finishResponse(gateway, opened, response)
+  return compressResponse(request, finishResponse(gateway, opened, response))
 }
 
 /** A preflight, or a HEAD that needs no answer of an operation: clients probe the server before they send a key. */
@@ -90,6 +92,16 @@ function isProbe(request: Request, operation: Operation | undefined): boolean {
 
 function answerProbe(gateway: Gateway, request: Request, methods: OperationsByMethod): Response {
   return request.method === 'OPTIONS' ? handlePreflight(gateway, request, methods) : new Response(null)
+}
+
+/** The runtime joins repeated headers. A proxy in front may have read another of them. */
+function findHostProblem({ headers }: Request): GatewayError | null {
+  return headers.get('host')?.includes(',') ? invalidFieldError('Host', 'is repeated; send it once') : null
+}
+
+function assertHost(request: Request): void {
+  const problem = findHostProblem(request)
+  if (problem) throw problem
 }
 
 function refuseMethod(methods: OperationsByMethod): never {
@@ -213,6 +225,7 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
   const opened = openRequest(gateway, request, pageOperation)
   let response: Response
   try {
+    assertHost(request)
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const route = routes.find((candidate) => candidate.method === method)
     if (!route) {
@@ -224,7 +237,7 @@ async function handleRawRoute(gateway: Gateway, request: PathRequest, routes: Ra
   } catch (error) {
     response = buildErrorResponse(gateway, error, opened)
   }
-  return finishResponse(gateway, opened, response)
+  return compressResponse(request, finishResponse(gateway, opened, response))
 }
 
 const pageOperation = { id: 'page' }
@@ -240,6 +253,9 @@ function handleUnknownPath(
 ): Response | Promise<Response> {
   if (page && isNavigation(request)) return handleRawRoute(gateway, request, [page])
   const opened = openRequest(gateway, request, undefined)
+  const hostProblem = findHostProblem(request)
+  if (hostProblem)
+    return finishResponse(gateway, opened, buildErrorResponse(gateway, hostProblem, opened))
   if (request.method === 'HEAD') return finishResponse(gateway, opened, new Response(null))
   const { error, operation } = describeUnknownPath(request.method, parseRequestUrl(request).pathname)
   return finishResponse(gateway, opened, buildErrorResponse(gateway, error, { ...opened, operation }))

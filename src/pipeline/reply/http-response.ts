@@ -17,9 +17,16 @@ export function toJsonResponse(
 ): Response {
   const isShort = (receivedLength ?? estimateJsonLength(body, chunkedReplyLength)) < chunkedReplyLength
   return new Response(isShort ? JSON.stringify(body) : timeSlicer.iterate(encodeJsonChunks(body)), {
-    headers: { 'content-type': 'application/json;charset=utf-8', ...headers },
+    headers: {
+      'content-type': 'application/json;charset=utf-8',
+      ...(!isShort && chunkedHeaders),
+      ...headers,
+    },
   })
 }
+
+/** It is not collected in memory to be compressed. */
+const chunkedHeaders = { 'cache-control': 'no-transform' }
 
 /** The pieces of a long text are sent one by one. */
 export function toTextResponse(
@@ -29,8 +36,8 @@ export function toTextResponse(
 ): Response {
   if (typeof text === 'string') return new Response(text, { headers })
   const length = text.reduce((sum, piece) => sum + piece.length, 0)
-  const isLong = length > chunkedReplyLength
-  return new Response(isLong ? timeSlicer.iterate(slicePieces(text)) : text.join(''), { headers })
+  if (length <= chunkedReplyLength) return new Response(text.join(''), { headers })
+  return new Response(timeSlicer.iterate(slicePieces(text)), { headers: { ...chunkedHeaders, ...headers } })
 }
 
 const sliceLength = 256 * 1024
