@@ -1,4 +1,5 @@
 import { deleteExpiredConversations } from '../account/conversations.ts'
+import { pruneIdempotencyKeys } from '../account/idempotency-keys.ts'
 import { deleteExpiredResponses } from '../account/stored-responses.ts'
 import { sweepFiles } from '../areas/files/sweep.ts'
 import { deleteExpiredContents } from '../areas/generations/store.ts'
@@ -101,6 +102,7 @@ export const jobs: readonly Job[] = [
   { name: 'outbox', everyMs: hourMs, run: sweepOutbox },
   { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
   { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
+  { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
   { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
 ]
 

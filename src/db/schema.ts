@@ -93,6 +93,7 @@ export interface Schema {
   video_jobs: VideoJobTable
   catalogue_edits: CatalogueEditTable
   daily_requests: DailyRequestTable
+  idempotency_keys: IdempotencyKeyTable
   benchmark_results: BenchmarkResultTable
   generation_tasks: GenerationTaskTable
   dataset_contributions: DatasetContributionTable
@@ -1366,6 +1367,18 @@ export interface CatalogueEditTable {
 }
 
 /** Requests of an organization to operations that have a daily limit. */
+/** A request that must not run twice: see `http/idempotency.ts`. */
+export interface IdempotencyKeyTable {
+  /** SHA-256 of the caller, the operation and the key. */
+  id: string
+  organization_id: string
+  /** SHA-256 of the request. */
+  fingerprint: string
+  /** Sealed: status, headers and body. Null while the request runs. */
+  response: string | null
+  created_at: string
+}
+
 export interface DailyRequestTable {
   organization_id: string
   /** The limit they count in. */

@@ -115,6 +115,13 @@ export const errorTable = {
     'Another request changed the resource at the same time. Retry the request.',
     true,
   ),
+  idempotency_key_in_use: row(
+    409,
+    'precondition_failed',
+    'invalid_request_error',
+    'The first request with this Idempotency-Key is still running. Retry the request.',
+    true,
+  ),
   ceiling_reached: row(
     409,
     'precondition_failed',
@@ -216,6 +223,12 @@ export const errorTable = {
     'unprocessable',
     'invalid_request_error',
     'The provider could not process the request.',
+  ),
+  idempotency_key_reused: row(
+    422,
+    'invalid_request',
+    'invalid_request_error',
+    'This Idempotency-Key was used for another request. Use a new key for a new request.',
   ),
   upstream_too_large: row(
     413,

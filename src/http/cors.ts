@@ -10,7 +10,7 @@ const exposedHeaders = [
   'x-request-id, x-generation-id, x-headgate-dropped',
   'x-service-cache-status, x-service-cache-age, x-service-cache-ttl, x-service-cache-source-id',
   'retry-after, x-should-retry, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset',
-  'accept-ranges, content-range, etag, content-disposition',
+  'accept-ranges, content-range, etag, content-disposition, idempotent-replayed',
   'x-goog-upload-url, x-goog-upload-status, x-goog-upload-size-received',
 ].join(', ')
 const preflightMaxAgeSeconds = '600'

@@ -1,8 +1,9 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { version } from '../lib/version.ts'
 import { infoOf } from '../permissions/permissions.ts'
 import { serverToolSchema } from '../tools/schema.ts'
+import { isIdempotencySupported } from './idempotency.ts'
 import { isSchema, type Operation } from './operation.ts'
 import { describeRateLimit } from './rate-limit.ts'
 
@@ -18,7 +19,7 @@ const statusTexts: Record<number, string> = {
   413: 'The request body is too large',
   415: 'The encoding of the request body is not supported',
   416: 'The requested range is outside of the file',
-  422: 'The provider could not process the request',
+  422: 'The provider could not process the request, or the Idempotency-Key was used for another one',
   429: 'Rate limited by the gateway or the provider',
   500: 'Internal server error',
   502: 'The provider failed or sent an invalid reply',
@@ -92,7 +93,7 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
     requestParams: {
       ...(operation.params && { path: operation.params as z.ZodObject }),
       ...(operation.query && { query: operation.query as z.ZodObject }),
-      ...(operation.headers && { header: operation.headers as z.ZodObject }),
+      ...describeHeaders(operation),
     },
     ...describeRequestBody(operation),
     responses: {
@@ -113,6 +114,18 @@ function describeOperation(operation: Operation): ZodOpenApiOperationObject {
       ),
     },
   }
+}
+
+const idempotencyHeaders = z.object({
+  'Idempotency-Key': z.string().min(1).max(255).optional().meta({
+    description: 'A repeated request with the same key gets the response of the first one, for 24 hours.',
+  }),
+})
+
+function describeHeaders(operation: Operation) {
+  const headers = operation.headers as z.ZodObject | undefined
+  if (!isIdempotencySupported(operation)) return headers && { header: headers }
+  return { header: idempotencyHeaders.extend(headers?.shape ?? {}) }
 }
 
 function describeRequestBody(operation: Operation) {
@@ -142,6 +155,7 @@ function listErrorStatuses(operation: Operation): number[] {
   const statuses = new Set([429, 500, ...errors])
   if (params || query || body || rawBody) statuses.add(400)
   if (body || rawBody) statuses.add(413).add(415)
+  if (isIdempotencySupported(operation)) statuses.add(409).add(422)
   if (permission !== 'public') statuses.add(401).add(403)
   return [...statuses].sort((a, b) => a - b)
 }

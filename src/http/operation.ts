@@ -54,6 +54,8 @@ interface InferenceOptions extends Pick<ClientCodec, 'encodeError' | 'errorSchem
   alternateFormat?: { field: string; body: Schema }
   /** True for simple bodies that the schema would return unchanged: they skip validation. */
   isPlain?: (body: unknown) => boolean
+  /** The reply is a record, such as a job, that `Idempotency-Key` keeps from being created twice. */
+  isCreation?: true
   /** No model is called: it is not in the list of requests if it is refused. */
   isDryRun?: true
   /** Also served under `/openai/deployments/{deployment}`, where the deployment is the model. */

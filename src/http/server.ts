@@ -20,6 +20,7 @@ import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { compressResponse } from './compress-response.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import { buildErrorResponse, errorEncoderOf, type FailingOperation, toClientError } from './error-response.ts'
+import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from './idempotency.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
@@ -203,15 +204,21 @@ async function runOperation(
     httpRequest,
     region,
   } as Parameters<Operation['handle']>[0]
-  const result = await operation.handle(context)
-  if (result instanceof Response) return result
-  const shown = usesSynonyms(httpRequest) ? addSynonyms(result) : result
-  return Response.json(shown, { status: operation.status })
+  const key = operation.method === 'GET' ? null : httpRequest.headers.get(idempotencyHeader)
+  const run = async () => toResponse(operation, httpRequest, await operation.handle(context))
+  if (key === null) return run()
+  if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
+  return runOnce({ gateway, caller, operation, httpRequest, key, text: source?.text }, run)
 }
 
 /** `params` have been validated. */
 function bodySchemaOf({ body, inference }: Operation, params: unknown): Operation['body'] {
   return inference?.selectBody ? inference.selectBody(params as Record<string, string>) : body
+}
+
+function toResponse({ status }: Operation, request: Request, result: unknown): Response {
+  if (result instanceof Response) return result
+  return Response.json(usesSynonyms(request) ? addSynonyms(result) : result, { status })
 }
 
 function resolveRegion(gateway: Gateway, request: Request): DataRegion {

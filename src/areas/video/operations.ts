@@ -68,7 +68,7 @@ const createVideo = defineOperation({
   description:
     'The job is stored and its maximum cost is held before a provider is called. Poll it, or receive a webhook when it ends. The form of the OpenAI SDKs is accepted too.',
   permission: 'inference:write',
-  inference: { encodeError: chat.client.encodeError },
+  inference: { encodeError: chat.client.encodeError, isCreation: true },
   headers: inferenceHeaders,
   body: videoRequest,
   rawBody: { contentType: 'multipart/form-data', schema: videoRequest },

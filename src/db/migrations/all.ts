@@ -44,6 +44,7 @@ import { keySearch } from './044-key-search.ts'
 import { largeInstallations } from './045-large-installations.ts'
 import { accountRevision } from './046-account-revision.ts'
 import { extendedHolds } from './047-extended-holds.ts'
+import { idempotencyKeys } from './051-idempotency-keys.ts'
 import { workspaceRecords } from './053-workspace-records.ts'
 import { auditAnchors } from './054-audit-anchors.ts'
 import { memberLimits } from './055-member-limits.ts'
@@ -64,8 +65,8 @@ export const migrations: Record<string, Migration> = {
   '013-conversations': conversations,
   '014-auth-code-key': authCodeKey,
   '015-background-responses': backgroundResponses,
-  '016-conversation-owners': conversationOwners,
   '016-uncompacted-entries': uncompactedEntries,
+  '016-conversation-owners': conversationOwners,
   '017-file-storage': fileStorage,
   '018-billed-units': billedUnits,
   '019-video-jobs': videoJobs,
@@ -94,6 +95,7 @@ export const migrations: Record<string, Migration> = {
   '045-large-installations': largeInstallations,
   '046-account-revision': accountRevision,
   '047-extended-holds': extendedHolds,
+  '051-idempotency-keys': idempotencyKeys,
   '053-workspace-records': workspaceRecords,
   '054-audit-anchors': auditAnchors,
   '055-member-limits': memberLimits,
