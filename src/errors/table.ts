@@ -129,6 +129,12 @@ export const errorTable = {
     'The maximum number of records of this kind is reached. Delete some, or ask the operator to raise it.',
   ),
   gone: row(410, 'not_found', 'not_found_error', 'The content is no longer stored.'),
+  precondition_failed: row(
+    412,
+    'precondition_failed',
+    'invalid_request_error',
+    'The record has changed since it was read. Read it again, and send its new ETag as If-Match.',
+  ),
   body_too_large: row(413, 'payload_too_large', 'invalid_request_error', 'The request body is too large.'),
   encoding_unsupported: row(
     415,

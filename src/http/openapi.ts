@@ -16,6 +16,7 @@ const statusTexts: Record<number, string> = {
   404: 'The resource does not exist',
   408: 'The request or the provider timed out',
   409: 'The request conflicts with the current state of the resource',
+  412: 'The record has changed: If-Match is the ETag of another version',
   413: 'The request body is too large',
   415: 'The encoding of the request body is not supported',
   416: 'The requested range is outside of the file',
@@ -23,7 +24,7 @@ const statusTexts: Record<number, string> = {
   429: 'Rate limited by the gateway or the provider',
   500: 'Internal server error',
   502: 'The provider failed or sent an invalid reply',
-  503: 'No available provider meets the requirements',
+  503: 'The gateway is temporarily unavailable, or no available provider meets the requirements',
 }
 
 const keyTexts = {
@@ -122,10 +123,25 @@ const idempotencyHeaders = z.object({
   }),
 })
 
+const conditionHeaders = z.object({
+  'If-Match': z.string().optional().meta({
+    description: 'The ETag of the record as it was read; if it has changed since, the response is 412.',
+  }),
+})
+
+/** A change of a record that can be read at the same path. */
+function isConditional({ method, params }: Operation): boolean {
+  return params !== undefined && method !== 'GET' && method !== 'POST'
+}
+
 function describeHeaders(operation: Operation) {
   const headers = operation.headers as z.ZodObject | undefined
-  if (!isIdempotencySupported(operation)) return headers && { header: headers }
-  return { header: idempotencyHeaders.extend(headers?.shape ?? {}) }
+  const common = isIdempotencySupported(operation)
+    ? idempotencyHeaders
+    : isConditional(operation)
+      ? conditionHeaders
+      : null
+  return common ? { header: common.extend(headers?.shape ?? {}) } : headers && { header: headers }
 }
 
 function describeRequestBody(operation: Operation) {
@@ -152,9 +168,11 @@ function errorSchemaOf({ inference, errorSchema }: Operation) {
 /** The statuses that follow from the parts of an operation, and those it declares. */
 function listErrorStatuses(operation: Operation): number[] {
   const { params, query, body, rawBody, permission, errors } = operation
-  const statuses = new Set([429, 500, ...errors])
+  // Each needs the database, which may be unavailable.
+  const statuses = new Set([429, 500, 503, ...errors])
   if (params || query || body || rawBody) statuses.add(400)
   if (body || rawBody) statuses.add(413).add(415)
+  if (isConditional(operation)) statuses.add(412)
   if (isIdempotencySupported(operation)) statuses.add(409).add(422)
   if (permission !== 'public') statuses.add(401).add(403)
   return [...statuses].sort((a, b) => a - b)

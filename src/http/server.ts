@@ -2,7 +2,6 @@ import type { Gateway } from '../app/gateway.ts'
 import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
-import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
 import { GatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { toAsciiHost } from '../lib/host-name.ts'
@@ -10,9 +9,7 @@ import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { validateInput } from '../lib/validate-input.ts'
-import { noReach, type Reach } from '../permissions/grant.ts'
 import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
-import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { limitAnonymous, limitCaller } from '../pipeline/request/request-limits.ts'
@@ -24,6 +21,7 @@ import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from 
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
+import { type Context, changeRecord, readRecord, resolveReach, toResponse } from './record-operations.ts'
 import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 import {
@@ -40,6 +38,12 @@ interface Connections {
   timeout(request: Request, seconds: number): void
 }
 
+/** What an address offers, and the connections of the server. */
+interface Route {
+  methods: OperationsByMethod
+  connections: Connections
+}
+
 type Handler = (request: PathRequest, connections: Connections) => Promise<Response>
 
 function buildRoutes(
@@ -52,7 +56,7 @@ function buildRoutes(
     const pattern = address.replace(/\{(\w+)\}/g, ':$1')
     const methods = once(async () => selectOperations(await load(), address))
     const handler: Handler = async (request, connections) =>
-      handleRequest(gateway, request, await methods(), connections)
+      handleRequest(gateway, request, { methods: await methods(), connections })
     routes[pattern] = handler
     routes[`${pattern}/`] = handler
   }
@@ -64,12 +68,8 @@ function buildRoutes(
 }
 
 /** HEAD is handled as GET; the runtime drops the body. */
-async function handleRequest(
-  gateway: Gateway,
-  request: PathRequest,
-  methods: OperationsByMethod,
-  connections: Connections,
-): Promise<Response> {
+async function handleRequest(gateway: Gateway, request: PathRequest, route: Route): Promise<Response> {
+  const { methods } = route
   const operation = methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   const opened = openRequest(gateway, request, operation)
   let response: Response
@@ -77,7 +77,7 @@ async function handleRequest(
     assertHost(request)
     response = isProbe(request, operation)
       ? answerProbe(gateway, request, methods)
-      : await serveOperation(gateway, request, operation ?? refuseMethod(methods), connections)
+      : await serveOperation(gateway, request, operation ?? refuseMethod(methods), route)
   } catch (error) {
     response = buildErrorResponse(gateway, error, opened)
   }
@@ -118,14 +118,14 @@ async function serveOperation(
   gateway: Gateway,
   request: PathRequest,
   operation: Operation,
-  connections: Connections,
+  route: Route,
 ): Promise<Response> {
   assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
   const cors = buildCorsHeaders(gateway, request, operation)
   let caller: Caller | null = null
   try {
     caller = await admitCaller(gateway, request, operation)
-    const response = await runOperation(gateway, request, operation, caller, connections)
+    const response = await runOperation(gateway, request, operation, caller, route)
     return cors ? addHeaders(response, cors) : response
   } catch (error) {
     const failure = toClientError(error)
@@ -165,20 +165,12 @@ function handlePreflight(gateway: Gateway, request: Request, methods: Operations
   return new Response(null, { status: 204, headers })
 }
 
-function resolveReach(
-  gateway: Gateway,
-  caller: Caller | null,
-  { permission, scope }: Operation,
-): Reach | Promise<Reach> {
-  return caller && permission !== 'public' ? authorize(gateway, caller, permission, scope) : noReach
-}
-
 async function runOperation(
   gateway: Gateway,
   httpRequest: PathRequest,
   operation: Operation,
   caller: Caller | null,
-  connections: Connections,
+  { methods, connections }: Route,
 ): Promise<Response> {
   const reach = await resolveReach(gateway, caller, operation)
   const { deployment, pathParams } = readPathParameters(httpRequest)
@@ -203,8 +195,10 @@ async function runOperation(
     deployment,
     httpRequest,
     region,
-  } as Parameters<Operation['handle']>[0]
-  const key = operation.method === 'GET' ? null : httpRequest.headers.get(idempotencyHeader)
+  } as Context
+  if (operation.method === 'GET') return readRecord(operation, context)
+  if (operation.method !== 'POST') return changeRecord(operation, context, methods.get('GET'))
+  const key = httpRequest.headers.get(idempotencyHeader)
   const run = async () => toResponse(operation, httpRequest, await operation.handle(context))
   if (key === null) return run()
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
@@ -214,11 +208,6 @@ async function runOperation(
 /** `params` have been validated. */
 function bodySchemaOf({ body, inference }: Operation, params: unknown): Operation['body'] {
   return inference?.selectBody ? inference.selectBody(params as Record<string, string>) : body
-}
-
-function toResponse({ status }: Operation, request: Request, result: unknown): Response {
-  if (result instanceof Response) return result
-  return Response.json(usesSynonyms(request) ? addSynonyms(result) : result, { status })
 }
 
 function resolveRegion(gateway: Gateway, request: Request): DataRegion {

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { type CallOptions, describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
 import { pruneIdempotencyKeys } from '../account/idempotency-keys.ts'
+import { enforceIfMatch } from './etag.ts'
 
 /** The status line and body of a request as it is on the wire. */
 async function sendRaw({ url }: TestServer, head: string): Promise<{ status: number; body: string }> {
@@ -193,6 +194,80 @@ describeOnEachDatabase('the transport', (server) => {
       const { hash } = (await createKey('i', 'patched')).body.data
       const patched = await call('PATCH', `/keys/${hash}`, { body: { name: 'p' }, headers })
       expect(patched.headers.get('x-headgate-dropped')).toBe('Idempotency-Key')
+    })
+  })
+
+  describe('ETag', () => {
+    async function createRecord(name: string): Promise<string> {
+      const { body } = await server().call('POST', '/keys', { body: { name } })
+      return `/keys/${body.data.hash}`
+    }
+
+    test('a record has one, and a change with that of another version is 412', async () => {
+      const { call } = server()
+      const path = await createRecord('tagged')
+      const etag = (await call('GET', path)).headers.get('etag') ?? ''
+      expect((await call('GET', path)).headers.get('etag')).toBe(etag)
+      const first = await call('PATCH', path, { body: { name: 'one' }, headers: { 'if-match': etag } })
+      expect(first.status).toBe(200)
+      const second = await call('PATCH', path, { body: { name: 'two' }, headers: { 'if-match': etag } })
+      expect([second.status, second.body.error.metadata.reason]).toEqual([412, 'precondition_failed'])
+      expect((await call('DELETE', path, { headers: { 'if-match': etag } })).status).toBe(412)
+      const current = await call('GET', path)
+      expect(current.body.data.name).toBe('one')
+      const tags = `"other", W/${current.headers.get('etag')}`
+      expect((await call('DELETE', path, { headers: { 'if-match': tags } })).status).toBe(200)
+      expect((await call('DELETE', path, { headers: { 'if-match': '*' } })).status).toBe(404)
+    })
+
+    test('of concurrent changes of one version, one succeeds', async () => {
+      const { call } = server()
+      const path = await createRecord('contested')
+      const headers = { 'if-match': (await call('GET', path)).headers.get('etag') ?? '' }
+      const changes = Array.from({ length: 6 }, (_, index) =>
+        call('PATCH', path, { body: { name: `change ${index}` }, headers }),
+      )
+      const statuses = (await Promise.all(changes)).map(({ status }) => status)
+      expect(statuses.toSorted()).toEqual([200, 412, 412, 412, 412, 412])
+    })
+
+    test('what a key spends does not keep it from being changed, but is a change for a client that polls', async () => {
+      const { call } = server()
+      const created = (await call('POST', '/keys', { body: { name: 'used' } })).body
+      const path = `/keys/${created.data.hash}`
+      const etag = (await call('GET', path)).headers.get('etag') ?? ''
+      const reply = await call('POST', '/chat/completions', { key: created.key, body: chat })
+      expect(reply.status).toBe(200)
+      expect((await call('GET', path, { headers: { 'if-none-match': etag } })).status).toBe(200)
+      const changed = await call('PATCH', path, { body: { name: 'changed' }, headers: { 'if-match': etag } })
+      expect(changed.status).toBe(200)
+    })
+
+    test('a client that has the list or the record gets 304 without a body', async () => {
+      const { call } = server()
+      for (const path of ['/workspaces', await createRecord('polled')]) {
+        const etag = (await call('GET', path)).headers.get('etag') ?? ''
+        const same = await call('GET', path, { headers: { 'if-none-match': `"x", W/${etag}` } })
+        expect([same.status, same.body, same.headers.get('etag')]).toEqual([304, '', etag])
+        expect((await call('GET', path, { headers: { 'if-none-match': '"x"' } })).status).toBe(200)
+      }
+    })
+
+    test('a record that does not exist yet is not created with If-Match', async () => {
+      const { call, own } = server()
+      const path = `/workspaces/${own.workspace.id}/budgets/daily`
+      const { status, body } = await call('PUT', path, {
+        body: { limit_usd: 1 },
+        headers: { 'if-match': '*' },
+      })
+      expect([status, body.error.metadata.reason]).toEqual([412, 'precondition_failed'])
+    })
+
+    test('a condition that cannot be checked is 400', () => {
+      expect(enforceIfMatch('"x"', null)).rejects.toMatchObject({
+        code: 'invalid_request',
+        param: 'If-Match',
+      })
     })
   })
 })

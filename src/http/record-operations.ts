@@ -1,0 +1,64 @@
+import type { Gateway } from '../app/gateway.ts'
+import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
+import { parseRequestUrl } from '../lib/request-url.ts'
+import { validateInput } from '../lib/validate-input.ts'
+import { noReach, type Reach } from '../permissions/grant.ts'
+import { authorize } from '../pipeline/request/authorize.ts'
+import type { Caller } from '../pipeline/request/caller.ts'
+import { enforceIfMatch, recordQueueOf, toTaggedResponse } from './etag.ts'
+import { idempotencyHeader, markDropped } from './idempotency.ts'
+import type { Operation } from './operation.ts'
+import { parseQuery } from './parameters.ts'
+
+export type Context = Parameters<Operation['handle']>[0]
+
+export function resolveReach(
+  gateway: Gateway,
+  caller: Caller | null,
+  { permission, scope }: Operation,
+): Reach | Promise<Reach> {
+  return caller && permission !== 'public' ? authorize(gateway, caller, permission, scope) : noReach
+}
+
+export function toResponse({ status }: Operation, request: Request, result: unknown): Response {
+  if (result instanceof Response) return result
+  return Response.json(usesSynonyms(request) ? addSynonyms(result) : result, { status })
+}
+
+export async function readRecord(operation: Operation, context: Context): Promise<Response> {
+  const result = await operation.handle(context)
+  const isTagged = !(result instanceof Response) && !operation.inference
+  const respond = isTagged ? toTaggedResponse : toResponse
+  return respond(operation, context.httpRequest, result)
+}
+
+/** A PUT, PATCH or DELETE, which may have the condition that the record is as the client has read it. */
+export async function changeRecord(
+  operation: Operation,
+  context: Context,
+  readOperation: Operation | undefined,
+): Promise<Response> {
+  const { gateway, httpRequest } = context
+  const run = async () => toResponse(operation, httpRequest, await operation.handle(context))
+  const condition = httpRequest.headers.get('if-match')
+  const read = readOperation?.params ? () => readCurrent(readOperation, context) : null
+  const runIfMatching = async (header: string) => {
+    await enforceIfMatch(header, read, operation.method === 'PUT')
+    return run()
+  }
+  const response =
+    condition === null
+      ? await run()
+      : await recordQueueOf(gateway).run(parseRequestUrl(httpRequest).pathname, () =>
+          runIfMatching(condition),
+        )
+  return httpRequest.headers.has(idempotencyHeader) ? markDropped(response) : response
+}
+
+/** The record as its GET returns it to the caller. */
+async function readCurrent(operation: Operation, context: Context): Promise<unknown> {
+  const { gateway, caller, httpRequest } = context
+  const reach = await resolveReach(gateway, caller, operation)
+  const query = operation.query && validateInput(operation.query, parseQuery(httpRequest), 'query')
+  return operation.handle({ ...context, reach, query, body: undefined } as Context)
+}
