@@ -1,6 +1,6 @@
 import type { Usage } from '../call/usage.ts'
+import type { Amounts } from './amounts.ts'
 import { addCharges, type Charge, zeroCharge } from './charge.ts'
-import type { Amounts } from './ledger-state.ts'
 
 /** A line of the bill of a request. */
 export interface BillLine {

@@ -39,6 +39,9 @@ export type EncodedDraft = [
   byokFee: number,
 ]
 
+/** Of an extension, which is never settled by itself. */
+export const emptyDraft: EncodedDraft = [draftFormats.length, [], [], 0, 0]
+
 export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }: Draft): EncodedDraft {
   const format = draftFormats.at(-1) ?? draftFormats[0]
   const values: unknown[] = []

@@ -12,7 +12,13 @@ import type { GenerationTable } from '../db/generation-table.ts'
 import { PostgresBatchConnection } from '../db/postgres-batch.ts'
 import { systemClock } from '../lib/clock.ts'
 import { utcDay } from '../lib/time.ts'
-import type { AdmitOperation, LedgerEngine, LedgerOperation, Settlement } from './engine.ts'
+import type {
+  AdmitOperation,
+  ExchangeOperation,
+  LedgerEngine,
+  LedgerOperation,
+  Settlement,
+} from './engine.ts'
 import { providedColumns } from './generation.ts'
 import { listSegmentFiles } from './journal-segment.ts'
 import { meterSubjects } from './meter-subjects.ts'
@@ -72,6 +78,16 @@ class Requests {
     }
   }
 
+  /** Two holds instead of one, larger or smaller. */
+  exchange({ organizationId, request: { id, subjects, limits } }: AdmitOperation): ExchangeOperation {
+    const admits = [this.admit(), this.admit()].map(({ request, ...op }) => ({
+      ...op,
+      organizationId,
+      request: { ...request, subjects, limits },
+    }))
+    return { op: 'exchange', releases: [id], admits }
+  }
+
   settle({ request, organizationId }: AdmitOperation): Settlement {
     const amount = (request.amount * BigInt(Math.floor(random() * 101))) / 100n
     const key = Number(request.subjects[2]?.slice('key:'.length))
@@ -111,7 +127,8 @@ class Requests {
     for (let left = 1 + Math.floor(random() * maxBatchSize); left > 0; left--) {
       const kind = random()
       const [open, settled] = [pick(this.open), pick(this.settled)]
-      if (kind < 0.5) ops.push(this.admit())
+      if (kind < 0.4) ops.push(this.admit())
+      else if (kind < 0.5 && open) ops.push(this.exchange(open))
       else if (kind < 0.8 && open) ops.push(this.settle(open))
       else if (kind < 0.9 && settled) ops.push({ ...settled, spent: { amount: 9n, byok: 9n } })
       else if (open) ops.push({ op: 'note', id: open.request.id, checkpoint: '{}' })
@@ -119,11 +136,20 @@ class Requests {
     return ops
   }
 
+  #place(op: AdmitOperation | ExchangeOperation): void {
+    const releases = op.op === 'exchange' ? op.releases : []
+    for (const id of releases) {
+      const at = this.open.findIndex(({ request }) => request.id === id)
+      if (at >= 0) this.open.splice(at, 1)
+    }
+    this.open.push(...(op.op === 'exchange' ? op.admits : [op]))
+  }
+
   /** Records the results of a batch. */
   recordResults(ops: LedgerOperation[], results: unknown[]): void {
     for (const [index, op] of ops.entries()) {
-      if (op.op === 'admit') {
-        if (results[index] === null) this.open.push(op)
+      if (op.op === 'admit' || op.op === 'exchange') {
+        if (results[index] === null) this.#place(op)
         else this.rejected++
       } else if (op.op === 'settle') {
         const at = this.open.findIndex(({ request }) => request.id === op.id)
@@ -189,7 +215,7 @@ function copyAsCrashed(path: string, to: string): void {
 
 /** As a caller that did not receive the results repeats a batch. */
 function asRetry(ops: LedgerOperation[]): LedgerOperation[] {
-  return ops.map((op) => (op.op === 'admit' ? { ...op, isRetry: true } : op))
+  return ops.map((op) => (op.op === 'admit' || op.op === 'exchange' ? { ...op, isRetry: true } : op))
 }
 
 for (const kind of databaseKinds) {

@@ -1,6 +1,7 @@
 import type { Statement } from '../db/batch.ts'
+import type { Amounts } from './amounts.ts'
 import type { EncodedDraft } from './draft.ts'
-import type { Amounts, Hold, HoldRequest, LedgerState, Rejection } from './ledger-state.ts'
+import type { Hold, HoldRequest, LedgerState, Rejection } from './ledger-state.ts'
 
 /**
  * The owner of the holds of jobs. A job outlives every node, so its hold is never an orphan and never expires: the job
@@ -19,6 +20,16 @@ export interface AdmitOperation {
   /** What is known of the generation at admission. */
   draft: EncodedDraft
   /** It was submitted before, and may have been committed. */
+  isRetry?: boolean
+}
+
+/** Replaces holds of a request by others at once, within its limits; or changes nothing. */
+export interface ExchangeOperation {
+  op: 'exchange'
+  /** Those that do not exist are ignored. */
+  releases: readonly string[]
+  /** At least one. The limits of the first apply to their sum. */
+  admits: readonly AdmitOperation[]
   isRetry?: boolean
 }
 
@@ -45,7 +56,7 @@ export interface CheckpointOperation {
   checkpoint: string
 }
 
-export type LedgerOperation = AdmitOperation | Settlement | CheckpointOperation
+export type LedgerOperation = AdmitOperation | ExchangeOperation | Settlement | CheckpointOperation
 
 /**
  * Null when the operation was carried out. Otherwise why it was rejected, or that its hold was settled before:
@@ -94,12 +105,15 @@ export interface LedgerEngine {
 }
 
 export function holdRequestsOf(op: LedgerOperation): HoldRequest[] {
+  if (op.op === 'exchange') return op.admits.map(({ request }) => request)
   return op.op === 'admit' ? [op.request] : []
 }
 
 /** The holds that must be loaded before an operation. */
 export function holdIdsOf(op: LedgerOperation): string[] {
   if (op.op === 'settle') return [op.id]
+  if (op.op === 'exchange')
+    return op.isRetry ? [...op.releases, ...op.admits.map(({ request }) => request.id)] : [...op.releases]
   return op.op === 'admit' && op.isRetry ? [op.request.id] : []
 }
 
@@ -107,6 +121,10 @@ export function holdIdsOf(op: LedgerOperation): string[] {
 export function collectSubjects(state: LedgerState, ops: readonly LedgerOperation[]): string[] {
   const lists = ops.map((op) => {
     if (op.op === 'admit') return op.request.subjects
+    if (op.op === 'exchange') {
+      const released = op.releases.flatMap((id) => state.holds.get(id)?.subjects ?? [])
+      return [...released, ...op.admits.flatMap(({ request }) => request.subjects)]
+    }
     const meteredIn = op.op === 'settle' ? op.meteredIn?.subjects : undefined
     return state.holds.get(op.id)?.subjects ?? meteredIn ?? []
   })

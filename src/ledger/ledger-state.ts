@@ -1,3 +1,4 @@
+import { type Amounts, addAmounts, coversAmounts } from './amounts.ts'
 import { addToCounter, countFreeInMinute, isSameMinute, type Meter, moveToDay, type Window } from './meter.ts'
 
 export type LimitKind = 'credits' | 'key' | 'member' | 'workspace' | 'guardrail'
@@ -19,13 +20,6 @@ export interface FreeLimit {
   perDay: number
 }
 
-export interface Amounts {
-  /** Charged to credits. */
-  amount: bigint
-  /** At list prices, where a BYOK key pays the provider. */
-  byok: bigint
-}
-
 /** The amounts to hold for a request. */
 export interface HoldRequest extends Amounts {
   id: string
@@ -35,6 +29,8 @@ export interface HoldRequest extends Amounts {
   /** In the order in which they are checked. */
   limits: readonly Limit[]
   free: FreeLimit | null
+  /** What others wait for, by the subject of the limit: it is not available to this request. */
+  setAside?: ReadonlyMap<string, bigint> | undefined
   /** Set on admission. */
   nearest?: NearestLimit
 }
@@ -77,9 +73,37 @@ export function evaluateLimit(
   return { needed, spent, held, available: available < 0n ? 0n : available, fits }
 }
 
-export type Rejection =
-  | { reason: 'limit'; kind: LimitKind; window: Window; available: bigint; needed: bigint }
-  | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
+/** A limit that a request exceeds. */
+export interface LimitRejection {
+  reason: 'limit'
+  kind: LimitKind
+  window: Window
+  available: bigint
+  needed: bigint
+  /** What the holds of other requests reserve of it. */
+  held: bigint
+  /** What would be available without these holds. */
+  attainable: bigint
+  limit: Limit
+}
+
+export type Rejection = LimitRejection | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
+
+/** The result of replacing holds. */
+interface Exchange {
+  rejection: Rejection | null
+  isChanged: boolean
+  /** The holds that were replaced. */
+  released: readonly Hold[]
+}
+
+function findRejection(limit: Limit, status: LimitStatus, setAside = 0n): LimitRejection | null {
+  const { needed, spent, held } = status
+  const available = status.available > setAside ? status.available - setAside : 0n
+  if (status.fits && (needed === 0n || needed <= available)) return null
+  const { kind, window, amount } = limit
+  return { reason: 'limit', kind, window, available, needed, held, attainable: amount - spent, limit }
+}
 
 /**
  * The accounting rules, without a clock or a database: both engines load the meters and holds that an
@@ -97,14 +121,44 @@ export class LedgerState {
     const rejection = this.#checkLimits(request) ?? this.#checkFreeRate(request.free)
     if (rejection) return rejection
     const { id, subjects, day, amount, byok } = request
-    this.holds.set(id, { id, subjects, day, amount, byok })
-    for (const subject of subjects) {
-      const meter = this.#getMeter(subject)
-      addToCounter(meter, 'held', day, amount)
-      addToCounter(meter, 'heldByok', day, byok)
-    }
+    this.#place({ id, subjects, day, amount, byok })
     if (request.free) this.#countFreeRequest(request.free)
     return null
+  }
+
+  /** Replaces holds of a request by others, or changes nothing. The limits apply to the sum of the others. */
+  exchange(releases: readonly string[], requests: readonly HoldRequest[]): Exchange {
+    // A retry of an exchange whose result was lost.
+    if (requests.some(({ id }) => this.holds.has(id)))
+      return { rejection: null, isChanged: false, released: [] }
+    const released = releases.flatMap((id) => this.settle(id, { amount: 0n, byok: 0n }) ?? [])
+    const rejection = this.#checkTogether(requests, released)
+    if (rejection) for (const hold of released) this.#place(hold)
+    else for (const request of requests) this.admit({ ...request, limits: [] })
+    return { rejection, isChanged: rejection === null, released }
+  }
+
+  /** What was held before may be held again on the same day, whatever the limits are now. */
+  #checkTogether(requests: readonly HoldRequest[], released: readonly Hold[]): Rejection | null {
+    const [first] = requests
+    if (!first) return null
+    for (const { subjects, day } of requests)
+      for (const subject of subjects) moveToDay(this.#getMeter(subject), day)
+    const together = { ...first, ...addAmounts(...requests) }
+    const isSameDay = [...requests, ...released].every(({ day }) => day === first.day)
+    const isCovered = isSameDay && coversAmounts(addAmounts(...released), together)
+    const rejection = (isCovered ? null : this.#checkLimits(together)) ?? this.#checkFreeRate(first.free)
+    if (together.nearest) first.nearest = together.nearest
+    return rejection
+  }
+
+  #place(hold: Hold): void {
+    this.holds.set(hold.id, hold)
+    for (const subject of hold.subjects) {
+      const meter = this.#getMeter(subject)
+      addToCounter(meter, 'held', hold.day, hold.amount)
+      addToCounter(meter, 'heldByok', hold.day, hold.byok)
+    }
   }
 
   /** Replaces a hold by what was spent. Null when it was settled before, and then nothing changes. */
@@ -144,9 +198,10 @@ export class LedgerState {
     let nearest: NearestLimit | undefined
     let least = 0n
     for (const limit of request.limits) {
-      const { kind, window } = limit
-      const { needed, available, fits } = evaluateLimit(limit, this.#getMeter(limit.subject), request)
-      if (!fits) return { reason: 'limit', kind, window, available, needed }
+      const status = evaluateLimit(limit, this.#getMeter(limit.subject), request)
+      const rejection = findRejection(limit, status, request.setAside?.get(limit.subject))
+      if (rejection) return rejection
+      const { needed, available } = status
       const left = available - needed
       if (nearest && left >= least) continue
       nearest = { limit, available, needed }

@@ -31,7 +31,7 @@ class PickyEngine implements LedgerEngine {
     return undefined
   }
   async run(ops: readonly LedgerOperation[]) {
-    const ids = ops.map((op) => (op.op === 'admit' ? op.request.id : op.id))
+    const ids = ops.map((op) => ('id' in op ? op.id : op.op === 'admit' ? op.request.id : ''))
     const hasExtras = ops.some((op) => op.op === 'settle' && op.extraStatements.length > 0)
     if (ids.includes('gen-bad') || hasExtras) throw Object.assign(new Error('refused'), { errno: '23503' })
     if (ids.includes('gen-slow')) {
@@ -102,7 +102,7 @@ class InstantEngine implements LedgerEngine {
     return null
   }
   run(ops: readonly LedgerOperation[]): BatchOutcome | Promise<BatchOutcome> {
-    this.batches.push(ops.map((op) => (op.op === 'admit' ? op.request.id : op.id)))
+    this.batches.push(ops.map((op) => ('id' in op ? op.id : op.op === 'admit' ? op.request.id : '')))
     return { results: ops.map(() => null), durable: Promise.resolve() }
   }
   spool(): Promise<void> {

@@ -3,22 +3,26 @@ import { isRejectedData } from '../db/batch.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
 import { type CheckpointSource, CheckpointTracker } from './checkpoint-tracker.ts'
+import { DeferredOperations } from './deferred-operations.ts'
 import {
   type AdmitOperation,
   type BatchOutcome,
-  jobOwner,
+  type ExchangeOperation,
   type LedgerEngine,
   type LedgerOperation,
   type OperationResult,
   type Settlement,
   UnreadableRowsError,
 } from './engine.ts'
+import { HoldQueue } from './hold-queue.ts'
+import { InFlightHolds } from './in-flight-holds.ts'
 import type { Rejection } from './ledger-state.ts'
 import { OperationQueue } from './operation-queue.ts'
 import { LedgerOutage } from './outage.ts'
 import {
   createQueuedRelease,
   hasExtraStatements,
+  listAdmissions,
   logUnusual,
   markRetry,
   type QueuedOperation,
@@ -48,18 +52,17 @@ export class Ledger {
   readonly #log: Logger
   readonly #closeTimeoutMs: number
   readonly #checkpoints = new CheckpointTracker()
-  /** Holds of requests in progress on this node. */
-  readonly #inFlight = new Set<string>()
+  readonly #inFlight = new InFlightHolds()
   readonly #queue = new OperationQueue((batch) => this.#runBatch(batch))
   /** Taken from the queue, and neither finished nor put back. */
   readonly #executing = new Set<QueuedOperation>()
-  /** They need rows that cannot be read now, and are retried later. */
-  #deferred: QueuedOperation[] = []
+  readonly #deferred = new DeferredOperations((queued) => this.#queue.push(queued))
   /** Committed, with settlements that are not on disk yet. */
   readonly #unsynced = new Set<QueuedOperation[]>()
+  /** Replaces holds, at once or when others are settled. */
+  readonly holdQueue = new HoldQueue((op) => this.#exchange(op))
   readonly #outage: LedgerOutage
   #tickTimer: Timer | null = null
-  #retryTimer: Timer | null = null
 
   constructor(engine: LedgerEngine, clock: Clock, log: Logger, closeTimeoutMs = defaultCloseTimeoutMs) {
     this.#engine = engine
@@ -76,7 +79,7 @@ export class Ledger {
 
   /** Operations that are not written yet. */
   get waiting(): number {
-    return this.#queue.waiting.length + this.#deferred.length
+    return this.#queue.waiting.length + this.#deferred.waiting.length
   }
 
   /** Bytes of what is not in the database yet; null without a journal. */
@@ -109,14 +112,14 @@ export class Ledger {
 
   /** Null when the hold is committed, or the limit that it exceeds; without a promise if memory decides. */
   admit(op: AdmitOperation): Rejection | null | Promise<Rejection | null> {
-    if (this.waiting > maxQueueLength || this.#engine.fullSince !== null) throw unavailableError()
-    // A stop does not wait for jobs: they continue after the next start.
-    if (op.owner !== jobOwner) this.#inFlight.add(op.request.id)
+    this.#assertAccepting()
+    if (this.holdQueue.length > 0) this.holdQueue.setAside(op.request)
+    this.#inFlight.add(op)
     let pending: LedgerOperation = op
     try {
       // During an outage it waits with the others.
       const decided = this.#outage.since === null ? this.#engine.admitNow(op) : undefined
-      if (decided !== undefined) return this.#concludeAdmission(op, decided)
+      if (decided !== undefined) return toRejection(this.#inFlight.finish(op, decided))
     } catch {
       // It may be in memory, but not written: running it again writes it.
       pending = markRetry(op)
@@ -124,9 +127,14 @@ export class Ledger {
     return this.#enqueue(pending, admitTimeoutMs).then(toRejection)
   }
 
-  #concludeAdmission({ request }: AdmitOperation, result: OperationResult): Rejection | null {
-    if (result !== null) this.#inFlight.delete(request.id)
-    return toRejection(result)
+  #assertAccepting(): void {
+    if (this.waiting > maxQueueLength || this.#engine.fullSince !== null) throw unavailableError()
+  }
+
+  async #exchange(op: ExchangeOperation): Promise<Rejection | null> {
+    this.#assertAccepting()
+    for (const admission of op.admits) this.#inFlight.add(admission)
+    return toRejection(await this.#enqueue(op, admitTimeoutMs))
   }
 
   /** Resolves when the charge is durable. Retries continue after the caller stops waiting. */
@@ -153,7 +161,10 @@ export class Ledger {
   /** Waits a while for requests in progress to be settled; the rest is settled after the next start. */
   async close(): Promise<void> {
     const isBusy = () =>
-      this.#queue.isRunning || this.#inFlight.size > 0 || this.#unsynced.size > 0 || this.#deferred.length > 0
+      this.#queue.isRunning ||
+      this.#inFlight.size > 0 ||
+      this.#unsynced.size > 0 ||
+      this.#deferred.waiting.length > 0
     const deadline = performance.now() + this.#closeTimeoutMs
     while (isBusy() && performance.now() < deadline) await Bun.sleep(5)
     if (this.#tickTimer) clearInterval(this.#tickTimer)
@@ -179,8 +190,7 @@ export class Ledger {
   /** Without a promise if the engine needs none. */
   #runBatch(batch: QueuedOperation[]): Promise<void> | null {
     try {
-      const ops: LedgerOperation[] = []
-      for (const { op } of batch) ops.push(op)
+      const ops = batch.map(({ op }) => op)
       const running = this.#engine.run(ops, isoNow(this.#clock))
       if (running instanceof Promise) return this.#awaitBatch(batch, running)
       this.#conclude(batch, running)
@@ -237,10 +247,9 @@ export class Ledger {
   }
 
   #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
-    if (op.op === 'settle') this.#inFlight.delete(op.id)
-    else if (op.op === 'admit' && result !== null) this.#inFlight.delete(op.request.id)
+    resolve(this.#inFlight.finish(op, result))
     if (op.op === 'settle') logUnusual(this.#log, op, result)
-    resolve(result)
+    this.holdQueue.wake()
   }
 
   /** One rejected row must not fail the other operations, nor extra statements the charge they come with. */
@@ -272,14 +281,8 @@ export class Ledger {
     const unreadable = batch.filter(({ op }) => ops.has(op))
     const rest = batch.filter(({ op }) => !ops.has(op))
     for (const queued of unreadable) this.#executing.delete(queued)
-    this.#deferred.push(...unreadable)
-    this.#retryTimer ??= setTimeout(() => this.#retryDeferred(), retryDelayMs).unref()
+    this.#deferred.add(unreadable)
     if (rest.length > 0) await this.#runBatch(rest)
-  }
-
-  #retryDeferred(): void {
-    this.#retryTimer = null
-    for (const queued of this.#deferred.splice(0)) this.#queue.push(queued)
   }
 
   /** Operations stay queued until they succeed. */
@@ -306,9 +309,7 @@ export class Ledger {
   /** A process that ends during an outage must not lose the charges that are waiting. */
   async #spoolPending(minWaitMs: number): Promise<void> {
     const since = performance.now() - minWaitMs
-    const waiting = [...this.#executing, ...this.#deferred, ...this.#queue.waiting].filter(
-      ({ enqueuedAt }) => enqueuedAt <= since,
-    )
+    const waiting = this.#unfinished.filter(({ enqueuedAt }) => enqueuedAt <= since)
     try {
       await this.#engine.spool(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
     } catch (err) {
@@ -316,28 +317,29 @@ export class Ledger {
     }
   }
 
+  get #unfinished(): QueuedOperation[] {
+    return [...this.#executing, ...this.#deferred.waiting, ...this.#queue.waiting]
+  }
+
   /** Late settlements are still written; the holds of late admissions are released. */
   #expireLate(): void {
     const now = performance.now()
     const unsynced = [...this.#unsynced].flat().filter(({ op }) => op.op === 'settle')
-    const waiting = [...this.#executing, ...unsynced, ...this.#deferred, ...this.#queue.waiting]
-    const late = waiting.filter(({ deadline }) => deadline < now)
+    const late = [...unsynced, ...this.#unfinished].filter(({ deadline }) => deadline < now)
     for (const queued of late) {
       queued.deadline = Number.POSITIVE_INFINITY
       this.#rejectQueued(queued, unavailableError())
     }
-    const isLate = new Set(late.filter(({ op }) => op.op === 'admit'))
+    const isLate = new Set(late.filter(({ op }) => listAdmissions(op).length > 0))
     if (isLate.size === 0) return
     this.#queue.remove(isLate)
-    this.#deferred = this.#deferred.filter((queued) => !isLate.has(queued))
+    this.#deferred.remove(isLate)
   }
 
   #rejectQueued({ op, reject }: QueuedOperation, error: unknown): void {
     reject(error)
-    if (op.op !== 'admit') return
-    this.#inFlight.delete(op.request.id)
-    // The hold may have been committed nevertheless.
-    this.#queue.push(createQueuedRelease(op))
+    // The holds may have been committed nevertheless.
+    for (const admission of this.#inFlight.abandon(op)) this.#queue.push(createQueuedRelease(admission))
   }
 
   #writeCheckpoints(): void {

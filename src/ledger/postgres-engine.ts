@@ -10,6 +10,7 @@ import {
   type AdmitOperation,
   type BatchOutcome,
   collectSubjects,
+  type ExchangeOperation,
   encodeHold,
   holdIdsOf,
   holdRequestsOf,
@@ -21,6 +22,7 @@ import {
 import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { applyOtherDays, planDayLookup } from './meter-days.ts'
 import { buildEntries, type Postings, postCharge } from './posting.ts'
+import { createRelease } from './settlement.ts'
 import type { Spool } from './spool.ts'
 import {
   addMeterDays,
@@ -111,6 +113,7 @@ class BatchTransaction {
 
   #apply(op: LedgerOperation): OperationResult {
     if (op.op === 'admit') return this.#admit(op)
+    if (op.op === 'exchange') return this.#exchange(op)
     return op.op === 'settle' ? this.#settle(op) : null
   }
 
@@ -122,6 +125,17 @@ class BatchTransaction {
       for (const subject of op.request.subjects) this.#touched.add(subject)
     }
     return rejection
+  }
+
+  #exchange({ releases, admits }: ExchangeOperation): OperationResult {
+    const requests = admits.map(({ request }) => request)
+    const { rejection, isChanged, released } = this.#state.exchange(releases, requests)
+    if (!isChanged) return rejection
+    this.#admitted.push(...admits)
+    this.#settled.push(...released.map(({ id }) => createRelease(id, '')))
+    for (const { subjects } of [...released, ...requests])
+      for (const subject of subjects) this.#touched.add(subject)
+    return null
   }
 
   #settle(op: Settlement): OperationResult {

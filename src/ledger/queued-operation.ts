@@ -29,6 +29,12 @@ export function withoutExtraStatements(op: LedgerOperation): LedgerOperation {
   return op.op === 'settle' ? { ...op, extraStatements: [] } : op
 }
 
+/** The holds that an operation places. */
+export function listAdmissions(op: LedgerOperation): readonly AdmitOperation[] {
+  if (op.op === 'exchange') return op.admits
+  return op.op === 'admit' ? [op] : []
+}
+
 /** Releases a hold that may have been placed. */
 export function createQueuedRelease({ request, organizationId }: AdmitOperation): QueuedOperation {
   const ignore = () => undefined

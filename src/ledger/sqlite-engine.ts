@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import { type Clock, isoNow } from '../lib/clock.ts'
+import type { Amounts } from './amounts.ts'
 import {
   type AdmitOperation,
   type BatchOutcome,
   collectSubjects,
+  type ExchangeOperation,
   holdIdsOf,
   holdRequestsOf,
   type LedgerEngine,
@@ -12,9 +14,9 @@ import {
   type Settlement,
   UnreadableRowsError,
 } from './engine.ts'
+import { FlushLog } from './flush-log.ts'
 import { FlushThread } from './flush-thread.ts'
 import { Journal } from './journal.ts'
-import type { RejectedWrite } from './journal-flusher.ts'
 import {
   decodeHoldRequest,
   decodeSettlement,
@@ -26,9 +28,10 @@ import {
   splitLine,
 } from './journal-line.ts'
 import { JournalError } from './journal-segment.ts'
-import { type Amounts, type HoldRequest, LedgerState } from './ledger-state.ts'
+import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { clearOtherDays } from './meter.ts'
 import { applyOtherDays, isInRange, planDayLookup } from './meter-days.ts'
+import { createRelease } from './settlement.ts'
 import { loadHolds, loadMeters } from './sqlite-rows.ts'
 import { encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
 
@@ -37,8 +40,6 @@ const flushIntervalMs = 250
 const flushRetryMs = 1000
 /** How long to wait for a hold that must be read while the database is behind. */
 const flushWaitMs = 100
-/** An outage is logged when it begins, when it ends, and at this interval. */
-const logIntervalMs = 30_000
 /** At most this many meters stay in memory. */
 const maxMeters = 100_000
 
@@ -61,24 +62,24 @@ export class SqliteEngine implements LedgerEngine {
   /** Batches that wait for rows: a hold that is decided meanwhile could count in totals that are being replaced. */
   #loads = 0
   #timer: Timer | null = null
-  #behindSince: number | null = null
-  #behindLoggedAt = Number.NEGATIVE_INFINITY
+  readonly #flushLog: FlushLog
 
   constructor(path: string, clock: Clock, log: Logger) {
     this.#clock = clock
     this.#log = log
+    this.#flushLog = new FlushLog(log)
     this.#thread = new FlushThread(path)
     this.#journal = new Journal(path, {
       thread: this.#thread,
       collectMeters: () => this.#collectMeters(),
       now: () => isoNow(clock),
-      onRejected: (rejected) => this.#logRejected(rejected),
+      onRejected: (rejected) => this.#flushLog.logRejected(rejected),
     })
   }
 
   get fullSince(): number | null {
     if (!this.#journal.isFull) return null
-    return this.#behindSince ?? performance.now()
+    return this.#flushLog.since ?? performance.now()
   }
 
   get unflushedBytes(): number {
@@ -169,6 +170,7 @@ export class SqliteEngine implements LedgerEngine {
 
   #applyOne(op: LedgerOperation, lines: JournalLine[]): OperationResult {
     if (op.op === 'admit') return this.#admit(op, lines)
+    if (op.op === 'exchange') return this.#exchange(op, lines)
     if (op.op === 'settle') return this.#settle(op, lines)
     if (this.#state.holds.has(op.id)) lines.push(encodeCheckpoint(op))
     return null
@@ -180,6 +182,16 @@ export class SqliteEngine implements LedgerEngine {
     if (rejection || !isNew) return rejection
     this.#touch(op.request.subjects)
     lines.push(encodeAdmit(op))
+    return null
+  }
+
+  #exchange({ releases, admits }: ExchangeOperation, lines: JournalLine[]): OperationResult {
+    const requests = admits.map(({ request }) => request)
+    const { rejection, isChanged, released } = this.#state.exchange(releases, requests)
+    if (!isChanged) return rejection
+    for (const { subjects } of [...released, ...requests]) this.#touch(subjects)
+    for (const { id } of released) lines.push(encodeSettlement(createRelease(id, '')))
+    for (const op of admits) lines.push(encodeAdmit(op))
     return null
   }
 
@@ -231,7 +243,13 @@ export class SqliteEngine implements LedgerEngine {
     if (this.#state.meters.size > maxMeters) return false
     if (op.op === 'note') return true
     if (op.op === 'admit') return !op.isRetry && this.#hasMeters(op.request.subjects, op.request.day)
-    const hold = this.#state.holds.get(op.id)
+    if (op.op === 'exchange' && (op.isRetry || !op.releases.every((id) => this.#hasHold(id)))) return false
+    if (op.op === 'exchange') return op.admits.every((admission) => this.#hasLoaded(admission))
+    return this.#hasHold(op.id)
+  }
+
+  #hasHold(id: string): boolean {
+    const hold = this.#state.holds.get(id)
     return hold !== undefined && this.#hasMeters(hold.subjects)
   }
 
@@ -271,7 +289,7 @@ export class SqliteEngine implements LedgerEngine {
   async #loadHoldsAfterFlush(ids: string[]): Promise<void> {
     const flushed = this.flush()
     // While this waits for a lock, every other operation waits for it.
-    await (this.#behindSince === null ? flushed : Promise.race([flushed, rejectAfterTimeout()]))
+    await (this.#flushLog.since === null ? flushed : Promise.race([flushed, rejectAfterTimeout()]))
     await loadHolds(this.#thread, this.#state, ids)
   }
 
@@ -315,31 +333,11 @@ export class SqliteEngine implements LedgerEngine {
     this.#timer = null
     try {
       await this.flush()
-      if (this.#behindSince !== null) this.#log.warn('the database has caught up with the ledger')
-      this.#behindSince = null
+      this.#flushLog.end()
     } catch (err) {
-      this.#logBehind(err)
+      this.#flushLog.begin(err)
       this.#timer ??= this.#scheduleFlush(flushRetryMs)
     }
-  }
-
-  #logBehind(err: unknown): void {
-    const now = performance.now()
-    this.#behindSince ??= now
-    if (now - this.#behindLoggedAt < logIntervalMs) return
-    this.#behindLoggedAt = now
-    this.#log.error(
-      { err },
-      'cannot write to the database: charges stay in the journal until it can be written',
-    )
-  }
-
-  #logRejected({ id, kind, message }: RejectedWrite): void {
-    const text =
-      kind === 'record'
-        ? 'the database rejected a record: its charge is written without the description'
-        : 'the database rejected the extra statements of a charge: the charge is written without them'
-    this.#log.error({ id, err: { message } }, text)
   }
 }
 

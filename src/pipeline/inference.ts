@@ -23,6 +23,7 @@ import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
 import { recordRefused } from './settlement/refusal.ts'
 import { prepareTools } from './tools/prepare.ts'
+import { estimateSteps } from './tools/steps.ts'
 
 /** A request for text: parse, guard, prepare plugins and tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
@@ -37,14 +38,23 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 
 async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
   const guarded = implyFileParser(gateway, await guardRequest(gateway, parsed))
-  const plugged = guarded.work
-    ? await recordIfBlocked(gateway, guarded, applyPlugins(gateway, guarded))
-    : guarded
-  const preparing = prepareTools(gateway, plugged, createNested)
+  const preparing = guarded.work
+    ? prepareRequest(gateway, guarded)
+    : prepareTools(gateway, guarded, createNested)
   const request =
     preparing instanceof Promise ? await recordIfBlocked(gateway, guarded, preparing) : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
+}
+
+/** With its plugins and tools. What they have reserved is released if they fail. */
+async function prepareRequest(gateway: Gateway, guarded: InferenceRequest): Promise<InferenceRequest> {
+  try {
+    return await prepareTools(gateway, await applyPlugins(gateway, guarded), createNested)
+  } catch (error) {
+    if (guarded.funds) await guarded.funds.close(gateway)
+    throw error
+  }
 }
 
 function applyPlugins(gateway: Gateway, request: InferenceRequest) {
@@ -80,6 +90,7 @@ async function executeRoutable(
     assertRoutable(gateway, request, plan)
     return await execute(plan)
   } catch (error) {
+    if (request.funds) await request.funds.close(gateway)
     recordRefused(gateway, request, plan, error)
     throw error
   }
@@ -93,7 +104,8 @@ async function replyWithText(
   const cacheKey = resolveCacheKey(gateway, request)
   const stored = cacheKey && withSpan(request, 'cache lookup', () => lookupCache(gateway, cacheKey))
   if (stored) return replyFromCache(gateway, request, plan, stored)
-  const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan))
+  const steps = request.work && (await estimateSteps(gateway, request, request.work, plan))
+  const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan, { steps }))
   request.onAdmitted?.()
   const reply = request.content.call.stream ? replyStreamed : replyWhole
   const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request

@@ -5,7 +5,7 @@ import { guardChangedRequest } from '../pipeline/guard/added-content.ts'
 import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { RequestWork } from '../pipeline/request/work.ts'
 import type { Admission } from '../pipeline/settlement/admit.ts'
-import { extendHold, holdTurn } from '../pipeline/settlement/extend-hold.ts'
+import { holdFee, holdTurn } from '../pipeline/settlement/extend-hold.ts'
 import { writeTurnCheckpoint } from '../pipeline/settlement/settle.ts'
 import type { RequestTrace } from '../pipeline/settlement/trace.ts'
 import { ClientDisconnectedError } from '../pipeline/upstream/errors.ts'
@@ -54,6 +54,24 @@ async function prepareEach(
   return prepared
 }
 
+/** Whether a plugin of the request runs after its admission. */
+export function hasAugmentingPlugin(work: RequestWork): boolean {
+  return plugins.some(({ id, augment }) => augment && work.findPlugin(id))
+}
+
+/** The most that plugins add to the prompt of a prepared request, in characters, as far as it is known. */
+export function estimateAddedCharacters(
+  gateway: Gateway,
+  request: InferenceRequest,
+  work: RequestWork,
+): number {
+  return plugins.reduce((sum, { id, estimateCharacters }) => {
+    const applied = work.findPlugin(id)
+    if (!applied || !estimateCharacters) return sum
+    return sum + estimateCharacters({ gateway, request, work, ...dryRun }, applied.settings)
+  }, 0)
+}
+
 /** The most that the plugins of a prepared request cost besides tokens. */
 export async function estimatePluginFees(gateway: Gateway, request: InferenceRequest): Promise<bigint> {
   const { work } = request
@@ -97,7 +115,7 @@ async function augmentEach(
 ): Promise<void> {
   const { signal } = request.httpRequest
   const { plan } = admission
-  const reserve = (amount: bigint) => extendHold(gateway, request, admission, { amount, byok: 0n })
+  const reserve = (nanos: bigint) => holdFee(gateway, request, admission, nanos)
   try {
     for (const { id, augment } of augmenting) {
       const settings = work.findPlugin(id)?.settings ?? {}

@@ -19,6 +19,8 @@ export interface Plugin<Id extends PluginId = PluginId> {
   augment?(context: AugmentContext, settings: PluginSettings<Id>): Promise<InferenceRequest>
   /** The highest fee of `augment`, without the tokens it adds to the prompt; for quotes. */
   estimateFee?(context: PluginContext, settings: PluginSettings<Id>): bigint | Promise<bigint>
+  /** What `augment` adds to the prompt at most, in characters; absent if it is not known before. */
+  estimateCharacters?(context: PluginContext, settings: PluginSettings<Id>): number
 }
 
 export interface PluginContext {

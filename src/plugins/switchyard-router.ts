@@ -2,6 +2,7 @@ import { findModel } from '../catalogue/lookup.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
 import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
 import { computeStickyKey } from '../pipeline/routing/plan.ts'
+import { reserveTurn } from '../pipeline/settlement/reserve-turn.ts'
 import {
   buildJudgeCall,
   isHumanTurn,
@@ -35,7 +36,7 @@ export const switchyardRouter: Router = {
       models,
       remembered: routedSessions.find(session, gateway.clock.now()) as Tier | null,
       random: isDryRun ? () => 0 : random,
-      judge: isDryRun ? null : () => judge(context),
+      judge: isDryRun ? null : () => judge(context, [...models.weak, ...models.strong]),
     })
     const tier = selection.data?.tier
     if (tier !== undefined && isHumanTurn(request.content.call) && !isDryRun)
@@ -93,11 +94,12 @@ function assertConfigured(
 const algorithmsWithJudge: ReadonlySet<SwitchyardAlgorithm> = new Set(['capability', 'stage', 'composite'])
 
 /** Null without a usable reply. */
-async function judge({ gateway, request, callModel }: RouterContext): Promise<Tier | null> {
+async function judge({ gateway, request, callModel }: RouterContext, models: string[]): Promise<Tier | null> {
   const { judge: model, timeout } = gateway.settings.routers.switchyard
   if (model === null) return null
   const abort = new LinkedAbortController([request.httpRequest.signal], timeout)
   try {
+    await reserveTurn(gateway, { ...request, options: { ...request.options, models } })
     const call = buildJudgeCall(request.content.call)
     const { signal } = abort
     const { parts } = await callModel({ model, call, purpose: 'switchyard-judge', signal })

@@ -8,7 +8,7 @@ import type { SearchResult } from '../web/engine.ts'
 import { formatResults, toCitation } from '../web/format-results.ts'
 import { parseDomainRules, prepareSearch, type SearchOptions } from '../web/prepare.ts'
 import { type ResolvedSearch, requireMode, resolveSearch } from '../web/resolve-search.ts'
-import { priceWorstCase, searchWeb } from '../web/search.ts'
+import { maxResultCharacters, priceWorstCase, searchWeb } from '../web/search.ts'
 import { CiteSources } from './cite-sources.ts'
 import { addToPrompt, readLastUserText } from './last-user-message.ts'
 import type { AugmentContext, Plugin, PluginContext } from './plugin.ts'
@@ -47,6 +47,11 @@ export const web: Plugin<'web'> = {
     const search = resolve(context, settings)
     if (search.kind === 'native') return 0n
     return priceWorstCase(context.gateway.settings.web, search.prepared, search.chosen.accesses)
+  },
+  estimateCharacters: (context, settings) => {
+    if (findQuery(context, settings) === null) return 0
+    const search = resolve(context, settings)
+    return search.kind === 'native' ? 0 : maxResultCharacters(search.prepared)
   },
 }
 

@@ -53,6 +53,7 @@ export function createAdvisor(
   const history = settings.forward_transcript ? [] : restoreAdvice(call, instanceName ?? name)
   return {
     functions: [buildFunction(functionName, settings)],
+    costs: { calls: [{ model: settings.model, maxTokens: settings.max_completion_tokens }] },
     describe: ({ arguments: text }) => ({
       item: omitUndefined({
         type: 'service:advisor',

@@ -57,6 +57,12 @@ export const fusion = defineServerTool({
           },
         },
       ],
+      costs: {
+        calls: [...models, model].map((called) => ({
+          model: called,
+          maxTokens: rest.max_completion_tokens,
+        })),
+      },
       describe: () => ({ item: { type: 'service:fusion' } }),
       timeoutMs: 2 * setup.gateway.settings.limits.whole_reply,
       run: async (_call, run) => {

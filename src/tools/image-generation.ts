@@ -53,6 +53,7 @@ async function findDefaultModel(setup: ToolSetup): Promise<string> {
 function createImageTool(settings: ImageParameters & { model: string }, isVendorTool: boolean): ToolInstance {
   const type = isVendorTool ? 'image_generation_call' : 'service:image_generation'
   return {
+    costs: { image: { ...settings, prompt: '', n: 1 } },
     functions: [
       {
         kind: 'function',

@@ -35,6 +35,7 @@ export const subagent = defineServerTool({
     const name = nameInstance('subagent', setup)
     return {
       functions: [buildFunction(name)],
+      costs: { calls: [{ model: settings.model, maxTokens: settings.max_completion_tokens }] },
       describe: ({ id, arguments: text }) => ({
         item: omitUndefined({
           type: 'service:subagent',

@@ -75,6 +75,8 @@ export interface ToolInstance {
   ignored?: readonly string[]
   /** The running call, as the client sees it. A status of the item is added where it has none. */
   describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress' | 'use'>
+  /** What one call pays for at most, as far as it is known before; held with the request where limits allow. */
+  costs?: ToolCosts
   /** How long a call may take, in milliseconds; two minutes if absent. */
   timeoutMs?: number
   run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
@@ -92,6 +94,15 @@ export interface ToolInstance {
   selectTools?(tools: readonly Tool[]): Tool[]
   /** A call or a result that the client has sent back as an item of its own; null for any other item. */
   restoreItem?(item: JsonObject, functionName: string): ToolCallPart | ToolResultPart | null
+}
+
+/** What a call pays for. */
+export interface ToolCosts {
+  fee?: bigint
+  /** Requests to models. Without a model, to that of the request. */
+  calls?: readonly { model?: string | undefined; maxTokens?: number | undefined }[]
+  /** The fields of a request for an image. */
+  image?: JsonObject
 }
 
 /** What a running call may use. */

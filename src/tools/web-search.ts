@@ -52,6 +52,7 @@ export const webSearch = defineServerTool({
         item: describeItem(itemType, readQuery(text), []),
         ...(itemType === vendorItemType && { progress: vendorProgress }),
       }),
+      costs: { fee: priceWorstCase(setup.gateway.settings.web, prepared, chosen.accesses) },
       timeoutMs: setup.gateway.settings.web.timeout * chosen.accesses.length + 1000,
       run: async (_call, run) => runSearch({ chosen, prepared, limits, itemType }, run),
     }

@@ -29,6 +29,11 @@ export function priceWorstCase(
   return priceSearch(settings, engine, query.mode, query.maxResults)
 }
 
+/** Of all results, with their titles and addresses. */
+export function maxResultCharacters({ query }: PreparedSearch): number {
+  return query.maxResults * (query.maxCharacters + maxTitleLength + maxUrlLength)
+}
+
 /** Tries each key in turn. Never throws. */
 export async function searchWeb(
   context: SendContext,

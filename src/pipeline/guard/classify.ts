@@ -77,12 +77,13 @@ function recordLine(id: string, lines: NestedRequestLine[]) {
 /** A request on behalf of another one: it is neither guarded nor moderated, and its prompt is in no log of its own. */
 async function buildRequest(
   gateway: Gateway,
-  { caller, region, httpRequest, keyContext, options }: ModelRequest,
+  { caller, region, httpRequest, keyContext, options, funds }: ModelRequest,
   { id }: Model,
   { encoded }: ModerationBatch,
 ): Promise<MediaRequest<ModerationsCall>> {
   const body = { model: id, input: encoded }
-  const incoming = { caller, region, httpRequest, body, decode: decodeModerations }
+  const outer = funds && { outerFunds: funds }
+  const incoming = { caller, region, httpRequest, body, decode: decodeModerations, ...outer }
   const parsed = await parseMediaRequest(gateway, incoming, moderationsTask)
   const { data_collection, zdr } = options.preferences
   return {

@@ -1,10 +1,13 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { findModelForTask } from '../../catalogue/lookup.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
 import { addNestedRequest, type NestedRequestLine } from '../nested/bill-line.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { withWork } from '../request/work.ts'
+import { withFunds } from '../settlement/funds.ts'
+import { reserveTurn } from '../settlement/reserve-turn.ts'
 import { type Classification, classifyPrompt } from './classify.ts'
 import { recordHits } from './hits.ts'
 import { type AppliedModeration, listModerationRules } from './moderation-rules.ts'
@@ -14,6 +17,28 @@ export async function moderate<R extends ModelRequest>(gateway: Gateway, request
   const rules = listModerationRules(gateway, request)
   if (rules.length === 0) return request
   const groups = Map.groupBy(rules, ({ model }) => model)
+  const isPaid = [...groups.keys()].some((model) => model !== null && hasPrice(gateway, model))
+  const funded = isPaid ? withFunds(request) : request
+  try {
+    if (isPaid) await reserveTurn(gateway, funded)
+    return await applyGroups(gateway, funded, groups)
+  } catch (error) {
+    if (funded.funds) await funded.funds.close(gateway)
+    throw error
+  }
+}
+
+/** Whether classifying a prompt may cost something. */
+function hasPrice({ catalogue }: Gateway, slug: string): boolean {
+  const endpoints = findModelForTask(catalogue, slug, 'moderations')?.endpoints ?? []
+  return endpoints.some(({ price_state }) => price_state !== 'free')
+}
+
+async function applyGroups<R extends ModelRequest>(
+  gateway: Gateway,
+  request: R,
+  groups: ReadonlyMap<string | null, AppliedModeration[]>,
+): Promise<R> {
   const lines: NestedRequestLine[] = []
   const verdicts = await Promise.all(
     [...groups].map(([model, group]) => judge(gateway, request, { model, rules: group }, lines)),

@@ -2,7 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { MeasuredContent, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
-import { describeRequest } from '../request/parse.ts'
+import { createFunds, describeRequest } from '../request/parse.ts'
 import type { DecodedMedia, IncomingMedia, MediaRequest, MediaTask } from './task.ts'
 
 /** Requests with longer prompts are processed in slices. */
@@ -20,7 +20,7 @@ export async function parseMediaRequest<Call>(
   const decoded = decode(body)
   const description = describeRequest(gateway, incoming, decoded.body, keyContext, startedAt)
   description.work?.dropPluginsExcept('moderation')
-  return {
+  const request = {
     ...description,
     caller,
     region,
@@ -30,7 +30,9 @@ export async function parseMediaRequest<Call>(
     presetId: null,
     media: decoded.call,
     received: { body, unknown, decode, fields, opaque: decoded.opaque ?? [] },
+    funds: null,
   }
+  return { ...request, funds: createFunds(request, incoming) }
 }
 
 /** The same request with other texts. */

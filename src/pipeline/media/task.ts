@@ -83,7 +83,7 @@ export interface MediaBody<Call> {
 
 /** A request whose body has been validated, but not decoded yet. */
 export interface IncomingMedia<Call>
-  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id'>,
+  extends Pick<IncomingRequest, 'caller' | 'region' | 'httpRequest' | 'id' | 'outerFunds'>,
     MediaBody<Call> {}
 
 export interface MediaRequest<Call> extends ModelRequest {

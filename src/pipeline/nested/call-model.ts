@@ -47,7 +47,7 @@ function buildIncoming(
   reader: NestedReplyReader,
   { id, httpRequest }: { id: string; httpRequest: Request },
 ): IncomingRequest {
-  const { caller, region, options } = outer
+  const { caller, region, options, funds } = outer
   const native = tools.map(toNativeTool)
   const nestedCall: ModelCall = {
     ...call,
@@ -76,6 +76,7 @@ function buildIncoming(
     source: { text, body, values: 0 },
     format: createNestedFormat(nestedCall, reader),
     isNested: true,
+    ...(funds && { outerFunds: funds }),
     onSettled: [(settled) => reader.settle(settled)],
   }
 }

@@ -4,7 +4,8 @@ import { decodeImageBody } from '../../dialects/images/decode.ts'
 import { imageRequest } from '../../dialects/images/schema.ts'
 import type { MediaReplyContext } from '../../dialects/media.ts'
 import { unavailableError } from '../../errors/gateway-error.ts'
-import { omitUndefined } from '../../lib/json-values.ts'
+import type { Amounts } from '../../ledger/amounts.ts'
+import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import type { GenerateImageFn, NestedImageRequest } from '../../tools/tool.ts'
 import { guardMedia } from '../guard/guard.ts'
@@ -15,7 +16,7 @@ import { executeMedia } from '../media/reply-whole.ts'
 import type { InferenceRequest, SettledReply } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 import { planRoute } from '../routing/plan.ts'
-import { admit } from '../settlement/admit.ts'
+import { admit, estimateHold } from '../settlement/admit.ts'
 import { addNestedRequest } from './bill-line.ts'
 import { withNestedHttpRequest } from './http-request.ts'
 
@@ -38,6 +39,19 @@ export function createGenerateImage(gateway: Gateway, outer: InferenceRequest): 
   }
 }
 
+/** The hold of such a request. */
+export async function estimateImage(
+  gateway: Gateway,
+  outer: InferenceRequest,
+  fields: JsonObject,
+): Promise<Amounts> {
+  const nested = { fields: { ...fields, prompt: 'An image' }, signal: outer.httpRequest.signal }
+  const parsed = await parse(gateway, outer, nested, newGenerationId())
+  const request = { ...parsed, hits: null }
+  const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
+  return estimateHold(gateway, request, plan).estimate
+}
+
 async function generate(
   gateway: Gateway,
   outer: InferenceRequest,
@@ -45,7 +59,20 @@ async function generate(
   id: string,
   onSettled: (settled: SettledReply) => void,
 ) {
-  const { caller, region, options, httpRequest } = outer
+  const parsed = await parse(gateway, outer, nested, id)
+  const request = { ...(await guardMedia(gateway, parsed)), onSettled: [onSettled] }
+  const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
+  const admission = await admit(gateway, request, plan)
+  const read = ({ images }: ImagesReply, { model }: MediaReplyContext) => ({
+    id,
+    model,
+    image: requireImage(images),
+  })
+  return (await executeMedia(gateway, request, admission, imagesTask, read)).encoded
+}
+
+function parse(gateway: Gateway, outer: InferenceRequest, nested: NestedImageRequest, id: string) {
+  const { caller, region, options, httpRequest, funds } = outer
   const { data_collection, zdr } = options.preferences
   const inherited = omitUndefined({
     provider: omitUndefined({ data_collection, zdr }),
@@ -60,17 +87,9 @@ async function generate(
     httpRequest,
     body,
     decode: decodeImageBody,
+    ...(funds && { outerFunds: funds }),
   }
-  const parsed = await parseMediaRequest(gateway, incoming, imagesTask)
-  const request = { ...(await guardMedia(gateway, parsed)), onSettled: [onSettled] }
-  const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
-  const admission = await admit(gateway, request, plan)
-  const read = ({ images }: ImagesReply, { model }: MediaReplyContext) => ({
-    id,
-    model,
-    image: requireImage(images),
-  })
-  return (await executeMedia(gateway, request, admission, imagesTask, read)).encoded
+  return parseMediaRequest(gateway, incoming, imagesTask)
 }
 
 function requireImage([image]: readonly GeneratedImage[]): GeneratedImage {

@@ -11,6 +11,7 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import type { GuardrailHit } from '../../policy/content-rules.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
+import type { Funds } from '../settlement/funds.ts'
 import type { Caller } from './caller.ts'
 import type { ClientFormat } from './client-format.ts'
 import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
@@ -33,6 +34,8 @@ export interface IncomingRequest {
   store?: (reply: JsonObject) => Promise<Statement[]>
   /** A plugin or a tool of another request has made it. */
   isNested?: true
+  /** What is held for that request: this one draws on it. */
+  outerFunds?: Funds
   onSettled?: ModelRequest['onSettled']
   /** What the client needs changed in every reply. */
   replyTransforms?: InferenceRequest['replyTransforms']
@@ -102,6 +105,8 @@ export interface ModelRequest {
   hits: GuardrailHit[] | null
   /** Its plugins and server tools; null if it has none. */
   work: RequestWork | null
+  /** What is held for it if it pays for more than one thing, or another request pays for it; null otherwise. */
+  funds: Funds | null
   /** Adds what is found only in a reply that has ended. */
   completeHits?: () => Promise<void>
 }

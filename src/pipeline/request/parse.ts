@@ -5,6 +5,7 @@ import { isRouterSlug } from '../../catalogue/router-models.ts'
 import { newTimeOrderedHex } from '../../lib/ids.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { shouldLogContent } from '../settlement/content-log.ts'
+import { Funds } from '../settlement/funds.ts'
 import { RequestContent } from './content.ts'
 import type { IncomingRequest, InferenceRequest, ModelRequest, Unguarded } from './inference-request.ts'
 import { inlineFiles } from './inline-files.ts'
@@ -37,6 +38,7 @@ export async function parseRequest(
     format,
     presetId,
     content,
+    funds: null,
     replyTransforms: incoming.replyTransforms ?? none,
     replyFilters: none,
     replyObservers: none,
@@ -46,7 +48,17 @@ export async function parseRequest(
   if (store) request.store = store
   if (isNested) request.isNested = isNested
   if (onSettled) request.onSettled = onSettled
+  request.funds = createFunds(request, incoming)
   return request
+}
+
+/** Null for a request that pays for one reply. */
+export function createFunds(
+  request: Unguarded<ModelRequest>,
+  { outerFunds }: Pick<IncomingRequest, 'outerFunds'>,
+): Funds | null {
+  const { work } = request
+  return work || outerFunds ? new Funds(request, work?.bill ?? null, outerFunds ?? null) : null
 }
 
 const none: readonly never[] = []
@@ -55,7 +67,7 @@ const noHeaders: Readonly<Record<string, string>> = {}
 
 type RequestDescription = Omit<
   ModelRequest,
-  'caller' | 'region' | 'httpRequest' | 'format' | 'content' | 'presetId' | 'hits'
+  'caller' | 'region' | 'httpRequest' | 'format' | 'content' | 'presetId' | 'hits' | 'funds'
 >
 
 /** What is known of every request besides its content. */

@@ -4,6 +4,8 @@ import { Bill } from '../../ledger/bill.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import type { PreparedTools } from '../../tools/prepared-tools.ts'
 import type { CallModelFn } from '../../tools/tool.ts'
+import type { FundedRequest } from '../settlement/extension.ts'
+import { type Funds, withFunds } from '../settlement/funds.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {
@@ -76,6 +78,11 @@ export class RequestWork {
 }
 
 /** The work of a request, which is created when it is first needed. */
-export function withWork<R extends { work: RequestWork | null }>(request: R): R & { work: RequestWork } {
-  return { ...request, work: request.work ?? new RequestWork([]) }
+export function withWork<R extends FundedRequest & { work: RequestWork | null; funds: Funds | null }>(
+  request: R,
+): R & { work: RequestWork; funds: Funds } {
+  const work = request.work ?? new RequestWork([])
+  const funded = withFunds({ ...request, work })
+  funded.funds.bill ??= work.bill
+  return funded
 }

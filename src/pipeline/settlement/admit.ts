@@ -2,17 +2,12 @@ import type { Gateway } from '../../app/gateway.ts'
 import { computeRequestSize, estimatePromptTokens, type RequestSize } from '../../call/size.ts'
 import { tasks } from '../../catalogue/vocabulary.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import type { Amounts } from '../../ledger/amounts.ts'
 import { computeFee } from '../../ledger/charge.ts'
 import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft.ts'
+import type { AdmitOperation } from '../../ledger/engine.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
-import type {
-  Amounts,
-  FreeLimit,
-  HoldRequest,
-  Limit,
-  NearestLimit,
-  Rejection,
-} from '../../ledger/ledger-state.ts'
+import type { FreeLimit, HoldRequest, Limit, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
 import { meterSubjects } from '../../ledger/meter-subjects.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
@@ -21,15 +16,17 @@ import type { Candidate } from '../../routing/candidate.ts'
 import type { Exclusion } from '../../routing/decide.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
+import { holdGraceMs } from './extension.ts'
+import type { Funds } from './funds.ts'
 import { limitError } from './limit-error.ts'
 
 /** An admitted request: its plan, its hold, and the first part of its generation. */
 export interface Admission {
   plan: RoutingPlan
-  /** With its extensions. */
+  /** Of a request that pays for one reply. */
   hold: Amounts
-  /** The ids of the holds that were added since. */
-  extensions: string[]
+  /** What is held for a request that may pay for more; null otherwise. */
+  funds: Funds | null
   /** The limit it left the least of; null if there is none. */
   nearest: NearestLimit | null
   isSettled: boolean
@@ -38,19 +35,26 @@ export interface Admission {
   draft: Draft
 }
 
+interface AdmitOptions {
+  /** Settles the hold: this node, or a job. */
+  owner?: string
+  /** What the steps of its plugins and tools may cost besides; null if it has none. */
+  steps?: Amounts | null
+}
+
 /**
  * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
- * against all limits at once before any provider is called. `owner` settles it: this node, or a job.
+ * against all limits at once before any provider is called.
  */
 export async function admit(
   gateway: Gateway,
   request: ModelRequest,
   plan: RoutingPlan,
-  owner: string = gateway.node.id,
+  options: AdmitOptions = {},
 ): Promise<Admission> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
-  return placeHold(gateway, request, pricedPlan, size, estimate, owner)
+  return placeHold(gateway, request, pricedPlan, size, estimate, options)
 }
 
 type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
@@ -75,7 +79,7 @@ export async function admitFree(
 ): Promise<Admission> {
   if (!request.isRateCounted) enforceRateLimit(gateway, request)
   const size = computeRequestSize(request.content.call, request.content.body, 0)
-  return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, gateway.node.id)
+  return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, {})
 }
 
 async function placeHold(
@@ -84,18 +88,24 @@ async function placeHold(
   plan: RoutingPlan,
   size: RequestSize,
   estimate: HoldEstimate,
-  owner: string,
+  { owner = gateway.node.id, steps = null }: AdmitOptions,
 ): Promise<Admission> {
   const draft = buildDraft(gateway, request, plan, size)
   const holdRequest = buildHoldRequest(request, estimate)
-  const rejection = await gateway.ledger.admit({
+  const op: AdmitOperation = {
     op: 'admit',
     request: holdRequest,
     organizationId: request.caller.organizationId,
     owner,
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
     draft: encodeDraft(draft),
-  })
+  }
+  const { funds } = request
+  if (funds && steps) {
+    const rejection = await funds.admitWithSteps(gateway, op, steps)
+    return { ...createAdmission(rejection, request, plan, draft, holdRequest), funds }
+  }
+  const rejection = await (funds?.isInUse ? funds.admit(gateway, op) : gateway.ledger.admit(op))
   return createAdmission(rejection, request, plan, draft, holdRequest)
 }
 
@@ -111,7 +121,7 @@ function createAdmission(
   return {
     plan,
     hold: { amount, byok },
-    extensions: [],
+    funds: null,
     nearest,
     isSettled: false,
     meteredIn: { subjects, day },
@@ -132,9 +142,6 @@ export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, a
   const message = `Rate limit reached: ${requests_per_minute} requests per minute and key.`
   rateLimiter.consume(`key ${caller.key.id}`, requests_per_minute, at, message)
 }
-
-/** After the longest reply: time to drain it and to wait for an unavailable database. */
-export const holdGraceMs = 600_000
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
 function dropUnpriced(gateway: Gateway, { keyContext }: ModelRequest, plan: RoutingPlan): RoutingPlan {

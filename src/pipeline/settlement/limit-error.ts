@@ -4,7 +4,6 @@ import type { ErrorCode } from '../../errors/table.ts'
 import type { LimitKind, Rejection } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
 
 export const windowNames = {
   total: 'lifetime',
@@ -22,6 +21,13 @@ const limitCodes = {
 } as const satisfies Record<LimitKind, ErrorCode>
 
 const limitCodeSet: ReadonlySet<ErrorCode> = new Set(Object.values(limitCodes))
+
+/** The request that a limit does not allow. */
+export interface LimitedRequest {
+  /** When it arrived. */
+  at: number
+  format: { task: TaskName }
+}
 
 /** A limit on spending does not allow what a request needs. */
 export function isLimitError(error: unknown): error is GatewayError {
@@ -57,7 +63,7 @@ const savingAdvice: Record<TaskName, string> = {
   video: 'Request a shorter or smaller video.',
 }
 
-export function limitError({ at, format }: ModelRequest, rejection: Rejection): GatewayError {
+export function limitError({ at, format }: LimitedRequest, rejection: Rejection): GatewayError {
   if (rejection.reason === 'rate') return freeRateLimitError(rejection, at)
   const { kind, window, available, needed } = rejection
   const message =

@@ -22,7 +22,7 @@ import type { RoutingPlan } from '../routing/plan.ts'
 import { recordPlan } from '../routing/recorded-plan.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
-import { releaseExtensions, remainingHold } from './extend-hold.ts'
+import { remainingHold, totalHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
 import { recordRefused } from './refusal.ts'
@@ -201,7 +201,7 @@ async function settleRequest(
   try {
     await settle(gateway, settlement, request)
   } finally {
-    if (admission.extensions.length > 0) await releaseExtensions(gateway, admission)
+    if (admission.funds) await admission.funds.close(gateway)
   }
   if (candidate) recordLateLines(gateway, request, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, trace, outcome)
@@ -261,9 +261,10 @@ interface SettlementSource {
 function createSettlement(
   gateway: Gateway,
   request: ModelRequest,
-  { hold, nearest, draft, meteredIn }: Admission,
+  admission: Admission,
   { trace, candidate, outcome, lines, extraStatements }: SettlementSource,
 ): Settlement {
+  const { nearest, draft, meteredIn } = admission
   const { translation, attempts, startedAt, attemptStartedAt, transcript, plan } = trace
   const { status, charge, summary, error, firstTokenMs } = outcome
   if (error) error.isOnRecord = true
@@ -278,7 +279,7 @@ function createSettlement(
       error_code: error?.code ?? null,
       finish_reason,
       native_finish_reason,
-      hold_nanos: hold.amount,
+      hold_nanos: totalHold(admission).amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
       attempts: encodeAllAttempts(trace, outcome),

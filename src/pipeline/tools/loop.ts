@@ -11,7 +11,7 @@ import { guardAddedCalls } from '../guard/added-content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage, RequestWork } from '../request/work.ts'
 import type { Admission } from '../settlement/admit.ts'
-import { extendHold, holdTurn } from '../settlement/extend-hold.ts'
+import { holdFee, holdTurn, protectTurn } from '../settlement/extend-hold.ts'
 import { isLimitError } from '../settlement/limit-error.ts'
 import { recordOutcome } from '../settlement/observe.ts'
 import { computeTurnCharge, writeTurnCheckpoint } from '../settlement/settle.ts'
@@ -202,6 +202,8 @@ export class ToolLoop {
   ): AsyncGenerator<ReplyEvent, ToolResultPart[]> {
     const { gateway, request, work, tools, admission, trace } = this.#context
     if (this.#signal.aborted) throw this.#signal.reason
+    const next = { ...request, content: request.content.replaceCall(this.#call) }
+    protectTurn(gateway, this.#hasText ? null : next, admission)
     // Tools may take minutes.
     await writeTurnCheckpoint(gateway, request, admission, trace)
     const [ours, theirs] = [calls.filter(isRunHere), calls.filter((call) => !isRunHere(call))]
@@ -213,7 +215,7 @@ export class ToolLoop {
       model: relay.turn.candidate.model.id,
       conversation: this.#call.messages,
       signal: this.#signal,
-      reserve: (nanos) => extendHold(gateway, request, admission, { amount: nanos, byok: 0n }),
+      reserve: (nanos) => holdFee(gateway, request, admission, nanos),
       takePart: this.#takePart,
     })
     yield* running.run(ours, tools.maxCalls - work.toolCalls.requested)

@@ -5,7 +5,7 @@ import type { PreparedTools } from '../../tools/prepared-tools.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { Admission } from '../settlement/admit.ts'
-import { extendHold, holdTurn } from '../settlement/extend-hold.ts'
+import { holdFee, holdTurn } from '../settlement/extend-hold.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /**
@@ -39,7 +39,7 @@ async function runApproved(
     model: tools.request.model,
     conversation: call.messages,
     signal: request.httpRequest.signal,
-    reserve: (amount) => extendHold(gateway, request, admission, { amount, byok: 0n }),
+    reserve: (nanos) => holdFee(gateway, request, admission, nanos),
     takePart: () => tools.openingParts++,
   })
   const calls = tools.approved.flatMap((approved) => findTarget(tools, approved))

@@ -223,7 +223,7 @@ async function admitJob(
   job: VideoJob,
 ): Promise<Admission> {
   try {
-    return await withSpan(request, 'admit', () => admit(gateway, request, plan, jobOwner))
+    return await withSpan(request, 'admit', () => admit(gateway, request, plan, { owner: jobOwner }))
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'unavailable')
       await deleteVideoJob(gateway.db, job.id)

@@ -1,0 +1,37 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { Amounts } from '../../ledger/amounts.ts'
+import { emptyDraft } from '../../ledger/draft.ts'
+import type { AdmitOperation } from '../../ledger/engine.ts'
+import { newExtensionId } from '../../ledger/hold-extension.ts'
+import type { Limit } from '../../ledger/ledger-state.ts'
+import { utcDay } from '../../lib/time.ts'
+import type { LimitedRequest } from './limit-error.ts'
+
+/** What is known of the request that holds are placed for. */
+export interface FundedRequest extends LimitedRequest {
+  id: string
+  startedAt: number
+  caller: { organizationId: string }
+  keyContext: { meterScopes: readonly string[]; limits: readonly Limit[] }
+  httpRequest: Request
+}
+
+/** After the longest reply: time to drain it and to wait for an unavailable database. */
+export const holdGraceMs = 600_000
+
+/** A hold besides that of the request itself. */
+export function buildExtension(
+  { node, clock, settings }: Gateway,
+  { id, at, caller, keyContext }: FundedRequest,
+  { amount, byok }: Amounts,
+): AdmitOperation {
+  const { meterScopes: subjects, limits } = keyContext
+  return {
+    op: 'admit',
+    request: { id: newExtensionId(id), subjects, day: utcDay(at), limits, amount, byok, free: null },
+    organizationId: caller.organizationId,
+    owner: node.id,
+    expiresAt: new Date(clock.now() + settings.limits.total + holdGraceMs).toISOString(),
+    draft: emptyDraft,
+  }
+}
