@@ -1,6 +1,7 @@
 import { asObject, type JsonObject } from '../lib/json-values.ts'
 import type { ModelCall, Tool } from './call.ts'
 import type { InputPart, MediaSource, OutputPart } from './part.ts'
+import type { RequestedImages } from './requested-images.ts'
 import type { BilledUnits } from './units.ts'
 
 /** Upper bounds of what a provider can count for a request. */
@@ -16,8 +17,17 @@ export interface RequestSize {
   /** Something is to be cached for one hour. */
   hasLongCache: boolean
   webSearches: number
+  /** The images that the reply has, and those in the prompt, whose tokens depend on the model. */
+  generatedImages?: GeneratedImages
   /** What may be billed by another unit than the token. */
   units: readonly BilledUnits[]
+}
+
+/** `promptTokens` includes the most that any model counts for an input image. */
+export interface GeneratedImages {
+  requested: RequestedImages
+  inputImages: number
+  maxTokensPerInput: number
 }
 
 /** A text has at most as many tokens as bytes; vendors add a few tokens per message. */

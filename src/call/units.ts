@@ -34,4 +34,6 @@ export interface BilledUnits {
   quantity: number
   /** The names its price may have, the most specific first; `any` if it is not known yet: the highest applies. */
   variants: readonly string[] | 'any'
+  /** With `any`: the size, resolution and quality that are known. A price for another one does not apply. */
+  known?: readonly string[]
 }

@@ -1,5 +1,6 @@
 import { commonParameters, type DeclaredEndpoint, type DeclaredModel, tagOf } from './declared-model.ts'
 import { compilePricing, lacksTokenPrice } from './endpoint-pricing.ts'
+import { findImageTokens } from './image-tokens.ts'
 import type { CatalogueProvider, Endpoint, ImageCapabilities, Model, SpeechCapabilities } from './model.ts'
 import { type EndpointPricing, estimatePerMillion, listPrices, resolvePriceState } from './price.ts'
 import type { Provider } from './provider.ts'
@@ -146,6 +147,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     price: computePrice(pricing),
     prompt_unit: declared.prompt_unit,
     price_state: resolvePriceState(pricing ? listPrices(pricing) : []),
+    image_tokens: image && findImageTokens(declared.upstream_model),
     image,
     video,
     speech: model.output_modalities.includes('speech') ? compileSpeech(declared, model, provider) : null,

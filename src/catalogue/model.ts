@@ -1,5 +1,6 @@
 import type { Credential } from './credential.ts'
 import type { DeclaredEndpoint, DeclaredModel } from './declared-model.ts'
+import type { ImageTokens } from './image-tokens.ts'
 import type { EndpointPricing, PriceState } from './price.ts'
 import type { DataPolicy, Provider } from './provider.ts'
 import type { ProviderSettings } from './provider-settings.ts'
@@ -91,6 +92,8 @@ export interface Endpoint {
   readonly price: number
   readonly prompt_unit: DeclaredEndpoint['prompt_unit']
   readonly price_state: PriceState
+  /** What its images count in tokens; null if it is not known. */
+  readonly image_tokens: ImageTokens | null
   /** Only for models that generate images. */
   readonly image: ImageCapabilities | null
   /** Only for models that generate videos. */

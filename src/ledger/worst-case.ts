@@ -1,4 +1,5 @@
 import type { RequestSize } from '../call/size.ts'
+import { countImageTokens, type ImageTokens } from '../catalogue/image-tokens.ts'
 import type { EndpointPricing } from '../catalogue/price.ts'
 import { computeUnitCost, multiply } from './cost.ts'
 import { nanoScale, priceListOf, type Rates } from './rates.ts'
@@ -9,6 +10,7 @@ export interface EndpointCapacity {
   context_length: number | null
   max_completion_tokens: number | null
   max_prompt_tokens: number | null
+  image_tokens?: ImageTokens | null
 }
 
 /** Used when neither the client nor the catalogue sets a limit. */
@@ -25,12 +27,11 @@ export function computeWorstCaseCost(
   if (!endpoint.pricing) return null
   const list = priceListOf(endpoint.pricing)
   const prompt = computeMaxPromptTokens(size, endpoint)
-  const output = computeMaxOutputTokens(size, endpoint)
   let worstCase = 0n
   for (const rates of list.possibleRates(at, prompt)) {
     const cost =
       multiply(prompt, computeInputRate(rates, size)) +
-      multiply(output, computeWorstCaseRates(rates).output) +
+      computeOutputCost(size, endpoint, rates) +
       multiply(clampCount(size.images), rates.image) +
       multiply(clampCount(size.webSearches), rates.webSearch) +
       rates.request
@@ -42,10 +43,34 @@ export function computeWorstCaseCost(
 
 function computeMaxPromptTokens(
   size: RequestSize,
-  { max_prompt_tokens, context_length }: EndpointCapacity,
+  { max_prompt_tokens, context_length, image_tokens }: EndpointCapacity,
 ): number {
   const longest = Math.min(max_prompt_tokens ?? maxCount, context_length ?? maxCount)
-  return Math.min(clampCount(size.promptTokens), longest * Math.max(1, clampCount(size.prompts ?? 1)))
+  return Math.min(
+    clampCount(size.promptTokens - countSpareTokens(size, image_tokens)),
+    longest * Math.max(1, clampCount(size.prompts ?? 1)),
+  )
+}
+
+/** The tokens of images whose model is known, and of what comes with them; otherwise as many as a reply can have. */
+function computeOutputCost(size: RequestSize, endpoint: EndpointCapacity, rates: Rates): bigint {
+  const { output } = computeWorstCaseRates(rates)
+  const { generatedImages } = size
+  const { image_tokens } = endpoint
+  if (!generatedImages || !image_tokens) return multiply(computeMaxOutputTokens(size, endpoint), output)
+  const images = Math.max(1, clampCount(size.choices))
+  const imageTokens = countImageTokens(image_tokens, generatedImages.requested)
+  return (
+    multiply(images * imageTokens, output) +
+    multiply(images * image_tokens.text, maxRate(rates.output, rates.reasoning))
+  )
+}
+
+/** The tokens of input images that this model does not count. */
+function countSpareTokens({ generatedImages }: RequestSize, known: ImageTokens | null = null): number {
+  if (!generatedImages || !known) return 0
+  const { inputImages, maxTokensPerInput } = generatedImages
+  return inputImages * (maxTokensPerInput - known.input)
 }
 
 /** What the request allows, up to the limit of the endpoint; else that limit; else the default. */

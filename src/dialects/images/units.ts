@@ -13,6 +13,7 @@ const maxReferencePixels = 64_000_000
 export function computeImagesSize(call: ImagesCall, referencePixels: (number | null)[]): RequestSize {
   const pixels = call.size ? call.size.width * call.size.height : maxPixelsOf(call.resolution ?? '4K')
   const variants = call.size && call.quality ? listVariants(call.quality, call.size) : 'any'
+  const known = listKnown(call)
   const inputPixels = referencePixels.reduce<number>((sum, count) => sum + (count ?? maxReferencePixels), 0)
   return {
     promptTokens: tokensPerRequest + Buffer.byteLength(call.prompt) + tokensPerImage * referencePixels.length,
@@ -22,13 +23,29 @@ export function computeImagesSize(call: ImagesCall, referencePixels: (number | n
     hasAudio: false,
     hasLongCache: false,
     webSearches: 0,
+    generatedImages: {
+      requested: {
+        size: call.size && formatSize(call.size),
+        resolution: call.resolution ?? (call.size && tierOf(call.size)),
+        quality: call.quality,
+        previews: call.stream ? (call.partialImages ?? 0) : 0,
+      },
+      inputImages: referencePixels.length,
+      maxTokensPerInput: tokensPerImage,
+    },
     units: [
       ...listInputUnits(call, inputPixels),
-      { billable: 'output_image', unit: 'request', quantity: 1, variants },
-      { billable: 'output_image', unit: 'image', quantity: call.n, variants },
-      { billable: 'output_image', unit: 'megapixel', quantity: call.n * pixels, variants },
+      { billable: 'output_image', unit: 'request', quantity: 1, variants, known },
+      { billable: 'output_image', unit: 'image', quantity: call.n, variants, known },
+      { billable: 'output_image', unit: 'megapixel', quantity: call.n * pixels, variants, known },
     ],
   }
+}
+
+/** A resolution does not fix the size, which depends on the ratio. */
+function listKnown({ size, resolution, quality }: ImagesCall): string[] {
+  const geometry = size ? [formatSize(size), tierOf(size)] : [resolution]
+  return [...geometry, quality].filter((name) => name !== undefined)
 }
 
 /** What a reply may be billed for; its images count as they are, not as they were requested. */
