@@ -6,6 +6,7 @@ export interface RequestSpec {
   stream?: boolean
   tokens?: number
   paceMs?: number
+  tools?: object[]
   /** It disconnects after so many events with content. */
   leaveAfter?: number
   /** It disconnects after this time. */
@@ -69,7 +70,7 @@ async function runRequest(
   outcome: ClientOutcome,
   leaving: AbortController,
 ): Promise<void> {
-  const { model = 'faults/tokens', stream = false, tokens = 8, paceMs = 0 } = spec
+  const { model = 'faults/tokens', stream = false, tokens = 8, paceMs = 0, tools } = spec
   const response = await fetch(`${url}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -78,6 +79,7 @@ async function runRequest(
       stream,
       user: outcome.number,
       max_tokens: 100,
+      ...(tools && { tools }),
       messages: [{ role: 'user', content: buildPrompt(outcome.number, tokens, paceMs) }],
     }),
     signal: leaving.signal,

@@ -19,12 +19,14 @@ function burst(
   gateways: GatewayProcess[],
   key: string,
   spreadMs = 0,
+  tools: object[] = [],
 ): Promise<ClientOutcome[]> {
   const send = async (index: number) => {
     if (spreadMs > 0) await Bun.sleep(random() * spreadMs)
     const url = gateways[index % gateways.length]?.url ?? ''
     const paceMs = Math.floor(random() * 8)
-    return scene.clients.send(url, key, { model: 'faults/fixed', stream: index % 4 > 1, paceMs })
+    const spec = { model: 'faults/fixed', stream: index % 4 > 1, paceMs } as const
+    return scene.clients.send(url, key, tools.length > 0 ? { ...spec, tools } : spec)
   }
   return Promise.all(Array.from({ length: requestCount }, (_, index) => send(index)))
 }
@@ -85,6 +87,21 @@ describe.if(databaseKinds.includes('postgres'))('two processes that share a data
       expect(outcomes.map(countsOf)).toEqual(keys.map(() => ({ 200: worth, 402: requestCount - worth })))
       await Promise.all(gateways.map((gateway) => gateway.stop()))
       printTotals('bursts on two processes', await scene.reconcile())
+    },
+    testTimeoutMs,
+  )
+
+  test(
+    `R1 R22 I4 requests with tools, which hold more than they cost, wait for both until ${worth} have passed`,
+    async () => {
+      const scene = await createScenario('postgres')
+      const gateways = await Promise.all([scene.start('first'), scene.start('second')])
+      const key = await gateways[0].createKey(limit)
+      const outcomes = await burst(scene, gateways, key, 0, [{ type: 'service:datetime' }])
+      expect(countsOf(outcomes)).toEqual({ 200: worth, 402: requestCount - worth })
+      expect(scene.vendor.records).toHaveLength(worth)
+      await Promise.all(gateways.map((gateway) => gateway.stop()))
+      printTotals('a burst with tools on two processes', await scene.reconcile())
     },
     testTimeoutMs,
   )
