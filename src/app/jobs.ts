@@ -13,8 +13,8 @@ import { runDeliveries } from '../delivery/worker.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import { liveness, type OrphanOutcome } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
-import { rootCauseMessage } from '../lib/root-cause.ts'
 import { RepeatedTask } from '../lib/repeated-task.ts'
+import { rootCauseMessage } from '../lib/root-cause.ts'
 import { deliverNotifications } from '../notifications/deliveries/deliver.ts'
 import { runNotifications } from '../notifications/evaluate.ts'
 import { maintainBackgroundResponses } from '../pipeline/reply/background-store.ts'
@@ -200,7 +200,7 @@ const maxUnrecoveredLogged = 20
 export function reportOrphans({ log, metrics }: Gateway, { settled, unrecovered }: OrphanOutcome): void {
   metrics.recordInterrupted('settled', settled)
   metrics.recordInterrupted('unrecovered', unrecovered.length)
-  if (settled > 0) log.warn({ settled }, 'interrupted requests settled')
+  if (settled > 0) log.warn({ settled }, 'orphaned holds settled')
   if (unrecovered.length === 0) return
   for (const { id, failure, held, cause } of unrecovered.slice(0, maxUnrecoveredLogged))
     log.error(

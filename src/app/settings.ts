@@ -5,7 +5,7 @@ import { type RecordKind, recordCeilings } from '../account/ceilings.ts'
 import { createDeclarationCheck, type DeclaredCatalogue, declaredProvider } from '../catalogue/declared.ts'
 import { declaredModel } from '../catalogue/declared-model.ts'
 import { pricing } from '../catalogue/price.ts'
-import { dataRegions, routerPrefix } from '../catalogue/vocabulary.ts'
+import { dataRegions } from '../catalogue/vocabulary.ts'
 import { type Config, ConfigError, findSettingsPath } from '../config.ts'
 import { containerSettings } from '../containers/settings.ts'
 import { appSubcategories } from '../ledger/datasets/app-categories.ts'
@@ -15,8 +15,8 @@ import { toAsciiHost } from '../lib/host-name.ts'
 import { optionalSecondsField, secondsField, secretField } from '../lib/setting-fields.ts'
 import { parseYaml, YamlError } from '../lib/yaml.ts'
 import { providers } from '../providers/all.ts'
-import { costTiers } from '../router-models/cost-bands.ts'
 import { fusionSettings } from '../router-models/fusion-presets.ts'
+import { routerSettings } from '../router-models/settings.ts'
 import { webSettings } from '../web/settings.ts'
 import { fileParserSettings } from './file-parser-settings.ts'
 import { identitySettings } from './identity-settings.ts'
@@ -67,31 +67,6 @@ function buildCeilingFields() {
   ])
   return Object.fromEntries(counts) as Record<RecordKind, z.ZodDefault<z.ZodInt>>
 }
-
-/** `*` in a pattern matches any characters. */
-const modelPatterns = z.array(z.string().min(1).max(1024)).max(1024)
-
-const routerSettings = z.strictObject({
-  /** Router models that requests cannot use, such as service/free. */
-  disabled: z.array(z.string().startsWith(routerPrefix)).default([]),
-  /** The models that they may choose; null: any. */
-  allowed_models: modelPatterns.min(1).nullable().default(null),
-  excluded_models: modelPatterns.default([]),
-  /** The default of service/auto and service/auto-beta. */
-  cost_tier: z.enum(costTiers).default('low'),
-  /** The default of service/pareto-code. */
-  min_coding_score: z.number().min(0).max(1).default(1),
-  /** The models of service/switchyard, where a request lists none, and the model that rates how demanding it is. */
-  switchyard: z
-    .strictObject({
-      weak: z.array(z.string().min(1)).max(4).default([]),
-      strong: z.array(z.string().min(1)).max(4).default([]),
-      judge: z.string().min(1).nullable().default(null),
-      /** For the reply of the judge. In seconds. */
-      timeout: secondsField(10),
-    })
-    .prefault({}),
-})
 
 /** Every section of headgate.yaml. */
 export const settingsFields = z.strictObject({

@@ -61,7 +61,7 @@ export function buildOpenApiDocument(operations: Operation[]): OpenApiDocument {
       version: '1.0.0',
       'x-headgate-version': version,
       description:
-        'One API for all model providers, with keys, credits, budgets and policies.\n\nAmounts are US dollars with at most nine decimals. Strings must not contain U+0000, and objects must not have a key `__proto__`. Unknown query parameters are ignored; a parameter must not be repeated. Models, providers, keys, members and workspaces must exist: a name or id that does not exist is rejected with 400 or 404.\n\nRequests of one key, and requests of one address without a valid key, are limited per minute: beyond the limit they are 429 with `Retry-After`.',
+        'One API for all model providers, with keys, credits, budgets and policies.\n\nAmounts are US dollars, rounded to nine decimals. Strings must not contain U+0000, and objects must not have a key `__proto__`. Unknown query parameters are ignored; a parameter must not be repeated. Models, providers, keys, members and workspaces must exist: a name or id that does not exist is rejected with 400 or 404.\n\nRequests of one key, and requests of one address without a valid key, are limited per minute: beyond the limit they are 429 with `Retry-After`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }, { url: '/v1', description: 'The same API for clients that append /v1' }],

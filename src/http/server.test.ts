@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { sql } from 'kysely'
-import { checkEnvelope, createSessionCaller, describeOnEachDatabase, startTestServer } from '../../test/support/harness.ts'
+import {
+  checkEnvelope,
+  createSessionCaller,
+  describeOnEachDatabase,
+  startTestServer,
+} from '../../test/support/harness.ts'
 import { errorTable } from '../errors/table.ts'
 
 const settings = `
@@ -207,7 +212,9 @@ describeOnEachDatabase(
         }
         const foreign = await get('/api/v1/session', { origin: 'https://app.example.com' }, 'OPTIONS')
         expect(foreign.headers.get('access-control-allow-origin')).toBeNull()
-        expect((await get('/api/v1/session', { origin: 'https://gate.example.com', cookie })).status).toBe(200)
+        expect((await get('/api/v1/session', { origin: 'https://gate.example.com', cookie })).status).toBe(
+          200,
+        )
       })
 
       test('the public URL and the host of the server are the same origin', async () => {

@@ -21,7 +21,8 @@ export function parseEmailAddress(text: string): EmailAddress | null {
   const composed = text.normalize('NFC')
   if (composed.length > maxLength) return null
   const [, local, host] = /^([^\s@"(),:;<>[\]\\\p{Cc}\p{Cf}]+)@([^\s@]+)$/u.exec(composed) ?? []
-  if (local === undefined || host === undefined || hasLookalikes(text.slice(0, text.lastIndexOf('@')))) return null
+  if (local === undefined || host === undefined || hasLookalikes(text.slice(0, text.lastIndexOf('@'))))
+    return null
   const domain = parseEmailDomain(host)
   if (domain === null) return null
   const name = local.toLowerCase()

@@ -1,6 +1,6 @@
 /** A string in double quotes; an unfinished one ends with the text. */
 const quotedString = /"(?:[^"\\]|\\[\s\S])*(?:"|$)/g
-const escape = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g
+const validEscape = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g
 
 /**
  * Text with two faults corrected that a lenient parser would hide by changing values: semicolons between members, and
@@ -22,7 +22,7 @@ function separateByCommas(syntax: string): string {
 
 /** If one escape is invalid, the others were not meant as escapes either, except those of quotes and backslashes. */
 function escapeBackslashes(string: string): string {
-  if (!string.replace(escape, '').includes('\\')) return string
+  if (!string.replace(validEscape, '').includes('\\')) return string
   return string.replace(/\\(["\\])|\\/g, (match, escaped?: string) => (escaped ? match : '\\\\'))
 }
 
@@ -37,7 +37,9 @@ export function keepsValues(source: string, value: unknown): boolean {
   if (typeof value === 'number') return source.includes(String(value)) || hasNumber(source, value)
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every((item) => keepsValues(source, item))
-  return Object.entries(value).every(([name, item]) => isFaithfulText(source, name) && keepsValues(source, item))
+  return Object.entries(value).every(
+    ([name, item]) => isFaithfulText(source, name) && keepsValues(source, item),
+  )
 }
 
 function isFaithfulText(source: string, text: string): boolean {
@@ -47,7 +49,7 @@ function isFaithfulText(source: string, text: string): boolean {
 
 /** Its beginning is enough: a text that was cut off or contains quotes ends elsewhere. */
 function isQuoted(source: string, text: string): boolean {
-  const [head = ''] = /^[^"'\\\u0000-\u001f]{0,24}/.exec(text) ?? []
+  const [head = ''] = /^[^"'\\\p{Cc}]{0,24}/u.exec(text) ?? []
   if (head === '') return true
   const pattern = new RegExp(quote + head.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'), 'u')
   return pattern.test(source)

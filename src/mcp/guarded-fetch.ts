@@ -1,8 +1,8 @@
 import { EgressError, type EgressOptions, sendStreaming } from '../lib/egress-client.ts'
 import { assertJsonBounds } from '../lib/json-bounds.ts'
 import { JsonError } from '../lib/json-error.ts'
-import { SseError, SseReader } from '../lib/sse.ts'
 import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
+import { SseError, SseReader } from '../lib/sse.ts'
 
 export interface McpEgress extends EgressOptions {
   connectMs: number

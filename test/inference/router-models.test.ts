@@ -66,7 +66,10 @@ describeOnEachDatabase(
         })
       await setKeyGuardrail(server(), { ignored_models: ['service/free'], allowed_models: null })
       const denied = await ask('service/free')
-      expect([denied.status, denied.body.error.message]).toEqual([403, expect.stringContaining('service/free')])
+      expect([denied.status, denied.body.error.message]).toEqual([
+        403,
+        expect.stringContaining('service/free'),
+      ])
       const allowed_models = ['service/free', 'test/second:free']
       await setKeyGuardrail(server(), { ignored_models: null, allowed_models })
       const allowed = await ask('service/free')

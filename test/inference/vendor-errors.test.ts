@@ -74,7 +74,12 @@ describe('R40 details of a vendor error', () => {
     expect(status).toBe(502)
     expect(body.error).toMatchObject({ message: missing, metadata: { error_type: 'not_found' } })
     const named = 'No image was found at the URL.'
-    const rejected = await sendFailing('messages', 400, { error: { message: named, code: 'not_found' } }, 'test/chat')
+    const rejected = await sendFailing(
+      'messages',
+      400,
+      { error: { message: named, code: 'not_found' } },
+      'test/chat',
+    )
     expect(rejected.status).toBe(400)
     expect(rejected.body.error.message).toBe(named)
     const long = await sendFailing('chat', 404, { error: { message: 'x'.repeat(30_000) } }, 'test/responses')

@@ -40,7 +40,10 @@ export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
 
 async function searchPage(db: Db, where: KeyFilter, text: string): Promise<ApiKey[]> {
   const { organizationId, includeDisabled, offset } = where
-  const conditions = [...conditionsOf(where.visible), ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`])]
+  const conditions = [
+    ...conditionsOf(where.visible),
+    ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
+  ]
   const filter =
     conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`
   const { keys } = await searchKeys(db, { organizationId, text, filter, offset, limit: keysPerPage })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { collectReply } from '../../call/event.ts'
 import { generateDialects } from '../../catalogue/vocabulary.ts'
-import { SseReader } from '../../lib/sse.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import { SseReader } from '../../lib/sse.ts'
 import { dialects } from '../all.ts'
 import { createContext } from './round-trip.ts'
 
@@ -33,9 +33,12 @@ describe.each(generateDialects)('I7 an error in a stream of %s', (name) => {
   })
 })
 
-test.each(['chat', 'messages', 'responses'] as const)('I7 the error event of a stream of %s says so', (name) => {
-  const relay = dialects[name].passthrough.createRelay(createContext())
-  const writer = dialects[name].client.createWriter(createContext())
-  for (const text of [relay.fail(gatewayError('unavailable')), writer.fail(gatewayError('unavailable'))])
-    expect(text).toContain('"finish_reason":"error"')
-})
+test.each(['chat', 'messages', 'responses'] as const)(
+  'I7 the error event of a stream of %s says so',
+  (name) => {
+    const relay = dialects[name].passthrough.createRelay(createContext())
+    const writer = dialects[name].client.createWriter(createContext())
+    for (const text of [relay.fail(gatewayError('unavailable')), writer.fail(gatewayError('unavailable'))])
+      expect(text).toContain('"finish_reason":"error"')
+  },
+)

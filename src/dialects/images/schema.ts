@@ -31,7 +31,6 @@ export const aspectRatios = [
   '5:2',
 ] as const
 
-
 const imagePreferences = providerPreferences
   .extend({
     options: z

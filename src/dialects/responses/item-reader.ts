@@ -14,7 +14,7 @@ import { decodeAnnotations, decodeLogprobs } from './annotations.ts'
 import { decodeImage, decodeReasoningItem } from './items-decode.ts'
 import { hasReasoningItemIds } from './output-items-encode.ts'
 import { createOpaquePart } from './parts-decode.ts'
-import { type OpenItem, type OpenPart, type ReplyState } from './reply-state.ts'
+import type { OpenItem, OpenPart, ReplyState } from './reply-state.ts'
 
 /** Starts the part of a tool call. Other items start with their first content. */
 export function startItem(state: ReplyState, item: OpenItem, value: JsonObject): void {

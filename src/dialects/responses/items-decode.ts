@@ -91,7 +91,13 @@ function decodeToolCall(item: JsonObject, at: string, field: 'arguments' | 'inpu
   const flat = flattenToolName({ kind: 'custom', name, ...(namespace !== undefined && { namespace }) })
   const custom = field === 'input'
   const argumentsText = toText(item[field]) || (custom ? '' : '{}')
-  const call = { kind: 'tool-call' as const, id, name: flat, ...(namespace && { namespace }), arguments: argumentsText }
+  const call = {
+    kind: 'tool-call' as const,
+    id,
+    name: flat,
+    ...(namespace && { namespace }),
+    arguments: argumentsText,
+  }
   return { role: 'assistant', parts: [custom ? { ...call, custom } : call] }
 }
 

@@ -126,10 +126,7 @@ class ResponsesRelay implements Relay {
     this.summary.usage = decodeUsage(response.usage, searches)
     const error = errorObjectOf(response)
     if (error || status === 'failed' || status === 'cancelled') {
-      this.summary.failure = decodeFailure(
-        error,
-        `The provider returned a response with status ${status}.`,
-      )
+      this.summary.failure = decodeFailure(error, `The provider returned a response with status ${status}.`)
       return ''
     }
     const { reason, native } = decodeFinishReason(response, status)

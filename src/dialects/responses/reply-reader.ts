@@ -240,9 +240,7 @@ function finishReply(state: ReplyState, response: JsonObject, event?: string): v
   const error = errorObjectOf(response)
   if (error || failedStatuses.has(status)) {
     state.addUsage(response)
-    state.fail(
-      decodeFailure(error, `The provider returned a response with status ${status}.`),
-    )
+    state.fail(decodeFailure(error, `The provider returned a response with status ${status}.`))
     return
   }
   completeItems(state, asObjects(response.output))
