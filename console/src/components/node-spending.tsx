@@ -77,6 +77,7 @@ const limitNames: Record<BudgetNode['limits'][number]['kind'], string> = {
   key: 'the limit of the key',
   workspace: 'the budget of its workspace',
   guardrail: 'the budget of a guardrail',
+  member: 'the limit of the member',
 }
 
 const columns: Column<BudgetNode['windows'][number]>[] = [

@@ -250,6 +250,7 @@ const limitNames: Record<string, string> = {
   key: 'limit',
   workspace: 'budget',
   guardrail: 'limit of a guardrail',
+  member: 'limit',
 }
 
 function NearestLimit({ limit }: { limit: Explanation['nearest_limit'] }) {
