@@ -8,20 +8,22 @@ export type ListPaths = readonly (readonly string[])[]
 export function countListEntries(body: unknown, paths: ListPaths, max: number): number {
   let count = 0
   for (const path of paths) {
-    count += countEntries(body, path)
+    count += countEntries(body, path, 0)
     if (count > max) return count
   }
   return count
 }
 
-function countEntries(value: unknown, [name, ...rest]: readonly string[]): number {
+/** `at`: how many names of the path lead to the value. */
+function countEntries(value: unknown, path: readonly string[], at: number): number {
+  const name = path[at]
   if (!Array.isArray(value)) {
     const isObject = typeof value === 'object' && value !== null
-    return name !== undefined && isObject ? countEntries((value as JsonObject)[name], rest) : 0
+    return name !== undefined && isObject ? countEntries((value as JsonObject)[name], path, at + 1) : 0
   }
   if (name === undefined) return value.length
   let count = 0
-  for (const entry of value) if (typeof entry === 'object') count += countEntries(entry, [name, ...rest])
+  for (const entry of value) if (typeof entry === 'object') count += countEntries(entry, path, at)
   return count
 }
 

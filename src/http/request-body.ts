@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Gateway } from '../app/gateway.ts'
 import { findModelOrRouter } from '../catalogue/router-models.ts'
-import { translateFieldNames, translateSynonyms } from '../dialects/synonyms.ts'
+import { mayHaveSynonyms, translateFieldNames, translateSynonyms } from '../dialects/synonyms.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type BodyLimits, declaredLengthOf, readBodyText } from '../lib/body-reader.ts'
 import { parseCountedLenientJson, parseJson, parseRaw } from '../lib/json.ts'
@@ -122,7 +122,9 @@ function prepareBody(
   const received = asObject(body)
   if (!received) return { text, body }
   const named = inference ? received : translateFieldNames(received)
-  const translated = translateSynonyms(named, (name) => findModelOrRouter(catalogue, name) !== undefined)
+  const translated = mayHaveSynonyms(text)
+    ? translateSynonyms(named, (name) => findModelOrRouter(catalogue, name) !== undefined)
+    : named
   const prepared = deployment === undefined ? translated : { ...translated, model: deployment }
   return prepared === received
     ? { text, body }

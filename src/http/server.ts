@@ -199,8 +199,8 @@ async function runOperation(
   if (operation.method === 'GET') return readRecord(operation, context)
   if (operation.method !== 'POST') return changeRecord(operation, context, methods.get('GET'))
   const key = httpRequest.headers.get(idempotencyHeader)
+  if (key === null) return toResponse(operation, httpRequest, await operation.handle(context))
   const run = async () => toResponse(operation, httpRequest, await operation.handle(context))
-  if (key === null) return run()
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
   return runOnce({ gateway, caller, operation, httpRequest, key, text: source?.text }, run)
 }

@@ -48,7 +48,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     const owner = await arrive()
     const { page } = owner
     await owner.open('/destinations')
-    await page.getByRole('heading', { name: 'No destinations in this workspace' }).waitFor()
+    await page.getByRole('heading', { name: 'No destinations' }).waitFor()
     await button(page, 'Add a destination').click()
     await choose(page, 'Type', 'Webhook')
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill(hostileName)
@@ -104,7 +104,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
     await owner.open(`/destinations/${data[0].id}`)
     await button(page, 'Delete').click()
     await confirm(page, hostileName, 'Delete')
-    await page.getByRole('heading', { name: 'No destinations in this workspace' }).waitFor()
+    await page.getByRole('heading', { name: 'No destinations' }).waitFor()
     expect(await chromium().takeProblems()).toEqual([])
   }, 60_000)
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { closeScenarios, createScenario, type GatewayProcess } from './gateways.ts'
 import { isLong, printTotals } from './options.ts'
-import { type RequestKind, requestKinds, settings, site } from './request-kinds.ts'
+import { type RequestKind, requestKinds, settings } from './request-kinds.ts'
 import { sendAll } from './request-senders.ts'
 
 /** Of mixed load; at most four hours. */
@@ -12,7 +12,6 @@ const maxGrowth = 1.1
 
 afterAll(async () => {
   await closeScenarios()
-  await site.stop(true)
 })
 
 function readMemory({ pid }: GatewayProcess): number {

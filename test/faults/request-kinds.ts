@@ -21,7 +21,9 @@ export interface RequestKind {
 }
 
 /** A search engine, a page, an MCP server and an address that never responds. */
-export const site = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serveSite })
+/** Of all files in the process, with which it ends. */
+const site = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serveSite })
+site.unref()
 const origin = `http://127.0.0.1:${site.port}`
 
 let hanging = 0

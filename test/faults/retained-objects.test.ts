@@ -5,7 +5,7 @@ import { serverTools } from '../../src/tools/all.ts'
 import { bwrapPath } from '../support/containers.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { isLong, testTimeoutMs } from './options.ts'
-import { pluginKinds, type RequestKind, requestKinds, settings, site, toolKinds } from './request-kinds.ts'
+import { pluginKinds, type RequestKind, requestKinds, settings, toolKinds } from './request-kinds.ts'
 import { sendAll, type Target } from './request-senders.ts'
 
 /** Of each kind. */
@@ -29,7 +29,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  await site.stop(true)
 })
 
 type Counts = Record<string, number>

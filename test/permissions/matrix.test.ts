@@ -312,10 +312,11 @@ class Callers {
   }
 }
 
-/** One format has the message instead of the object, and the other fields next to it. */
+/** One format has the message instead of the object, and the other fields next to it; another one has all at the top. */
 function expectNamed({ body }: TestResponse, { permission }: Operation): void {
+  const { error = body } = body
   const { message, metadata } =
-    typeof body.error === 'string' ? { message: body.error, metadata: body.metadata } : body.error
+    typeof error === 'string' ? { message: error, metadata: body.metadata } : error
   expect(message).toContain(permission)
   expect(metadata.permission).toBe(permission)
 }

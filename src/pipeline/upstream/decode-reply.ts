@@ -120,7 +120,9 @@ export async function receiveBody(
 ): Promise<ReceivedBody> {
   const received = await receiveJsonBody(exchange, upstream)
   const { maxParts } = upstream
-  if (countListEntries(received.body, dialect.upstream.replyLists, maxParts) > maxParts)
+  // An entry has at least two characters.
+  const mayExceed = received.length > 2 * maxParts
+  if (mayExceed && countListEntries(received.body, dialect.upstream.replyLists, maxParts) > maxParts)
     throw tooManyPartsError(maxParts)
   return received
 }
