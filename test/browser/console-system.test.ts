@@ -74,7 +74,7 @@ describeInChromium('System and API reference in the console', (chromium) => {
     await page.getByText('201 Created').waitFor()
     await page.getByText('"key": "sk-hg-v1-').waitFor()
     expect(await page.locator('img').count()).toBe(0)
-    await page.getByText('Headers', { exact: true }).click()
+    await page.getByRole('region', { name: 'Reply' }).getByText('Headers', { exact: true }).click()
     await page.getByText('x-request-id: ').waitFor()
 
     await open('/reference/getKey')

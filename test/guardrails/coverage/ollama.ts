@@ -49,4 +49,18 @@ export const ollamaWays: WayIn[] = [
       caseOf('system prompt', 'text', (system) => generate({ system })),
     ],
   },
+  {
+    name: 'Ollama embed',
+    operation: 'ollamaEmbed',
+    path: '/api/embed',
+    cases: [
+      caseOf('text in a list', 'text', (canary) => ({ model: 'test/embeddings', input: ['a', canary] })),
+    ],
+  },
+  {
+    name: 'Ollama embeddings',
+    operation: 'ollamaEmbeddings',
+    path: '/api/embeddings',
+    cases: [caseOf('prompt', 'text', (prompt) => ({ model: 'test/embeddings', prompt }))],
+  },
 ]

@@ -39,7 +39,7 @@ export interface WayIn {
   stream?: (request: PlantedRequest) => PlantedRequest
   /** No provider is called. */
   isEstimated?: true
-  /** The reply has the client's own messages, to be sent again: they are scanned then. */
+  /** The reply repeats the client's own input. Messages to be sent again are scanned then. */
   returnsInput?: true
   cases: CoverageCase[]
 }

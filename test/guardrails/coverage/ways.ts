@@ -1,4 +1,5 @@
 import { chatWays } from './chat.ts'
+import { cohereWays } from './cohere.ts'
 import { fileWays } from './files.ts'
 import { geminiWays } from './gemini.ts'
 import { mediaWays } from './media.ts'
@@ -14,6 +15,7 @@ export const waysIn: WayIn[] = [
   ...responsesWays,
   ...geminiWays,
   ...ollamaWays,
+  ...cohereWays,
   ...mediaWays,
   ...fileWays,
 ]
