@@ -116,6 +116,9 @@ describeWithUpstreams('a request', (bench) => {
   test('R11 every operation that reaches a model is settled, or says why not', async () => {
     const reaching = operations.filter((operation) => operation.inference).map(({ id }) => id)
     expect(reaching.sort()).toEqual([
+      'cohereChat',
+      'cohereEmbed',
+      'cohereRerank',
       'compactResponse',
       'countMessageTokens',
       'countResponseTokens',
@@ -136,6 +139,8 @@ describeWithUpstreams('a request', (bench) => {
       'generateContentOfPublisher',
       'generateContentOfPublisherAndAuthor',
       'ollamaChat',
+      'ollamaEmbed',
+      'ollamaEmbeddings',
       'ollamaGenerate',
       // Reaches none: see quote.test.ts.
       'quoteRequest',
@@ -154,6 +159,20 @@ describeWithUpstreams('a request', (bench) => {
         method: 'POST',
         headers: { 'x-goog-api-key': key },
         body: JSON.stringify({ contents: [{ parts: [{ text: 'Hello' }] }] }),
+      })
+    expect((await send(server().foreign.inferenceKey)).status).toBe(402)
+    expect(bench().first.requests).toEqual([])
+    expect((await send(server().own.inferenceKey)).status).toBe(200)
+    const rows = await waitForGenerations(bench(), 1)
+    expect(rows.map(({ model, status }) => [model, status])).toEqual([['test/chat', 'completed']])
+  })
+
+  test('R11 /v2/chat is held to credits and settled once', async () => {
+    const send = (key: string) =>
+      fetch(`${server().url}/v2/chat`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: 'test/chat', messages: [{ role: 'user', content: 'Hello' }] }),
       })
     expect((await send(server().foreign.inferenceKey)).status).toBe(402)
     expect(bench().first.requests).toEqual([])
