@@ -192,7 +192,8 @@ describeOnEachDatabase(
         const byTier = await Promise.all(tiers.map((cost_tier) => chosen(auto({ cost_tier }))))
         expect(byTier).toEqual(['test/tiny', 'test/small', 'test/medium', 'test/large', 'test/giant'])
         expect(await chosen(auto({ cost_quality_tradeoff: 0, cost_tier: 'max' }))).toBe('test/giant')
-        expect(await chosen(auto({ cost_quality_tradeoff: 0 }))).toBe('test/tiny')
+        // Not the cheapest below the ceiling: this one can do more.
+        expect(await chosen(auto({ cost_quality_tradeoff: 0 }))).toBe('test/small')
       })
 
       test('patterns of the request restrict it, an exclusion wins, and the operator rules', async () => {
@@ -623,9 +624,9 @@ describeRouting('the choice of a router model', (routed) => {
   }
 
   test('falls back to the next models, and then to those that the request lists', async () => {
-    expect(await tried(auto())).toEqual([502, ['blind alpha', 'line-1 alpha', 'line-2 beta']])
+    expect(await tried(auto())).toEqual([502, ['blind alpha', 'line-2 beta', 'line-1 alpha']])
     const listed = await tried({ ...auto(), models: ['test/eyes'] })
-    expect(listed).toEqual([502, ['blind alpha', 'line-1 alpha', 'line-2 beta', 'eyes beta']])
+    expect(listed).toEqual([502, ['blind alpha', 'line-2 beta', 'line-1 alpha', 'eyes beta']])
     expect(await tried(auto({ allow_fallbacks: false }))).toEqual([502, ['blind alpha']])
   })
 
