@@ -137,6 +137,8 @@ describeInChromium('What the console says of usage', (chromium) => {
     }
     await page.getByRole('link', { name: `Request ${newest.slice(10)}` }).focus()
     await page.keyboard.press('ArrowDown')
+    // The focus moves once the next row is drawn.
+    await page.locator(`[id="open-${older.slice(10)}"]:focus`).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(({ pathname }) => pathname === older)
     await page.goBack()
