@@ -171,3 +171,43 @@ test('R1 R7 the hold of a request that was admitted beside an unreadable one is 
   expect(ledger.isOpen('gen-1')).toBe(true)
   await ledger.close()
 })
+
+/** Rejects every exchange, because of what others hold. */
+class FullEngine extends InstantEngine {
+  exchanges = 0
+
+  override run(ops: readonly LedgerOperation[]): BatchOutcome {
+    const limit = {
+      kind: 'key',
+      subject: 'key:1',
+      window: 'total',
+      includeByok: false,
+      amount: 100n,
+    } as const
+    const amounts = { needed: 50n, available: 10n, attainable: 90n, held: 80n }
+    const results = ops.map((op) => {
+      if (op.op !== 'exchange') return null
+      this.exchanges++
+      return { reason: 'limit', kind: 'key', window: 'total', limit, ...amounts } as const
+    })
+    return { results, durable: null }
+  }
+}
+
+test('a request that waits for the holds of others is not tried in a loop', async () => {
+  const engine = new FullEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  const client = new AbortController()
+  const place = { hasPaid: false, since: 0, retained: new Map(), signal: client.signal }
+  const waiting = ledger.holdQueue.wait({ op: 'exchange', releases: [], admits: [holdOf('gen-1')] }, place)
+  for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+  // Once, and then four times a second.
+  expect(engine.exchanges).toBeLessThan(20)
+  const before = engine.exchanges
+  await ledger.settle(createRelease('gen-2', 'org'))
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(engine.exchanges).toBeGreaterThan(before)
+  client.abort(new Error('gone'))
+  await expect(waiting).rejects.toThrow('gone')
+  await ledger.close()
+})

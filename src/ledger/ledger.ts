@@ -249,7 +249,7 @@ export class Ledger {
   #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
     resolve(this.#inFlight.finish(op, result))
     if (op.op === 'settle') logUnusual(this.#log, op, result)
-    this.holdQueue.wake()
+    if (op.op === 'settle' || (op.op === 'exchange' && result === null)) this.holdQueue.wake()
   }
 
   /** One rejected row must not fail the other operations, nor extra statements the charge they come with. */

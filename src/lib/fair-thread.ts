@@ -107,8 +107,8 @@ export class FairThread {
 /** What a document of ordinary compression takes of memory for each character. */
 const growthPerCharacter = 16
 
-function computeGrowth(
-  { growthBytes, smallGrowthBytes = growthBytes }: TaskLimits,
+export function computeGrowth(
+  { growthBytes, smallGrowthBytes = growthBytes }: Pick<TaskLimits, 'growthBytes' | 'smallGrowthBytes'>,
   texts: readonly string[],
 ): number {
   const length = texts.reduce((sum, text) => sum + text.length, 0)

@@ -22,6 +22,7 @@ import { explainError } from './routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
 import { recordRefused } from './settlement/refusal.ts'
+import { releaseOnFailure } from './settlement/request-funds.ts'
 import { prepareTools } from './tools/prepare.ts'
 import { estimateSteps } from './tools/steps.ts'
 
@@ -38,9 +39,10 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 
 async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
   const guarded = implyFileParser(gateway, await guardRequest(gateway, parsed))
-  const preparing = guarded.work
-    ? prepareRequest(gateway, guarded)
-    : prepareTools(gateway, guarded, createNested)
+  const preparing =
+    guarded.work || guarded.funds
+      ? prepareRequest(gateway, guarded)
+      : prepareTools(gateway, guarded, createNested)
   const request =
     preparing instanceof Promise ? await recordIfBlocked(gateway, guarded, preparing) : preparing
   if (request.content.received.isLarge) await yieldToEventLoop()
@@ -48,13 +50,11 @@ async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest
 }
 
 /** With its plugins and tools. What they have reserved is released if they fail. */
-async function prepareRequest(gateway: Gateway, guarded: InferenceRequest): Promise<InferenceRequest> {
-  try {
-    return await prepareTools(gateway, await applyPlugins(gateway, guarded), createNested)
-  } catch (error) {
-    if (guarded.funds) await guarded.funds.close(gateway)
-    throw error
-  }
+function prepareRequest(gateway: Gateway, guarded: InferenceRequest): Promise<InferenceRequest> {
+  return releaseOnFailure(gateway, guarded, async () => {
+    const plugged = guarded.work ? await applyPlugins(gateway, guarded) : guarded
+    return prepareTools(gateway, plugged, createNested)
+  })
 }
 
 function applyPlugins(gateway: Gateway, request: InferenceRequest) {
@@ -75,6 +75,16 @@ export function serveRequest(
   request: ModelRequest,
   execute: (plan: RoutingPlan) => Promise<Response>,
 ): Promise<Response> {
+  if (request.funds)
+    return releaseOnFailure(gateway, request, () => routeAndExecute(gateway, request, execute))
+  return routeAndExecute(gateway, request, execute)
+}
+
+function routeAndExecute(
+  gateway: Gateway,
+  request: ModelRequest,
+  execute: (plan: RoutingPlan) => Promise<Response>,
+): Promise<Response> {
   const plan = withSpan(request, 'route', () => buildPlan(gateway, request))
   const responding = executeRoutable(gateway, request, plan, execute)
   return request.options.wantsMetadata ? withErrorMetadata(request, plan, responding) : responding
@@ -90,7 +100,6 @@ async function executeRoutable(
     assertRoutable(gateway, request, plan)
     return await execute(plan)
   } catch (error) {
-    if (request.funds) await request.funds.close(gateway)
     recordRefused(gateway, request, plan, error)
     throw error
   }

@@ -17,6 +17,7 @@ import type { InferenceRequest, SettledReply } from '../request/inference-reques
 import { newGenerationId } from '../request/parse.ts'
 import { planRoute } from '../routing/plan.ts'
 import { admit, estimateHold } from '../settlement/admit.ts'
+import { releaseOnFailure } from '../settlement/request-funds.ts'
 import { addNestedRequest } from './bill-line.ts'
 import { withNestedHttpRequest } from './http-request.ts'
 
@@ -61,8 +62,10 @@ async function generate(
 ) {
   const parsed = await parse(gateway, outer, nested, id)
   const request = { ...(await guardMedia(gateway, parsed)), onSettled: [onSettled] }
-  const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
-  const admission = await admit(gateway, request, plan)
+  const admission = await releaseOnFailure(gateway, request, () => {
+    const plan = excludeUnfit(planRoute(gateway, request), request.media, imagesTask)
+    return admit(gateway, request, plan)
+  })
   const read = ({ images }: ImagesReply, { model }: MediaReplyContext) => ({
     id,
     model,

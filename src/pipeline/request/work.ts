@@ -5,7 +5,8 @@ import type { JsonObject } from '../../lib/json-values.ts'
 import type { PreparedTools } from '../../tools/prepared-tools.ts'
 import type { CallModelFn } from '../../tools/tool.ts'
 import type { FundedRequest } from '../settlement/extension.ts'
-import { type Funds, withFunds } from '../settlement/funds.ts'
+import type { Funds } from '../settlement/funds.ts'
+import { withFunds } from '../settlement/request-funds.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {

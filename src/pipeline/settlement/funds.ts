@@ -209,13 +209,22 @@ export class Funds {
     onHeld?: () => void,
   ): Promise<Rejection | null> {
     const change = async () => {
+      // Its request has ended: nothing would release what is held now.
+      if (this.#isClosed) throw new ClientDisconnectedError()
       const built = build()
       const rejection = built && (await this.#placeOrWait(gateway, built, isWaiting))
       if (!rejection) onHeld?.()
       return rejection
     }
     const outer = this.#outer
-    return this.#enqueue(outer ? () => outer.#enqueue(change) : change)
+    if (!outer) return this.#enqueue(change)
+    return this.#enqueue(async () => {
+      // One whose own hold suffices does not wait for what others do with that of the outer request.
+      const isCovered = !this.#isClosed && build() === null
+      if (!isCovered) return outer.#enqueue(change)
+      onHeld?.()
+      return null
+    })
   }
 
   #enqueue<T>(work: () => Promise<T>): Promise<T> {
@@ -250,11 +259,15 @@ export class Funds {
   async #wait(gateway: Gateway, change: Change): Promise<Rejection | null> {
     const { op, commit } = this.#buildExchange(gateway, change)
     const retaining = this.#family.map((funds) => funds.#held)
-    const rejection = await gateway.ledger.holdQueue.wait(op, {
+    const { signal } = this.#request.httpRequest
+    const waiting = gateway.ledger.holdQueue.wait(op, {
       hasPaid: this.#hasPaid,
       since: (this.#outer ?? this).#request.startedAt,
       retained: new Map(retaining.flatMap((held) => (held.id === null ? [] : [[held.id, held] as const]))),
-      signal: this.#request.httpRequest.signal,
+      signal,
+    })
+    const rejection = await waiting.catch((error: unknown) => {
+      throw signal.aborted ? new ClientDisconnectedError() : error
     })
     return rejection ?? this.#conclude(gateway, commit)
   }
@@ -332,11 +345,4 @@ export class Funds {
     // A change in progress may have released it.
     await gateway.ledger.settle({ ...createRelease(id, this.#request.caller.organizationId), isRetry: true })
   }
-}
-
-/** The request with funds of its own. */
-export function withFunds<R extends FundedRequest & { work: { bill: Bill } | null; funds: Funds | null }>(
-  request: R,
-): R & { funds: Funds } {
-  return { ...request, funds: request.funds ?? new Funds(request, request.work?.bill ?? null, null) }
 }

@@ -38,6 +38,7 @@ import { type Admission, admit } from '../settlement/admit.ts'
 import { buildContentStatements } from '../settlement/content-log.ts'
 import { recordOutcome } from '../settlement/observe.ts'
 import { recordReply } from '../settlement/reply-span.ts'
+import { releaseOnFailure } from '../settlement/request-funds.ts'
 import { type SettleFn, settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
 import { createTrace, type RequestTrace } from '../settlement/trace.ts'
@@ -71,8 +72,10 @@ export async function createVideoJob(
   const parsed = await parseMediaRequest(gateway, received, videoTask)
   const request = await guardMedia(gateway, parsed)
   const ineffective = listIneffectiveFields(body)
-  assertLossless(request, ineffective)
-  await enforceActiveLimit(gateway, caller.key.workspace_id)
+  await releaseOnFailure(gateway, request, () => {
+    assertLossless(request, ineffective)
+    return enforceActiveLimit(gateway, caller.key.workspace_id)
+  })
   return serveRequest(gateway, request, async (plan) => {
     const fit = restrictToPrevious(excludeUnfit(plan, request.media, videoTask), previous?.job ?? null)
     const job = await storeJob(gateway, incoming, request)
