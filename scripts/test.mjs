@@ -1,28 +1,29 @@
 // `npm test`: installs dependencies, checks types, lint, format and shape, and runs the tests on both databases.
 import { spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
-import { join, resolve, sep } from 'node:path'
-import { prepareBubblewrap } from './bubblewrap.mjs'
-import { prepareChromium } from './chromium.mjs'
+import { mkdtempSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, normalize } from 'node:path'
 import { ensureInstalled, findBunBinary, root } from './install.mjs'
-import { startPostgres } from './postgres.mjs'
 import { runtimeSettings } from './runtime-settings.mjs'
-import { startS3 } from './s3.mjs'
 import { createScratchFolder } from './scratch.mjs'
-import { preparePython } from './toolchains.mjs'
+import { readArguments } from './test-runner/arguments.mjs'
+import { Display } from './test-runner/display.mjs'
+import { ImportGraph } from './test-runner/imports.mjs'
+import { readTimings, writeShuffled } from './test-runner/order.mjs'
+import { formatTime, Progress } from './test-runner/progress.mjs'
+import { Results } from './test-runner/results.mjs'
+import { prepareServices } from './test-runner/services.mjs'
 
-const args = process.argv.slice(2)
-const checksOnly = args.includes('--checks-only')
-const updatesTimings = args.includes('--update-timings')
-const paths = args.filter((argument) => !argument.startsWith('--'))
-
-/** More would delay the tests that measure how long the event loop is held. */
-const workers = Math.min(availableParallelism(), 4)
+const timingsPath = join(root, 'test', 'timings.json')
+const options = readOptions()
+/** Many tests wait: for processes, browsers and timeouts. */
+const workers = options.workers ?? availableParallelism() * 2
 
 /** What has to be ended with the run, the last first. */
 const cleanUps = []
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => exit(130))
 
 ensureInstalled({ dev: true })
 ensureInstalled({ dev: true, folder: 'test/clients' })
@@ -37,86 +38,65 @@ const checks = [
   ['shape', bun, ['scripts/shape.ts']],
 ]
 
-if (checksOnly) process.exit((await runChecks()) ? 0 : 1)
+if (options.checksOnly) exit((await runChecks()) ? 0 : 1)
+
+const graph = new ImportGraph(root)
+const files = selectFiles()
+if (files.length === 0) {
+  const isDone = options.changed !== undefined && (await runChecks())
+  process.stdout.write(isDone ? 'No test is affected.\n' : 'No test file matches.\n')
+  exit(isDone ? 0 : 1)
+}
 
 cleanUps.push(createScratchFolder())
-const otlpPython = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
+const variables = await prepareServices((module) => files.some((file) => graph.needs(file, module)), cleanUps)
+if (!variables) exit(1)
 
-const postgres = process.env.TEST_DATABASE_URL
-  ? { url: process.env.TEST_DATABASE_URL, isPrivate: false, stop: () => undefined }
-  : // With hundreds of short-lived databases, vacuuming would never rest.
-    await startPostgres(['autovacuum=off', 'wal_level=minimal', 'max_wal_senders=0'])
-if (postgres) cleanUps.push(postgres.stop)
-const s3 = await startS3()
-if (s3) cleanUps.push(s3.stop)
-const bwrap = prepareBubblewrap()
-const needsChromium = paths.length === 0 || paths.some(hasBrowserTests)
-const chromium = needsChromium ? prepareChromium() : null
-if (needsChromium) spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
+// Next to the tests, which often wait.
+const checking = options.words.length === 0 ? runChecks() : true
+const outcomes = []
+for (let round = 1; round <= options.repeat; round++) {
+  if (options.repeat > 1) process.stdout.write(`\nRun ${round} of ${options.repeat}\n`)
+  outcomes.push(await runTests())
+}
+const areChecked = await checking
+const failed = outcomes.filter((outcome) => outcome.failed > 0).length
+if (options.repeat > 1)
+  process.stdout.write(`\n${options.repeat - failed} of ${options.repeat} runs passed\n`)
+exit(areChecked && failed === 0 ? 0 : 1)
 
-const faultProgram = paths.length === 0 ? compilePrograms() : null
-
-const missing = [
-  [!postgres, 'PostgreSQL: install it, or set TEST_DATABASE_URL', 'all tests use SQLite only'],
-  [!s3, 'the S3 server of the tests', 'the tests of S3 storage are skipped'],
-  [
-    paths.length === 0 && !faultProgram,
-    'the compiled gateway with kill points',
-    'the tests of crashes start it from source',
-  ],
-  [!bwrap, 'bubblewrap, or the permission to create user namespaces', 'the tests of containers are skipped'],
-  [
-    needsChromium && !chromium,
-    'Chromium: install it, or set TEST_CHROMIUM',
-    'the tests in a browser are skipped',
-  ],
-].filter(([isMissing]) => isMissing)
-for (const [, what, consequence] of missing)
-  process.stderr.write(`Missing: ${what}. Without it, ${consequence}.\n`)
-if (missing.length > 0 && process.env.CI) finish(0, 1, 0)
-
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.on(signal, () => {
-    cleanUp()
-    process.exit(130)
-  })
+function readOptions() {
+  try {
+    return readArguments(process.argv.slice(2))
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`)
+    return process.exit(2)
+  }
 }
 
-const tests = startTests()
-if (paths.length === 0 && !(await runChecks())) {
-  tests.child.kill()
-  finish(0, 1, 0)
-}
-const { passed, failed, skipped } = await tests.result
-finish(passed, failed, skipped)
-
-function cleanUp() {
-  for (const end of cleanUps.reverse()) end()
+function selectFiles() {
+  const { changed, words } = options
+  const candidates = changed === undefined ? graph.testFiles : graph.findAffected(listChanged(changed))
+  const isNamed = (file) =>
+    words.length === 0 || words.some((word) => file.includes(normalize(word).replace(/^\.\//, '')))
+  return candidates.filter((file) => !file.startsWith('test/long/') && isNamed(file))
 }
 
-/** Whether a path is, or is in, or contains the folder of these tests. */
-function hasBrowserTests(path) {
-  const [folder, given] = [join(root, 'test', 'browser', sep), join(resolve(root, path), sep)]
-  return given.startsWith(folder) || folder.startsWith(given)
+/** Also what is not committed, and new files. */
+function listChanged(ref) {
+  const git = (...args) => {
+    const { status, stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
+    if (status === 0) return stdout.split('\n').filter(Boolean)
+    process.stderr.write(stderr)
+    return exit(2)
+  }
+  return [...git('diff', '--name-only', ref, '--'), ...git('ls-files', '--others', '--exclude-standard')]
 }
 
-/** The server, and the server with kill points: many tests start processes, which is faster so. */
-function compilePrograms() {
-  const options = { cwd: root, stdio: 'inherit' }
-  spawnSync(process.execPath, ['scripts/compiled.mjs'], options)
-  const folder = mkdtempSync(join(root, '.cache', 'faults-'))
-  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
-  const program = join(folder, 'headgate')
-  const sources = ['test/faults/program.ts', 'test/faults/kill-points.ts']
-  const { status } = spawnSync(bun, ['scripts/compile.ts', program, ...sources], options)
-  return status === 0 ? program : null
-}
-
-/** Next to the tests, which often wait. */
 async function runChecks() {
-  for (const [name, command, commandArgs] of checks) {
+  for (const [name, command, args] of checks) {
     process.stdout.write(`check: ${name}\n`)
-    const child = spawn(command, commandArgs, { cwd: root, stdio: 'inherit' })
+    const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
     const [code] = await once(child, 'close')
     if (code !== 0) return false
   }
@@ -124,61 +104,74 @@ async function runChecks() {
 }
 
 /** In several processes, each of which loads a module once for all its files. */
-function startTests() {
-  const env = {
-    ...runtimeSettings,
-    ...process.env,
-    ...(postgres && { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: String(postgres.isPrivate) }),
-    ...(s3 && { TEST_S3_URL: s3.url }),
-    ...(bwrap && { TEST_BWRAP: bwrap }),
-    ...(chromium && { TEST_CHROMIUM: chromium }),
-    ...(otlpPython && { TEST_OTLP_PYTHON: otlpPython }),
-    ...(faultProgram && { TEST_FAULT_PROGRAM: faultProgram }),
-  }
-  const options = [`--parallel=${workers}`, '--no-isolate', '--timings=test/timings.json', '--timeout=60000']
-  if (updatesTimings) options.push('--update-timings')
+async function runTests() {
+  const startedAt = Date.now()
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-run-'))
+  const log = join(folder, 'file-times')
+  const progress = new Progress(log, files, readTimings(timingsPath))
+  const results = new Results((text) => display.print(text))
+  const display = new Display(() => progress.describe(results.failed))
   const child = spawn(
     bun,
-    ['--no-env-file', 'test', ...options, ...(paths.length > 0 ? paths : listFiles())],
+    ['--no-env-file', 'test', ...listBunOptions(folder), ...files.map((file) => `./${file}`)],
     {
       cwd: root,
-      env,
+      env: { ...runtimeSettings, ...process.env, ...variables, TEST_FILE_TIMES: log },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
-  let output = ''
+  cleanUps.push(() => child.kill())
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk
-      process.stdout.write(chunk)
-    })
+    stream.setEncoding('utf8')
+    stream.on('data', (chunk) => results.add(chunk))
   }
-  return { child, result: once(child, 'close').then(([code]) => countResults(code, output)) }
+  const timer = setInterval(() => {
+    for (const file of progress.read()) results.end(file)
+    display.update()
+  }, 1000)
+  const [status] = await once(child, 'close')
+  clearInterval(timer)
+  progress.read()
+  display.clear()
+  const outcome = results.finish(status)
+  printSummary(outcome, progress, Date.now() - startedAt)
+  return outcome
 }
 
-function listFiles() {
-  return ['src', 'test', 'scripts', 'bench', 'console/src'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true })
-      .filter((file) => /\.test\.tsx?$/.test(file) && !file.includes('node_modules'))
-      .map((file) => `./${folder}/${file.replaceAll('\\', '/')}`),
-  )
+function listBunOptions(folder) {
+  const { seed, pattern, updatesTimings } = options
+  const list = [
+    `--parallel=${workers}`,
+    '--no-isolate',
+    '--timeout=60000',
+    '--preload=./test/support/file-times.ts',
+  ]
+  if (pattern !== undefined) list.push('-t', pattern)
+  if (updatesTimings) list.push('--update-timings')
+  if (seed === undefined) return [...list, `--timings=${timingsPath}`]
+  const chosen = seed ?? randomInt(1, 2 ** 31)
+  process.stdout.write(`Order of --shuffle=${chosen}\n`)
+  const shuffled = join(folder, 'timings.json')
+  writeShuffled(shuffled, files, chosen)
+  return [...list, `--timings=${shuffled}`]
 }
 
-function countResults(code, output) {
-  const count = (word) => Number(output.match(new RegExp(`^\\s*(\\d+) ${word}$`, 'm'))?.[1] ?? 0)
-  const [passed, failed, skipped] = [count('pass'), count('fail'), count('skip')]
-  // A run that crashes, or finds no test, has failed whatever it counted.
-  const broken = failed === 0 && (code !== 0 || passed === 0)
-  return { passed, failed: broken ? 1 : failed, skipped }
+function printSummary({ passed, failed, skipped, files: failedFiles }, progress, ms) {
+  const slowest = progress
+    .listSlowest(10)
+    .map(([file, took]) => `  ${formatTime(took).padStart(12)}  ${file}\n`)
+  if (files.length > 1) process.stdout.write(`\nThe slowest files:\n${slowest.join('')}`)
+  if (failedFiles.length > 0)
+    process.stdout.write(`\nRepeat what failed: npm test -- ${failedFiles.join(' ')}\n`)
+  const tail = skipped > 0 ? `, ${skipped} skipped` : ''
+  process.stdout.write(`\n${passed} passed, ${failed} failed${tail} in ${formatTime(ms)}\n`)
 }
 
 function tool(name, file) {
   return join(root, 'node_modules', name, file)
 }
 
-function finish(passed, failed, skipped) {
-  const tail = skipped > 0 ? `, ${skipped} skipped` : ''
-  process.stdout.write(`\n${passed} passed, ${failed} failed${tail}\n`)
-  cleanUp()
-  process.exit(failed > 0 ? 1 : 0)
+function exit(status) {
+  for (const end of cleanUps.splice(0).reverse()) end()
+  return process.exit(status)
 }

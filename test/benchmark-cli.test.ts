@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isPostgresUrl } from '../src/db/db.ts'
 import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
-
-const root = process.cwd()
+import { program } from './support/program.ts'
 
 /** Runs a command of the program, as an operator does, next to the running server. */
 async function runCommand({ gateway }: TestServer, ...args: string[]) {
   const { dataDir, databaseUrl } = gateway.config
-  const child = Bun.spawn([process.execPath, join(root, 'src/cli.ts'), '--json', ...args], {
+  const child = Bun.spawn([...program, '--json', ...args], {
     cwd: tmpdir(),
     env: {
       PATH: process.env.PATH ?? '',

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -76,7 +76,10 @@ test('a file that disappears while a folder is listed is left out', async () => 
 })
 
 describe.if(hasS3)('an S3 store that refuses or fails', () => {
-  const wrong = new S3Store({ ...newS3Options(), secretAccessKey: 'wrong-secret' })
+  let wrong: S3Store
+  beforeAll(() => {
+    wrong = new S3Store({ ...newS3Options(), secretAccessKey: 'wrong-secret' })
+  })
 
   test('S6 the error has nothing of the credential or of the signed URL', async () => {
     const path = join(scratch, 'refused')

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { databaseKinds } from '../support/harness.ts'
+import { program } from '../support/program.ts'
 import type { RequestSpec } from './clients.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { type KillPoint, killPoints, replayPoints } from './kill-point-names.ts'
@@ -234,7 +235,7 @@ test(
     const rejected = scene.launch()
     expect(await rejected.exited).toBe(1)
     expect(rejected.log).toMatch(/^headgate: \S+-ledger-durable is missing.*accept-journal-loss.*\n$/)
-    const accepting = Bun.spawnSync([process.execPath, resolve('src/cli.ts'), 'accept-journal-loss'], {
+    const accepting = Bun.spawnSync([...program, 'accept-journal-loss'], {
       env: {
         DATABASE_URL: `sqlite:${scene.databaseUrl}`,
         HEADGATE_DATA_DIR: join(folder, 'first'),

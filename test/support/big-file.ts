@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { program } from './program.ts'
 import { formatS3Settings, hasS3, newS3Options } from './s3.ts'
 
 const mebibyte = 1024 * 1024
@@ -66,7 +67,7 @@ function startFileSink() {
 async function withServer<T>(settings: string, work: (url: string, pid: number) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-big-'))
   writeFileSync(join(folder, 'headgate.yaml'), settings)
-  const server = Bun.spawn([process.execPath, '--no-env-file', join(process.cwd(), 'src/cli.ts'), 'serve'], {
+  const server = Bun.spawn([...program, 'serve'], {
     cwd: folder,
     env: { PORT: '0', LOG_LEVEL: 'silent', HEADGATE_DATA_DIR: folder, HEADGATE_MANAGEMENT_KEY: key },
     stdio: ['ignore', 'pipe', 'inherit'],

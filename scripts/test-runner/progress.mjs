@@ -1,0 +1,71 @@
+// Which files of a run have started and ended, and how long it will take.
+import { existsSync, readFileSync } from 'node:fs'
+
+/** From the log that test/support/file-times.ts writes. */
+export class Progress {
+  #path
+  #files
+  #timings
+  #startedAt = Date.now()
+  #started = new Map()
+  #took = new Map()
+  #position = 0
+
+  /** `timings`: how many milliseconds files took before. */
+  constructor(path, files, timings) {
+    this.#path = path
+    this.#files = files
+    this.#timings = timings
+  }
+
+  /** Reads on; returns the files that ended since. */
+  read() {
+    const text = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : ''
+    const end = text.lastIndexOf('\n') + 1
+    const ended = []
+    for (const line of text.slice(this.#position, end).split('\n')) {
+      const [, event, at, file] = /^(start|end) (\d+) (.+)$/.exec(line) ?? []
+      if (event === 'start') this.#started.set(file, Number(at))
+      if (event === 'end') ended.push(this.#end(file, Number(at)))
+    }
+    this.#position = end
+    return ended
+  }
+
+  #end(file, at) {
+    this.#took.set(file, at - (this.#started.get(file) ?? at))
+    this.#started.delete(file)
+    return file
+  }
+
+  get running() {
+    return [...this.#started.keys()]
+  }
+
+  describe(failed) {
+    const parts = [`${this.#took.size} of ${this.#files.length} files`]
+    if (failed > 0) parts.push(`${failed} failed`)
+    const left = this.estimateLeftMs()
+    if (left !== null) parts.push(`about ${formatTime(left)} left`)
+    if (this.running.length > 0) parts.push(`running ${this.running.join(', ')}`)
+    return parts.join('; ')
+  }
+
+  /** From what the files that ended took before, and what they took now; null until that says something. */
+  estimateLeftMs() {
+    const sum = (files) => files.reduce((total, file) => total + (this.#timings[file] ?? 0), 0)
+    const done = sum([...this.#took.keys()])
+    const left = sum(this.#files) - done
+    if (done < 10_000) return null
+    return (left * (Date.now() - this.#startedAt)) / done
+  }
+
+  listSlowest(count) {
+    return [...this.#took].sort(([, a], [, b]) => b - a).slice(0, count)
+  }
+}
+
+export function formatTime(ms) {
+  const seconds = Math.round(ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}

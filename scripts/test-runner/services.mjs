@@ -1,0 +1,103 @@
+// What test files need besides Bun: databases, a browser, compiled programs. Only what the selected files import.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { prepareBubblewrap } from '../bubblewrap.mjs'
+import { prepareChromium } from '../chromium.mjs'
+import { findCompiled } from '../compiled.mjs'
+import { findBunBinary, root } from '../install.mjs'
+import { startPostgres } from '../postgres.mjs'
+import { startS3 } from '../s3.mjs'
+import { preparePython } from '../toolchains.mjs'
+
+/** Each: the module that uses it, what is missing without it and what that means, and how to prepare its variables. */
+const services = [
+  {
+    module: 'test/support/databases.ts',
+    missing: 'PostgreSQL: install it, or set TEST_DATABASE_URL. Without it, all tests use SQLite only.',
+    prepare: preparePostgres,
+  },
+  {
+    module: 'test/support/s3.ts',
+    missing: 'the S3 server of the tests. Without it, the tests of S3 storage are skipped.',
+    prepare: async (cleanUps) => {
+      const s3 = await startS3()
+      if (s3) cleanUps.push(s3.stop)
+      return s3 && { TEST_S3_URL: s3.url }
+    },
+  },
+  {
+    module: 'test/support/containers.ts',
+    missing:
+      'bubblewrap, or the permission to create user namespaces. Without it, the tests of containers are skipped.',
+    prepare: () => {
+      const bwrap = prepareBubblewrap()
+      return bwrap && { TEST_BWRAP: bwrap }
+    },
+  },
+  {
+    module: 'test/support/chromium.ts',
+    missing: 'Chromium: install it, or set TEST_CHROMIUM. Without it, the tests in a browser are skipped.',
+    prepare: () => {
+      const chromium = prepareChromium()
+      if (chromium) spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
+      return chromium && { TEST_CHROMIUM: chromium }
+    },
+  },
+  {
+    module: 'test/support/otlp.ts',
+    missing: 'the Python packages of OTLP. Without them, exports are not decoded.',
+    prepare: () => {
+      const python = preparePython(join(root, 'test', 'support'), 'otlp-decoder')
+      return python && { TEST_OTLP_PYTHON: python }
+    },
+  },
+  {
+    module: 'test/support/program.ts',
+    missing: 'the compiled server. Without it, tests start it from source.',
+    prepare: () => {
+      spawnSync(process.execPath, ['scripts/compiled.mjs'], { cwd: root, stdio: 'inherit' })
+      const program = findCompiled()
+      return program && { TEST_PROGRAM: program }
+    },
+  },
+  {
+    module: 'test/faults/gateways.ts',
+    missing: 'the compiled server with kill points. Without it, the tests of crashes start it from source.',
+    prepare: compileFaultProgram,
+  },
+]
+
+/** The variables for the tests; in CI, null if something is missing. Adds to `cleanUps` what ends with the run. */
+export async function prepareServices(isNeeded, cleanUps) {
+  const variables = {}
+  const missing = []
+  for (const service of services.filter(({ module }) => isNeeded(module))) {
+    const prepared = await service.prepare(cleanUps)
+    if (prepared) Object.assign(variables, prepared)
+    else missing.push(service.missing)
+  }
+  for (const text of missing) process.stderr.write(`Missing: ${text}\n`)
+  return missing.length > 0 && process.env.CI ? null : variables
+}
+
+async function preparePostgres(cleanUps) {
+  const url = process.env.TEST_DATABASE_URL
+  if (url) return { TEST_DATABASE_URL: url, TEST_DATABASE_PRIVATE: 'false' }
+  // With hundreds of short-lived databases, vacuuming would never rest.
+  const postgres = await startPostgres(['autovacuum=off', 'wal_level=minimal', 'max_wal_senders=0'])
+  if (!postgres) return null
+  cleanUps.push(postgres.stop)
+  return { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: 'true' }
+}
+
+function compileFaultProgram(cleanUps) {
+  mkdirSync(join(root, '.cache'), { recursive: true })
+  const folder = mkdtempSync(join(root, '.cache', 'faults-'))
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }))
+  const program = join(folder, 'headgate')
+  const sources = ['test/faults/program.ts', 'test/faults/kill-points.ts']
+  const options = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }
+  const { status } = spawnSync(findBunBinary(), ['scripts/compile.ts', program, ...sources], options)
+  return status === 0 ? { TEST_FAULT_PROGRAM: program } : null
+}
