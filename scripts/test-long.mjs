@@ -1,5 +1,6 @@
 // The long tests: command-line agents, each with a small task, the client libraries of other languages, ClickHouse,
-// files of 1 GiB, and the console with 5 million generations. The programs are large, so they are installed only here, into separate folders.
+// files of 1 GiB, every screen of the console for every role, and the console with 5 million generations. The programs
+// are large, so they are installed only here, into separate folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +16,8 @@ const parts = {
   agents: installAgents,
   ...languages,
   files: () => ({ HEADGATE_TEST_FILES: '1' }),
-  scale: prepareBrowser,
+  console: () => ({ HEADGATE_TEST_CONSOLE: '1', ...prepareBrowser() }),
+  scale: () => ({ HEADGATE_TEST_SCALE: process.env.HEADGATE_TEST_SCALE ?? '1', ...prepareBrowser() }),
 }
 
 const selected = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)
@@ -73,7 +75,7 @@ function prepareBrowser() {
     return {}
   }
   spawnSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'inherit' })
-  return { HEADGATE_TEST_SCALE: process.env.HEADGATE_TEST_SCALE ?? '1', TEST_CHROMIUM: chromium }
+  return { TEST_CHROMIUM: chromium }
 }
 
 /** Install scripts do not run: the wrappers find the programs in the packages of the platform. */

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { startSession } from '../../src/account/sessions.ts'
 import { Visitor } from '../../test/browser/visitor.ts'
-import { TestChromium } from '../../test/support/chromium.ts'
+import { closeBrowser, TestChromium } from '../../test/support/chromium.ts'
 import { startTestServer, type TestServer } from '../../test/support/harness.ts'
 import { startUpstream } from '../../test/support/upstream.ts'
 import { formatSettings, playVendors, seedOrganization } from './seed.ts'
@@ -30,7 +30,7 @@ mkdirSync(folder, { recursive: true })
 const upstream = await startUpstream()
 playVendors(upstream)
 const server = await startTestServer('sqlite', { settings: formatSettings(upstream.url) })
-const chromium = await TestChromium.launch()
+const chromium = await TestChromium.open()
 await take(server, chromium, { name: 'get-started', path: '/' })
 const { failedOver, refused } = await seedOrganization(server, upstream, now)
 const pictures: Picture[] = [
@@ -49,7 +49,7 @@ const pictures: Picture[] = [
 ]
 for (const picture of pictures) await take(server, chromium, picture)
 const problems = await chromium.takeProblems()
-await chromium.close()
+await closeBrowser()
 await server.stop()
 await upstream.stop()
 process.stdout.write(problems.map((problem) => `${problem}\n`).join(''))

@@ -17,7 +17,7 @@ describe.if(scale > 0)('The console with 5 million generations and 100,000 keys'
     'the 95th percentile of all screens is below a second (%s)',
     async (kind) => {
       const server = await startTestServer(kind)
-      const chromium = await TestChromium.launch()
+      const chromium = await TestChromium.open()
       try {
         const { gateway, own } = server
         const { workspaces, ...counts } = largeInstallation

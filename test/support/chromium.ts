@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe } from 'bun:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 import type { TestServer } from './harness.ts'
 
 /** Set by the test runner, which installs Chromium. It fails in CI when it cannot. */
@@ -32,24 +38,31 @@ const waitMs = 20_000
 /** Chromium says this of every status from 400; tests check statuses themselves. */
 const statusMessage = /^Failed to load resource: the server responded with a status of/
 
+/** One for all test files of a process, with which it ends. */
+let launched: Promise<Browser> | undefined
+
 /** Chromium without a window. Every visitor has a profile of its own. */
 export class TestChromium {
   readonly #browser: Browser
+  readonly #contexts = new Set<BrowserContext>()
   readonly #problems: string[] = []
 
   private constructor(browser: Browser) {
     this.#browser = browser
   }
 
-  static async launch(): Promise<TestChromium> {
+  static async open(): Promise<TestChromium> {
     if (chromiumPath === null) throw new Error('TEST_CHROMIUM is not set')
-    return new TestChromium(await chromium.launch({ executablePath: chromiumPath, args: launchOptions }))
+    launched ??= chromium.launch({ executablePath: chromiumPath, args: launchOptions })
+    return new TestChromium(await launched)
   }
 
   /** A page of a new visitor, who has no cookies. */
   async openPage(options: BrowserContextOptions = {}): Promise<Page> {
     // Without animations, which take time and CPU.
     const context = await this.#browser.newContext({ reducedMotion: 'reduce', ...options })
+    this.#contexts.add(context)
+    context.on('close', () => this.#contexts.delete(context))
     context.setDefaultTimeout(waitMs)
     const report = (problem: string, page: Page | null) =>
       void this.#problems.push(`${page?.url() ?? 'a page that was closed'}: ${problem}`)
@@ -70,13 +83,14 @@ export class TestChromium {
    */
   async takeProblems(): Promise<string[]> {
     // Events of a page arrive before the reply to this.
-    const pages = this.#browser.contexts().flatMap((context) => context.pages())
+    const pages = [...this.#contexts].flatMap((context) => context.pages())
     await Promise.all(pages.map((page) => page.title()))
     return this.#problems.splice(0)
   }
 
-  close(): Promise<void> {
-    return this.#browser.close()
+  /** Closes its pages. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#contexts].map((context) => context.close()))
   }
 }
 
@@ -85,15 +99,20 @@ function isOwnHost(url: string): boolean {
   return ['data:', 'blob:', 'about:'].includes(protocol) || ownHosts.includes(hostname)
 }
 
-/** Tests with one browser; skipped where Chromium is not available. */
+/** Ends the browser, in a script that ends by itself. */
+export async function closeBrowser(): Promise<void> {
+  await (await launched)?.close()
+}
+
+/** Tests with the browser; skipped where Chromium is not available. */
 export function describeInChromium(name: string, tests: (chromium: () => TestChromium) => void): void {
   describe.skipIf(chromiumPath === null)(name, () => {
-    let launched: TestChromium
+    let opened: TestChromium
     beforeAll(async () => {
-      launched = await TestChromium.launch()
+      opened = await TestChromium.open()
     })
-    afterAll(() => launched?.close())
-    tests(() => launched)
+    afterAll(() => opened?.close())
+    tests(() => opened)
   })
 }
 
