@@ -7,7 +7,7 @@ export const minPasswordLength = 12
 export const maxPasswordLength = 128
 
 /** The recommendation of OWASP for Argon2id. */
-const hashOptions = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
+export const hashCost = { memoryCost: 19_456, timeCost: 2 }
 
 const minDistinctCharacters = 5
 
@@ -71,7 +71,7 @@ function normalize(password: string): string {
 }
 
 export async function hashPassword(queue: BoundedQueue, password: string): Promise<string> {
-  return runInTurn(queue, () => Bun.password.hash(normalize(password), hashOptions))
+  return runInTurn(queue, () => computeHash(normalize(password)))
 }
 
 let unknownHash: Promise<string> | undefined
@@ -83,10 +83,14 @@ export async function verifyPassword(
   hash: string | undefined,
 ): Promise<boolean> {
   if (password.length > maxPasswordLength * 2) return false
-  unknownHash ??= Bun.password.hash(crypto.randomUUID(), hashOptions)
+  unknownHash ??= computeHash(crypto.randomUUID())
   const compared = hash ?? (await unknownHash)
   const isRight = await runInTurn(queue, () => Bun.password.verify(normalize(password), compared))
   return isRight && hash !== undefined
+}
+
+function computeHash(text: string): Promise<string> {
+  return Bun.password.hash(text, { algorithm: 'argon2id', ...hashCost })
 }
 
 async function runInTurn<T>(queue: BoundedQueue, work: () => Promise<T>): Promise<T> {

@@ -6,6 +6,7 @@ import { bootstrapOrganization } from '../../src/account/bootstrap.ts'
 import { createKey } from '../../src/account/keys.ts'
 import { createMember, type Member } from '../../src/account/members.ts'
 import { type CreatedOrganization, createOrganization } from '../../src/account/organizations.ts'
+import { hashCost } from '../../src/account/passwords.ts'
 import { startSession } from '../../src/account/sessions.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
 import { settingsFields } from '../../src/app/settings.ts'
@@ -25,6 +26,10 @@ import { raisedRates } from './raised-rates.ts'
 import { headersOf } from './sessions.ts'
 
 const operations = await loadOperations()
+
+/** That of an installation; it would be most of what the tests of sign-ins do. */
+export const installedHashCost = { ...hashCost }
+Object.assign(hashCost, { memoryCost: 8, timeCost: 1 })
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 
@@ -319,13 +324,18 @@ export function checkEnvelope(status: number, body: unknown): void {
   }
 }
 
+const routes = Map.groupBy(
+  operations.map((operation) => ({
+    ...operation,
+    pattern: new RegExp(`^${operation.path.replace(/\{\w+\}/g, '[^/]+')}$`),
+  })),
+  ({ method, path }) => `${method} ${path.split('/').length}`,
+)
+
 export function findOperation(method: string, path: string): Operation | undefined {
-  const plain = path.split('?')[0] ?? ''
-  const matching = operations.filter(
-    (operation) =>
-      operation.method === method &&
-      new RegExp(`^${operation.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(plain),
-  )
+  const [plain = ''] = path.split('?')
+  const candidates = routes.get(`${method} ${plain.split('/').length}`) ?? []
+  const matching = candidates.filter(({ pattern }) => pattern.test(plain))
   // A literal path beats a pattern, as in the router.
   return matching.find((operation) => operation.path === plain) ?? matching[0]
 }

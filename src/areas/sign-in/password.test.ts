@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { decodeBase32 } from '../../../test/support/base32.ts'
 import { Browser, inputOf } from '../../../test/support/browser.ts'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnEachDatabase, installedHashCost } from '../../../test/support/harness.ts'
 import { startMailServer } from '../../../test/support/mail-server.ts'
 import { createSessionHeaders } from '../../../test/support/sessions.ts'
 import { createMember, type Member } from '../../account/members.ts'
@@ -395,6 +395,8 @@ describeOnEachDatabase(
           await db.selectFrom('audit_entries').selectAll().execute(),
         ])
         expect(rows).toContain('$argon2id$')
+        // The recommendation of OWASP.
+        expect(installedHashCost).toEqual({ memoryCost: 19_456, timeCost: 2 })
         for (const secret of [password, ...codes, ...codes.map((code) => code.replaceAll('-', ''))])
           expect(rows).not.toContain(secret)
       })
