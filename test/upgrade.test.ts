@@ -11,8 +11,9 @@ import { checkLedger } from '../src/ledger/check.ts'
 import { ClusterNode } from '../src/ledger/recovery.ts'
 import { rollUp } from '../src/ledger/rollups/roll-up.ts'
 import { openGateway, startServer } from '../src/main.ts'
+import { TestClock } from './support/clocks.ts'
 import { createDatabase } from './support/databases.ts'
-import { type DatabaseKind, databaseKinds, TestClock } from './support/harness.ts'
+import { type DatabaseKind, databaseKinds } from './support/harness.ts'
 
 const schemas = resolve(import.meta.dir, 'fixtures/schemas')
 

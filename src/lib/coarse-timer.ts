@@ -1,21 +1,38 @@
 /** The result of `Waiter.wait` after a timeout. */
 export const timedOut = Symbol('timed out')
 
-/** One interval for all waiters: a timer for each event of each stream would cost more than the event. */
+interface Ticking {
+  tick(now: number): void
+}
+
+/** One interval for all timeouts: a timer for each event of each stream would cost more than the event. */
 export class CoarseTimer {
-  readonly #waiters = new Set<Waiter>()
+  readonly #ticking = new Set<Ticking>()
   readonly #timer: ReturnType<typeof setInterval>
 
   constructor(tickMs = 250) {
-    this.#timer = setInterval(() => this.#tick(), tickMs)
+    this.#timer = setInterval(() => this.tick(), tickMs)
     this.#timer.unref()
+  }
+
+  /** Milliseconds, for differences only. */
+  now(): number {
+    return performance.now()
   }
 
   /** For repeated waits. The caller must close it. */
   createWaiter(): Waiter {
-    const waiter = new Waiter((done) => this.#waiters.delete(done))
-    this.#waiters.add(waiter)
-    return waiter
+    return this.#add(new Waiter(this, (done) => this.#ticking.delete(done)))
+  }
+
+  /** Calls `run` each time that it was set and its time has passed. The caller must close it. */
+  createTimeout(run: () => void): Timeout {
+    return this.#add(new Timeout(this, run, (done) => this.#ticking.delete(done)))
+  }
+
+  #add<T extends Ticking>(ticking: T): T {
+    this.#ticking.add(ticking)
+    return ticking
   }
 
   /** The result of `work`, or `timedOut` after `ms`. */
@@ -32,26 +49,28 @@ export class CoarseTimer {
     clearInterval(this.#timer)
   }
 
-  #tick(): void {
-    const now = performance.now()
-    for (const waiter of this.#waiters) waiter.tick(now)
+  protected tick(): void {
+    const now = this.now()
+    for (const ticking of this.#ticking) ticking.tick(now)
   }
 }
 
 /** Waits for one thing at a time. */
 export class Waiter {
+  readonly #timer: CoarseTimer
   readonly #onClose: (waiter: Waiter) => void
   #wakeAt = Number.POSITIVE_INFINITY
   #wake: (() => void) | null = null
 
-  constructor(onClose: (waiter: Waiter) => void) {
+  constructor(timer: CoarseTimer, onClose: (waiter: Waiter) => void) {
+    this.#timer = timer
     this.#onClose = onClose
   }
 
   /** The result of `work`, or `timedOut` after `ms`. The work continues and can be awaited again. */
   wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
-      this.#wakeAt = performance.now() + ms
+      this.#wakeAt = this.#timer.now() + ms
       this.#wake = () => resolve(timedOut)
       work.then(resolve, reject)
     })
@@ -66,5 +85,33 @@ export class Waiter {
   close(): void {
     this.#onClose(this)
     this.#wake = null
+  }
+}
+
+export class Timeout {
+  readonly #timer: CoarseTimer
+  readonly #run: () => void
+  readonly #onClose: (timeout: Timeout) => void
+  #dueAt = Number.POSITIVE_INFINITY
+
+  constructor(timer: CoarseTimer, run: () => void, onClose: (timeout: Timeout) => void) {
+    this.#timer = timer
+    this.#run = run
+    this.#onClose = onClose
+  }
+
+  /** Replaces the time that was set before. */
+  set(ms: number): void {
+    this.#dueAt = this.#timer.now() + ms
+  }
+
+  tick(now: number): void {
+    if (this.#dueAt > now) return
+    this.#dueAt = Number.POSITIVE_INFINITY
+    this.#run()
+  }
+
+  close(): void {
+    this.#onClose(this)
   }
 }

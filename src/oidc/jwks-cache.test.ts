@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { exportJWK, generateKeyPair } from 'jose'
-import { TestClock } from '../../test/support/harness.ts'
+import { TestClock } from '../../test/support/clocks.ts'
 import { startTokenIssuer, type TokenIssuer } from '../../test/support/token-issuer.ts'
 import { JwksCache, JwksUnavailableError } from './jwks-cache.ts'
 

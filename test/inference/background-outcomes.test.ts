@@ -94,7 +94,7 @@ describeWithUpstreams(
     test('R5 a cancelled one ends at once, and is charged when the provider ends', async () => {
       await bench().server.gateway.db.deleteFrom('generations').execute()
       const { frames } = vendorReply('chat', 'text')
-      bench().first.enqueue({ sse: frames, delayMs: 150 })
+      bench().first.enqueue({ sse: frames, delayMs: 30 })
       const { id } = await readJson(start({ model: 'test/stubborn' }))
       for (let status = ''; status !== 'in_progress'; await Bun.sleep(2))
         status = (await call('GET', id)).body.status

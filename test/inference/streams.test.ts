@@ -8,11 +8,13 @@ import {
   formatNames,
   lastRequest,
   readJson,
+  readPassingTime,
+  sendPassingTime,
   sendRequest,
   waitForGenerations,
 } from './two-upstreams.ts'
 
-const quick = 'limits: { heartbeat: 0.3, idle: 1, first_byte: 2 }'
+const limits = 'limits: { heartbeat: 3, idle: 10, first_byte: 20 }'
 
 /** The clean end of a stream in each format. */
 const goodEnds = {
@@ -71,8 +73,10 @@ describeWithUpstreams(
         }
 
         test('a quiet upstream: heartbeats, then the reply', async () => {
-          bench().first.enqueue({ sse: vendorReply('chat', 'text').frames, waitMs: 900 })
-          const response = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
+          const quiet = Promise.withResolvers<void>()
+          bench().first.enqueue({ sse: vendorReply('chat', 'text').frames, waitFor: quiet.promise })
+          const response = await sendPassingTime(bench(), format, { model: 'test/chat', stream: true })
+          quiet.resolve()
           expect(response.status).toBe(200)
           const text = await response.text()
           expect(text).toMatch(/^(: HEADGATE PROCESSING|event: ping)/)
@@ -80,8 +84,11 @@ describeWithUpstreams(
         })
 
         test('an upstream that fails after a heartbeat is an error event with status 200', async () => {
-          bench().first.enqueue({ status: 500, json: { error: { message: 'boom' } }, waitMs: 900 })
-          const response = await sendRequest(bench(), format, { model: 'test/chat', stream: true })
+          const quiet = Promise.withResolvers<void>()
+          const json = { error: { message: 'boom' } }
+          bench().first.enqueue({ status: 500, json, waitFor: quiet.promise })
+          const response = await sendPassingTime(bench(), format, { model: 'test/chat', stream: true })
+          quiet.resolve()
           expect(response.status).toBe(200)
           const text = await response.text()
           expect(text).toContain(badEnds[format])
@@ -90,7 +97,7 @@ describeWithUpstreams(
 
         test('an upstream that stalls is an error event', async () => {
           bench().first.enqueue({ sse: vendorReply('chat', 'text').frames.slice(0, 4), hang: true })
-          const text = await (await sendRequest(bench(), format, { model: 'test/chat', stream: true })).text()
+          const text = await readPassingTime(bench(), format, { model: 'test/chat', stream: true })
           expect(text).toContain(badEnds[format])
           const outcome = await lastRequest(bench().first.requests).done
           expect(outcome.closedByPeerAt).not.toBeNull()
@@ -171,7 +178,7 @@ describeWithUpstreams(
       expect((await waitForGenerations(bench(), 1)).map((row) => row.status)).toEqual(['cancelled'])
     })
   },
-  quick,
+  limits,
 )
 
 describeWithUpstreams('failover', (bench) => {

@@ -123,6 +123,21 @@ export function sendRequest(
   })
 }
 
+/** As `sendRequest`, while time passes: a tenth of a second in each turn of the event loop. */
+export function sendPassingTime(
+  bench: Bench,
+  format: FormatName,
+  body: Record<string, unknown>,
+): Promise<Response> {
+  return bench.server.timer.passUntil(sendRequest(bench, format, body))
+}
+
+/** The body of the reply, while time passes until its end. */
+export function readPassingTime(...[bench, format, body]: Parameters<typeof sendPassingTime>) {
+  const reply = sendRequest(bench, format, body).then((response) => response.text())
+  return bench.server.timer.passUntil(reply)
+}
+
 export async function listGenerations({ server }: Bench) {
   return server.gateway.db.selectFrom('generations').selectAll().orderBy('created_at').orderBy('id').execute()
 }

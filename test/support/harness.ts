@@ -21,6 +21,7 @@ import { openGateway, startServer } from '../../src/main.ts'
 import { JwksCache } from '../../src/oidc/jwks-cache.ts'
 import { OidcProviders } from '../../src/oidc/providers.ts'
 import { Routing } from '../../src/routing/routing.ts'
+import { TestClock, TestTimer } from './clocks.ts'
 import { createMigratedDatabase, createMigratedFile } from './databases.ts'
 import { raisedRates } from './raised-rates.ts'
 import { headersOf } from './sessions.ts'
@@ -37,26 +38,6 @@ export type DatabaseKind = 'sqlite' | 'postgres'
 export const databaseKinds: DatabaseKind[] = process.env.TEST_DATABASE_URL
   ? ['sqlite', 'postgres']
   : ['sqlite']
-
-/** A clock that moves only when it is advanced, so that windows and expiry can be tested. */
-export class TestClock {
-  #offset = 0
-  #frozen: number | null = null
-  now(): number {
-    return this.#frozen ?? Date.now() + this.#offset
-  }
-  advance(ms: number): void {
-    if (this.#frozen === null) this.#offset += ms
-    else this.#frozen += ms
-  }
-  freeze(at: string): void {
-    this.#frozen = Date.parse(at)
-  }
-  release(): void {
-    this.#frozen = null
-    this.#offset = 0
-  }
-}
 
 export interface Tenant extends CreatedOrganization {
   managementKey: string
@@ -82,6 +63,7 @@ export interface TestServer {
   url: string
   gateway: Gateway
   clock: TestClock
+  timer: TestTimer
   /** The first organization, which runs the installation. */
   own: Tenant
   /** Another organization. */
@@ -116,6 +98,8 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
   const clock = new TestClock()
   const gateway = await openGateway(config, clock)
   isolateFromNetwork(gateway, clock)
+  const timer = new TestTimer()
+  Object.assign(gateway, { timer })
   if (!options.hasDefaultRates) raiseRates(gateway)
   const own = await createFirstTenant(gateway)
   const foreign = await createTenant(gateway, 'Somebody else')
@@ -125,11 +109,13 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     url,
     gateway,
     clock,
+    timer,
     own,
     foreign,
     call: (method, path, callOptions = {}) => sendCall(url, own.managementKey, method, path, callOptions),
     stop: async () => {
       await server.stop(true)
+      timer.stop()
       await gateway.backgroundRuns.drain(0)
       await gateway.containers?.close()
       await gateway.tracer?.exporter.close()

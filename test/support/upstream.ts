@@ -14,6 +14,7 @@ export interface UpstreamResponse {
   sse?: readonly (string | Uint8Array)[]
   /** Before the head of the response. */
   waitMs?: number
+  waitFor?: Promise<unknown>
   /** Between frames, or between chunks when `splitBytes` is set. */
   delayMs?: number
   /** The body in chunks of so many bytes, regardless of characters and frames. */
@@ -230,6 +231,7 @@ class ResponseWriter {
 
   async #respond(response: UpstreamResponse): Promise<void> {
     await this.#sleep(response.waitMs ?? 0)
+    if (response.waitFor) await Promise.race([response.waitFor, this.#closed.promise])
     if (response.breakBeforeHead) return this.#break(response)
     if (response.hang && !response.sse && response.json === undefined && response.text === undefined)
       return this.#closed.promise

@@ -5,7 +5,7 @@ import {
   describeWithUpstreams,
   type FormatName,
   formatNames,
-  sendRequest,
+  sendPassingTime,
 } from '../inference/two-upstreams.ts'
 import { replyWithCalls, replyWithText } from './replies.ts'
 
@@ -23,7 +23,7 @@ const site = Bun.serve({
 })
 afterAll(() => site.stop(true))
 
-const more = `limits: { heartbeat: 0.3 }
+const more = `limits: { heartbeat: 3 }
 egress: { allow_private: ["127.0.0.1:${site.port}"] }
 web: { engines: { exa: { api_key: engine-key, base_url: "http://127.0.0.1:${site.port}" } } }`
 
@@ -39,12 +39,16 @@ describeWithUpstreams(
     /** The stream up to its second heartbeat, and the rest. */
     const read = async (format: FormatName, body: JsonObject) => {
       gate = Promise.withResolvers()
-      const response = await sendRequest(bench(), format, { model: 'test/chat', stream: true, ...body })
+      const response = await sendPassingTime(bench(), format, { model: 'test/chat', stream: true, ...body })
       expect(response.status).toBe(200)
+      return bench().server.timer.passUntil(readParts(response, format))
+    }
+
+    const readParts = async (response: Response, format: FormatName) => {
       let text = ''
       let before: string | null = null
-      for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        text += piece
+      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        text += chunk
         if (before !== null || text.split(heartbeats[format]).length <= 2) continue
         before = text
         gate.resolve()

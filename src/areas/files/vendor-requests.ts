@@ -82,7 +82,7 @@ async function requestJson<T>(
   decode: (body: JsonObject) => T,
 ): Promise<T> {
   const { gateway, signal } = store
-  const exchange = new UpstreamExchange(signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(signal, gateway)
   exchange.setTimeout(gateway.settings.limits.whole_reply + (request.extraMs ?? 0))
   try {
     return decode(await readJsonBody(exchange, await sendRequest(store, exchange, request)))
@@ -110,7 +110,7 @@ export async function downloadVendorFile(
 ): Promise<Response> {
   const { gateway, signal } = store
   const { first_byte } = gateway.settings.limits
-  const exchange = new UpstreamExchange(signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(signal, gateway)
   exchange.setTimeout(first_byte)
   try {
     const request = {

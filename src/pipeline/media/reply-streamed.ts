@@ -103,10 +103,10 @@ class MediaSession<Call> {
     try {
       for (let chunk: Chunk | null = stream.first; chunk !== null; chunk = await this.#next()) {
         if (chunk.length === 0) continue
-        const sentAt = performance.now()
+        const { settings, timer } = this.#gateway
+        const sentAt = timer.now()
         yield chunk
-        const { heartbeat } = this.#gateway.settings.limits
-        if (performance.now() - sentAt > heartbeat) this.#isClientSlow = true
+        if (timer.now() - sentAt > settings.limits.heartbeat) this.#isClientSlow = true
       }
       const last = await this.#end()
       if (last.length > 0) yield last

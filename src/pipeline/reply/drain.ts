@@ -29,10 +29,10 @@ async function readUntil(
   ms: number,
   isEnough: () => boolean,
 ): Promise<void> {
-  const deadline = performance.now() + ms
+  const deadline = gateway.timer.now() + ms
   try {
     for (let text: unknown = ''; text !== null && text !== timedOut && !isEnough(); ) {
-      text = await gateway.timer.wait(stream.next(), Math.max(0, deadline - performance.now()))
+      text = await gateway.timer.wait(stream.next(), Math.max(0, deadline - gateway.timer.now()))
     }
   } catch (error) {
     gateway.log.debug({ err: error }, 'a reply failed while it was drained')

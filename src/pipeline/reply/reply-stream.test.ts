@@ -3,6 +3,7 @@ import type { ReplyEvent } from '../../call/event.ts'
 import { createContext } from '../../dialects/conformance/round-trip.ts'
 import type { ReplyWriter } from '../../dialects/dialect.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import { CoarseTimer } from '../../lib/coarse-timer.ts'
 import { TimeSlicer } from '../../lib/time-slicer.ts'
 import { formats } from '../formats.ts'
 import { UpstreamExchange } from '../upstream/exchange.ts'
@@ -26,7 +27,10 @@ test('an event beyond the limits of a reply is not written', async () => {
     { type: 'part-delta', choice: 0, part: 0, delta: { text: 'too long' } },
   ]
   const encoder = new EventEncoder(writer, formats.chat.replyCodec.replyLimits, new ReplyPipeline([], []))
-  const exchange = new UpstreamExchange(new AbortController().signal, new Set())
+  const exchange = new UpstreamExchange(new AbortController().signal, {
+    exchanges: new Set(),
+    timer: new CoarseTimer(),
+  })
   const bounds = { bytes: 100, events: 100, parts: 100, characters: 3 }
   const stream = new EventStream(events.values(), encoder, exchange, { timeSlicer: new TimeSlicer(), bounds })
   await stream.next()
@@ -48,7 +52,10 @@ test('an error that a transform throws ends the stream as it is, not as a failur
     replyCodec.replyLimits,
     new ReplyPipeline([block], []),
   )
-  const exchange = new UpstreamExchange(new AbortController().signal, new Set())
+  const exchange = new UpstreamExchange(new AbortController().signal, {
+    exchanges: new Set(),
+    timer: new CoarseTimer(),
+  })
   const bounds = { bytes: 100, events: 100, parts: 100, characters: 100 }
   const stream = new EventStream([event].values(), encoder, exchange, {
     timeSlicer: new TimeSlicer(),

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import type { CoarseTimer } from '../../lib/coarse-timer.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
 /** How long the usage is waited for after the end of a reply; nothing else can follow. */
@@ -12,14 +13,19 @@ export class StreamTimers {
   readonly #stream: ReplyStream
   readonly #heartbeat: number
   readonly #idle: number
-  #now = performance.now()
-  #sentAt = this.#now
-  #progressAt = this.#now
+  readonly #timer: CoarseTimer
+  #now: number
+  #sentAt: number
+  #progressAt: number
   #progress: number
   #completeAt: number | null = null
 
-  constructor({ settings }: Gateway, stream: ReplyStream) {
+  constructor({ settings, timer }: Gateway, stream: ReplyStream) {
     this.#stream = stream
+    this.#timer = timer
+    this.#now = timer.now()
+    this.#sentAt = this.#now
+    this.#progressAt = this.#now
     this.#heartbeat = settings.limits.heartbeat
     this.#idle = settings.limits.idle
     this.#progress = stream.summary.contentEvents
@@ -46,7 +52,7 @@ export class StreamTimers {
 
   /** To be called after each read. */
   update(): void {
-    this.#now = performance.now()
+    this.#now = this.#timer.now()
     const { contentEvents, isComplete, isBetweenTurns } = this.#stream.summary
     this.#completeAt = isComplete ? (this.#completeAt ?? this.#now) : null
     // Tools and the next turn have time limits of their own.
@@ -57,7 +63,7 @@ export class StreamTimers {
 
   /** Returns how long the client took to read, which does not count as idle time of the provider. */
   recordSent(): number {
-    this.#sentAt = performance.now()
+    this.#sentAt = this.#timer.now()
     const took = this.#sentAt - this.#now
     this.#progressAt += took
     this.#now = this.#sentAt

@@ -80,7 +80,7 @@ async function requestCount(
     acceptedFields ? acceptedFields.includes(name) : !generationFields.includes(name),
   )
   const body = JSON.stringify(Object.fromEntries(counted))
-  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway)
   exchange.traceHeaders = propagateTrace(request)
   exchange.setTimeout(gateway.settings.limits.first_byte)
   try {

@@ -104,10 +104,10 @@ async function bufferUntilContent(
   maxPending: number,
 ): Promise<Omit<OpenedStream, 'stream'>> {
   const { first_byte, first_content, idle, total } = gateway.settings.limits
-  const deadline = performance.now() + first_content
+  const deadline = gateway.timer.now() + first_content
   let pending = ''
   for (let timeout = first_byte; ; timeout = idle) {
-    const remaining = deadline - performance.now()
+    const remaining = deadline - gateway.timer.now()
     const text =
       remaining > 0 ? await gateway.timer.wait(readNext(stream), Math.min(timeout, remaining)) : timedOut
     if (text === timedOut) throw timeoutError()

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Timeout } from '../../lib/coarse-timer.ts'
 import {
   ClientDisconnectedError,
   ShutdownError,
@@ -11,7 +12,7 @@ import {
 /** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
 export class UpstreamExchange {
   readonly #controller = new AbortController()
-  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #timeout: Timeout
   #timedOut = false
   #stopping = false
   readonly #client: AbortSignal
@@ -24,11 +25,15 @@ export class UpstreamExchange {
   readonly #onClientGone = () => this.#controller.abort()
   readonly #onRequestEnd = () => this.abort()
 
-  /** `open` holds the exchanges in progress, so that a shutdown can end them. */
-  constructor(client: AbortSignal, open: Gateway['exchanges']) {
+  /** `exchanges` has those in progress, so that a shutdown can end them. */
+  constructor(client: AbortSignal, { exchanges, timer }: Pick<Gateway, 'exchanges' | 'timer'>) {
     this.#client = client
-    this.#openExchanges = open
-    open.add(this)
+    this.#openExchanges = exchanges
+    this.#timeout = timer.createTimeout(() => {
+      this.#timedOut = true
+      this.#controller.abort()
+    })
+    exchanges.add(this)
     if (client.aborted) this.#controller.abort()
     else client.addEventListener('abort', this.#onClientGone)
   }
@@ -39,11 +44,7 @@ export class UpstreamExchange {
 
   /** Replaces the current timeout. */
   setTimeout(ms: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#timedOut = true
-      this.#controller.abort()
-    }, ms)
+    this.#timeout.set(ms)
   }
 
   /** Ends the exchange with the request that it is a part of. */
@@ -54,7 +55,7 @@ export class UpstreamExchange {
 
   /** Clears the timeout and stops listening to the client and the request. */
   release(): void {
-    clearTimeout(this.#timer)
+    this.#timeout.close()
     this.#openExchanges.delete(this)
     this.#request?.removeEventListener('abort', this.#onRequestEnd)
     this.#client.removeEventListener('abort', this.#onClientGone)

@@ -90,7 +90,7 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
   trace.isOpen = true
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
-  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway)
   beginAttempt(request, trace, candidate, exchange)
   try {
     const value = await stages.execute(exchange, candidate, translation)

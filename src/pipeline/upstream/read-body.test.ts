@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
+import { CoarseTimer } from '../../lib/coarse-timer.ts'
 import { UpstreamError } from './errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
 
-const exchange = () => new UpstreamExchange(new AbortController().signal, new Set())
+const exchange = () =>
+  new UpstreamExchange(new AbortController().signal, { exchanges: new Set(), timer: new CoarseTimer() })
 
 test('S13 a body is cut off at the limit, whatever its headers say', async () => {
   const long = 'x'.repeat(5000)

@@ -53,7 +53,7 @@ export async function testCredential(gateway: Gateway, test: CredentialTest): Pr
   if (!found) return describeUnsent(problem)
   const { candidate, access } = found
   if (!generatesText(access.endpoint)) return describeUnsent('The deployment of this model is not for text.')
-  const exchange = new UpstreamExchange(new AbortController().signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(new AbortController().signal, gateway)
   exchange.setTimeout(timeoutMs)
   const startedAt = performance.now()
   const outcome = await request(gateway, exchange, candidate, access)

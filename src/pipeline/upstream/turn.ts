@@ -45,9 +45,9 @@ export class Turn {
   /** Reads until there is content, within the time limits: until then another candidate can be tried. */
   async bufferUntilContent(): Promise<void> {
     const { first_byte, first_content, idle, total } = this.#gateway.settings.limits
-    const deadline = performance.now() + first_content
+    const deadline = this.#gateway.timer.now() + first_content
     for (let timeout = first_byte; !this.summary.hasContent; timeout = idle) {
-      const remaining = Math.max(0, deadline - performance.now())
+      const remaining = Math.max(0, deadline - this.#gateway.timer.now())
       const event = await this.#gateway.timer.wait(this.#read(), Math.min(timeout, remaining))
       if (event === timedOut) throw timeoutError()
       this.#exchange.setTimeout(total)
@@ -67,9 +67,9 @@ export class Turn {
   }
 
   async #drain(): Promise<void> {
-    const deadline = performance.now() + usageGraceMs
+    const deadline = this.#gateway.timer.now() + usageGraceMs
     try {
-      for (let left = usageGraceMs; !this.#isEnded && left > 0; left = deadline - performance.now()) {
+      for (let left = usageGraceMs; !this.#isEnded && left > 0; left = deadline - this.#gateway.timer.now()) {
         const read = await this.#gateway.timer.wait(Promise.resolve(this.#events.next()), left)
         this.#isEnded = read === timedOut || read.done === true
       }

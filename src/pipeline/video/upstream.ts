@@ -61,7 +61,7 @@ async function withExchange<T>(
   timeoutMs: number,
   work: (exchange: UpstreamExchange) => Promise<T>,
 ): Promise<T> {
-  const exchange = new UpstreamExchange(new AbortController().signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(new AbortController().signal, gateway)
   exchange.setTimeout(timeoutMs)
   try {
     return await work(exchange)
@@ -95,7 +95,7 @@ async function* download(
   dialect: VideoDialect,
   url: string,
 ): AsyncGenerator<Uint8Array> {
-  const exchange = new UpstreamExchange(new AbortController().signal, gateway.exchanges)
+  const exchange = new UpstreamExchange(new AbortController().signal, gateway)
   exchange.setTimeout(downloadTimeoutMs)
   try {
     const response = isOwn(access, url)
