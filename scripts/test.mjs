@@ -97,6 +97,7 @@ async function runChecks() {
   for (const [name, command, args] of checks) {
     process.stdout.write(`check: ${name}\n`)
     const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
+    cleanUps.push(() => child.kill())
     const [code] = await once(child, 'close')
     if (code !== 0) return false
   }

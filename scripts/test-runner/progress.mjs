@@ -51,13 +51,15 @@ export class Progress {
     return parts.join('; ')
   }
 
-  /** From what the files that ended took before, and what they took now; null until that says something. */
+  /** From what files took before, and how long this part of it took now; null until that says something. */
   estimateLeftMs() {
-    const sum = (files) => files.reduce((total, file) => total + (this.#timings[file] ?? 0), 0)
-    const done = sum([...this.#took.keys()])
-    const left = sum(this.#files) - done
-    if (done < 10_000) return null
-    return (left * (Date.now() - this.#startedAt)) / done
+    const now = Date.now()
+    const expected = (file) => this.#timings[file] ?? 0
+    const sum = (times) => times.reduce((total, ms) => total + ms, 0)
+    const begun = [...this.#started].map(([file, at]) => Math.min(expected(file), now - at))
+    const done = sum([...this.#took.keys()].map(expected)) + sum(begun)
+    if (done < 30_000) return null
+    return ((sum(this.#files.map(expected)) - done) * (now - this.#startedAt)) / done
   }
 
   listSlowest(count) {
