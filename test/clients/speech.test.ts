@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { APICallError, experimental_generateSpeech, generateSpeech } from 'ai'
 import { BadRequestError } from 'openai'
+import { detectAudio } from '../../src/lib/audio-info.ts'
 import { parseWav } from '../../src/lib/wav.ts'
 import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
 import { rejection, useLab } from './lab.ts'
@@ -28,14 +29,40 @@ async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array[]
 describe('audio.speech of the OpenAI SDK', () => {
   const speech = () => openaiClient(lab()).audio.speech
 
-  test('a whole recording, PCM unless another format is requested', async () => {
+  test('a whole recording, MP3 unless another format is requested, as the SDK documents', async () => {
     const wav = await speech().create({ model, input, voice: 'low', response_format: 'wav' })
     expect(wav.headers.get('content-type')).toBe('audio/wav')
     expect(wav.headers.get('x-generation-id')).toStartWith('gen-')
     expect(await readBack(new Uint8Array(await wav.arrayBuffer()))).toBe(input)
-    const pcm = await speech().create({ model, input, voice: 'high' })
+    const pcm = await speech().create({ model, input, voice: 'high', response_format: 'pcm' })
     expect(pcm.headers.get('content-type')).toBe('audio/pcm;rate=24000;channels=1')
     expect(await readBack(new Uint8Array(await pcm.arrayBuffer()))).toBe(input)
+    const mp3 = await speech().create({ model, input, voice: 'coral' })
+    expect(mp3.headers.get('content-type')).toBe('audio/mpeg')
+    expect(await detectAudio(new Uint8Array(await mp3.arrayBuffer()))).toMatchObject({ format: 'mp3' })
+  })
+
+  test.each([
+    ...['alloy', 'ash', 'ballad', 'coral', 'echo', 'fable', 'nova'],
+    ...['onyx', 'sage', 'shimmer', 'verse', 'marin', 'cedar'],
+  ])('the voice %s of its examples', async (voice) => {
+    const pcm = await speech().create({ model, input, voice, response_format: 'pcm' })
+    expect(await readBack(new Uint8Array(await pcm.arrayBuffer()))).toBe(input)
+  })
+
+  test.each([
+    ['mp3', 'audio/mpeg', 'mp3'],
+    ['opus', 'audio/ogg', 'ogg'],
+    ['aac', 'audio/aac', 'aac'],
+    ['flac', 'audio/flac', 'flac'],
+    ['wav', 'audio/wav', 'wav'],
+  ] as const)('the format %s of its examples', async (response_format, contentType, format) => {
+    const response = await speech().create({ model, input, voice: 'alloy', response_format })
+    expect(response.headers.get('content-type')).toBe(contentType)
+    const info = await detectAudio(new Uint8Array(await response.arrayBuffer()))
+    expect(info?.format).toBe(format)
+    // 19 characters, with what frames the text: about two seconds.
+    expect(info?.durationSeconds).toBeCloseTo(1.8, 0)
   })
 
   test('a recording as it is generated', async () => {
@@ -47,7 +74,8 @@ describe('audio.speech of the OpenAI SDK', () => {
   })
 
   test('events with audio, then usage', async () => {
-    const response = await speech().create({ model, input, voice: 'low', stream_format: 'sse' })
+    const request = { model, input, voice: 'low', response_format: 'pcm', stream_format: 'sse' } as const
+    const response = await speech().create(request)
     const events = (await response.text())
       .trim()
       .split('\n\n')
@@ -58,7 +86,7 @@ describe('audio.speech of the OpenAI SDK', () => {
   })
 
   test('an error has the parameter it is about', async () => {
-    const error = await rejection(speech().create({ model, input, voice: 'alloy' }))
+    const error = await rejection(speech().create({ model, input, voice: 'nobody' }))
     expect(error).toBeInstanceOf(BadRequestError)
     expect(error).toMatchObject({ status: 400, param: 'voice' })
   })
@@ -83,9 +111,10 @@ describe('generateSpeech of the AI SDK', () => {
   })
 
   test('an error has the message', async () => {
-    const error = await rejection(generateSpeech({ model: speaker(), text: input, maxRetries: 0 }))
+    const request = { model: speaker(), text: input, voice: 'nobody', maxRetries: 0 }
+    const error = await rejection(generateSpeech(request))
     expect(error).toBeInstanceOf(APICallError)
-    expect((error as APICallError).message).toContain('response_format: must be one of wav, pcm')
+    expect((error as APICallError).message).toContain('voice: must be one of low, middle, high, alloy')
   })
 })
 
@@ -97,7 +126,7 @@ describe('tts of the OpenRouter SDK', () => {
   })
 
   test('an error is the one of its schema', async () => {
-    const request = { model, input, voice: 'alloy' }
+    const request = { model, input, voice: 'nobody' }
     const error = await rejection(openRouterClient(lab()).tts.createSpeech({ speechRequest: request }))
     expect(error).toMatchObject({ name: 'BadRequestResponseError', statusCode: 400 })
   })

@@ -392,7 +392,7 @@ describeOnEachDatabase(
       })
 
       test('E16 supported_voices is a list for speech models and null for others', async () => {
-        expect((await model('sandbox/speaker')).supported_voices).toEqual(['low', 'middle', 'high'])
+        expect((await model('sandbox/speaker')).supported_voices).toContain('alloy')
         expect((await model('sandbox/echo')).supported_voices).toBeNull()
       })
 

@@ -1,11 +1,12 @@
 import { chat } from '../../dialects/chat/chat.ts'
-import { decodeSpeechRequest } from '../../dialects/speech/decode.ts'
+import { completeSdkBody, decodeSpeechRequest } from '../../dialects/speech/decode.ts'
 import { speechRequest } from '../../dialects/speech/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
 import { handleMedia } from '../../pipeline/media/media.ts'
 import { streamMedia } from '../../pipeline/media/reply-streamed.ts'
 import { speechTask } from '../../pipeline/media/speech.ts'
+import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
 
 const createSpeech = defineOperation({
   id: 'createSpeech',
@@ -14,7 +15,7 @@ const createSpeech = defineOperation({
   tag: 'Speech',
   summary: 'Speaks a text.',
   description:
-    'The response is the audio, as it is generated. With `stream_format: sse` it is a stream of server-sent events.',
+    'The response is the audio, as it is generated; `Content-Type` names its format. With `stream_format: sse` it is a stream of server-sent events.',
   permission: 'inference:write',
   inference: { encodeError: chat.client.encodeError, deployments: true },
   body: speechRequest,
@@ -23,7 +24,8 @@ const createSpeech = defineOperation({
   response: { contentType: 'audio/*' },
   otherContentTypes: streamTypes,
   handle: ({ gateway, caller, region, httpRequest, body }) => {
-    const incoming = { caller, region, httpRequest, body, decode: decodeSpeechRequest }
+    const completed = isVendorSdk(httpRequest) ? completeSdkBody(body) : body
+    const incoming = { caller, region, httpRequest, body: completed, decode: decodeSpeechRequest }
     return handleMedia(gateway, incoming, speechTask, (...admitted) => streamMedia(...admitted, speechTask))
   },
 })

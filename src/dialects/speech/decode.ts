@@ -6,6 +6,15 @@ import type { BilledUnits } from '../../call/units.ts'
 import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { effectiveFields, type SpeechRequest } from './schema.ts'
 
+const defaultFormat = 'pcm'
+/** As the SDKs of OpenAI document it for their users. */
+const sdkDefaultFormat = 'mp3'
+
+/** The body of an SDK of OpenAI, with the default that its users expect. */
+export function completeSdkBody(body: SpeechRequest): SpeechRequest {
+  return { ...body, response_format: body.response_format ?? sdkDefaultFormat }
+}
+
 /** The body has passed the schema. */
 export function decodeSpeechRequest(valid: JsonObject): {
   body: JsonObject
@@ -29,7 +38,7 @@ function decodeSpeech(body: SpeechRequest): SpeechCall {
   const { input, response_format, stream_format, voice, speed, instructions } = body
   return {
     input,
-    format: response_format,
+    format: response_format ?? defaultFormat,
     delivery: stream_format === 'sse' ? 'events' : 'audio',
     ...(voice !== undefined &&
       (typeof voice === 'string' ? { voice } : { voice: voice.id, isCustomVoice: true })),

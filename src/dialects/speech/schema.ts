@@ -50,7 +50,11 @@ const fields = {
   models: sharedFields.models,
   input: z.string().min(1).max(maxInputCharacters).describe('The text to speak'),
   voice: voice.optional().describe('Required for models without a default voice'),
-  response_format: z.enum(speechFormats).default('pcm').describe('`pcm` is 16 bit, little endian, mono'),
+  response_format: z
+    .enum(speechFormats)
+    .optional()
+    .describe('`pcm` is 16 bit, little endian, mono. For requests of the OpenAI SDKs, `mp3` is the default')
+    .meta({ override: { default: 'pcm' } }),
   stream_format: z
     .enum(['audio', 'sse'])
     .default('audio')

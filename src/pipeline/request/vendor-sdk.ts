@@ -3,7 +3,10 @@ export function needsWholeToolCalls({ headers }: Request): boolean {
   return headers.get('user-agent')?.includes('mistral-client') ?? false
 }
 
-/** Whether the client is an SDK of the vendor of its format. These name their language; other clients do not. */
+/** `OpenAI/Python`, `AsyncAzureOpenAI/Python`, `OpenAI/JS` and so on. */
+const openAiAgent = /^(?:Async)?(?:Azure)?OpenAI\//
+
+/** Whether the client is an SDK of the vendor of its format. Most name their language; other clients do not. */
 export function isVendorSdk({ headers }: Request): boolean {
-  return headers.has('x-stainless-lang')
+  return headers.has('x-stainless-lang') || openAiAgent.test(headers.get('user-agent') ?? '')
 }

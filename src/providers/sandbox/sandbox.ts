@@ -203,8 +203,12 @@ export const sandbox: Provider = {
       output_modalities: ['speech'],
       tokenizer: 'Media',
       supported_parameters: [],
-      supported_voices: ['low', 'middle', 'high'],
-      speech: { formats: ['wav', 'pcm'], default_voice: 'middle', unsupported_fields: ['instructions'] },
+      supported_voices: [
+        ...['low', 'middle', 'high'],
+        ...['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable'],
+        ...['marin', 'nova', 'onyx', 'sage', 'shimmer', 'verse'],
+      ],
+      speech: { default_voice: 'middle', unsupported_fields: ['instructions'] },
       endpoints: [
         {
           provider: 'sandbox',

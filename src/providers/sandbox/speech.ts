@@ -1,14 +1,21 @@
 import type { UpstreamFailure } from '../../call/failure.ts'
 import type { SpeechCall, SpeechEvent } from '../../call/speech.ts'
-import { encodeWavHeader } from '../../lib/wav.ts'
 import type { SimulateOptions } from '../simulation.ts'
+import { encodeRecording } from './artefacts/recording.ts'
 import { countSpeechSamples, speak } from './artefacts/speech.ts'
 import { speechSampleRate, type Voice, voices } from './artefacts/tones.ts'
 import { buildFailure, readDirectives } from './directives.ts'
 
-const bytesPerSample = 2
 /** As declared for the model. */
 const defaultVoice: Voice = 'middle'
+
+/** The pitch of the voices that the examples of the OpenAI SDKs use. */
+const namedVoices: ReadonlyMap<string, Voice> = new Map([
+  ...voices.map((name) => [name, name] as const),
+  ...(['onyx', 'ash', 'echo', 'cedar'] as const).map((name) => [name, 'low'] as const),
+  ...(['alloy', 'ballad', 'fable', 'sage', 'verse'] as const).map((name) => [name, 'middle'] as const),
+  ...(['coral', 'nova', 'shimmer', 'marin'] as const).map((name) => [name, 'high'] as const),
+])
 
 /** Speaks the text as tones that sandbox/listener reads back. Directives in the text are obeyed, not spoken. */
 export async function* simulateSpeech(
@@ -36,7 +43,7 @@ export async function* simulateSpeech(
 
 /** A custom voice: those with a name were checked before. */
 function findVoiceFailure({ voice = defaultVoice }: SpeechCall): UpstreamFailure | undefined {
-  if (voices.some((name) => name === voice)) return undefined
+  if (namedVoices.has(voice)) return undefined
   const message = 'voice: the sandbox has no custom voices.'
   return { kind: 'invalid_request', status: 400, message, code: 'sandbox_invalid_request' }
 }
@@ -49,11 +56,13 @@ const directedFailure: UpstreamFailure = {
 }
 
 /** Routing has checked format and voice. */
-function* generateAudio({ format, voice, speed = 1 }: SpeechCall, text: string): Generator<Uint8Array> {
-  const known: Voice = voices.find((name) => name === voice) ?? defaultVoice
-  if (format === 'wav') {
-    const layout = { sampleRate: speechSampleRate, channels: 1, bits: 16 }
-    yield encodeWavHeader(layout, countSpeechSamples(text, speed) * bytesPerSample)
-  }
-  for (const { buffer } of speak(text, { voice: known, speed })) yield new Uint8Array(buffer)
+function generateAudio(
+  { format, voice = defaultVoice, speed = 1 }: SpeechCall,
+  text: string,
+): Iterable<Uint8Array> {
+  const pitch = namedVoices.get(voice) ?? defaultVoice
+  return encodeRecording(format, speak(text, { voice: pitch, speed }), {
+    sampleRate: speechSampleRate,
+    totalSamples: countSpeechSamples(text, speed),
+  })
 }
