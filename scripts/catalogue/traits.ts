@@ -15,6 +15,7 @@ type Traits = Pick<
   | 'output_modalities'
   | 'supported_parameters'
   | 'supported_voices'
+  | 'transcription'
   | 'reasoning'
   | 'tokenizer'
 >
@@ -45,6 +46,7 @@ export function inferTraits(modelId: string, entries: readonly PriceEntry[]): Tr
     ...(parameters && { supported_parameters: parameters }),
     ...(voices && output?.includes('speech') && { supported_voices: voices }),
     ...(reasoning && { reasoning }),
+    ...(/-transcribe-diarize/.test(id) && { transcription: { supports_diarization: true } }),
   }
 }
 

@@ -16,11 +16,18 @@ export interface Recording {
   maxDurationMs: number
 }
 
-export const transcriptFormats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
+/** The formats of translations, which do not tell speakers apart. */
+export const translationFormats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
+export const transcriptFormats = [...translationFormats, 'diarized_json'] as const
 export type TranscriptFormat = (typeof transcriptFormats)[number]
 
 export const timestampGranularities = ['word', 'segment'] as const
 export type TimestampGranularity = (typeof timestampGranularities)[number]
+
+export interface KnownSpeaker {
+  name: string
+  reference: string
+}
 
 /** A request to turn speech into text. An absent field was not requested. */
 export interface TranscriptionCall {
@@ -38,6 +45,8 @@ export interface TranscriptionCall {
   logprobs?: true
   /** How the recording is split: `auto`, or the settings of a voice detection. */
   chunking?: string | JsonObject
+  /** Names for speakers, each with a recording of the voice as a data URL. */
+  knownSpeakers?: readonly KnownSpeaker[]
   /** Fields outside this form; some formats have options of these names. */
   unknown: Readonly<JsonObject>
 }
@@ -56,6 +65,10 @@ export interface TranscriptWord extends TimeSpan {
 
 export interface TranscriptSegment extends TimeSpan {
   text: string
+  /** As the provider names it. */
+  id?: string
+  /** The name of the speaker, where the provider reports one instead of a number. */
+  speakerName?: string
   seek?: number
   tokens?: number[]
   temperature?: number
@@ -81,13 +94,19 @@ export interface TranscriptionReply {
 
 /** The events of a streamed reply. The last is `done` or `error`. */
 export type TranscriptEvent =
-  | { type: 'delta'; text: string; logprobs?: JsonObject[] }
+  | { type: 'delta'; text: string; logprobs?: JsonObject[]; segmentId?: string }
+  | { type: 'segment'; segment: TranscriptSegment }
   | { type: 'done'; reply: TranscriptionReply }
   | { type: 'error'; failure: UpstreamFailure }
 
 /** Whether the reply must have times: of segments or words, or as subtitles. */
 export function needsTimes({ format }: TranscriptionCall): boolean {
-  return format === 'verbose_json' || format === 'srt' || format === 'vtt'
+  return format !== 'json' && format !== 'text'
+}
+
+/** Whether the reply must say who speaks. */
+export function needsSpeakers({ format }: TranscriptionCall): boolean {
+  return format === 'diarized_json'
 }
 
 export function wantsWords({ timestamps }: TranscriptionCall): boolean {

@@ -151,6 +151,7 @@ function toEndpoint(declared: DeclaredEndpoint, model: DeclaredModel, provider: 
     image,
     video,
     speech: model.output_modalities.includes('speech') ? compileSpeech(declared, model, provider) : null,
+    supports_diarization: { ...model.transcription, ...declared.transcription }.supports_diarization ?? null,
   }
 }
 

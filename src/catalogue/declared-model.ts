@@ -112,6 +112,11 @@ export const speechTraits = z.strictObject({
 })
 export type SpeechTraits = z.output<typeof speechTraits>
 
+export const transcriptionTraits = z.strictObject({
+  /** By default what models of its wire format usually can. */
+  supports_diarization: z.boolean().optional(),
+})
+
 export const reasoning = z.strictObject({
   mandatory: z.boolean(),
   default_enabled: z.boolean().optional(),
@@ -155,6 +160,7 @@ export const declaredEndpoint = z.strictObject({
   image: imageCapabilities.optional(),
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
+  transcription: transcriptionTraits.optional(),
 })
 
 /** What every OpenAI-compatible server supports; tools are not among it. */
@@ -197,6 +203,7 @@ export const declaredModel = z.strictObject({
   image: imageCapabilities.optional(),
   video: videoCapabilities.optional(),
   speech: speechTraits.optional(),
+  transcription: transcriptionTraits.optional(),
   endpoints: z.array(declaredEndpoint).min(1),
 })
 

@@ -100,6 +100,8 @@ export interface Endpoint {
   readonly video: VideoCapabilities | null
   /** Only for models that generate speech. */
   readonly speech: SpeechCapabilities | null
+  /** Whether it tells speakers apart; null if that is not declared. */
+  readonly supports_diarization: boolean | null
 }
 
 export interface Model

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { transcribe } from 'ai'
 import { AzureOpenAI, BadRequestError, toFile } from 'openai'
+import type { TranscriptionDiarized } from 'openai/resources/audio'
 import { audioFile, inputAudio, speakWav } from '../support/recordings.ts'
 import { rejection, useLab } from './lab.ts'
 import { openaiClient, openRouterClient } from './sdks.ts'
@@ -60,6 +61,44 @@ describe('audio of the OpenAI SDK', () => {
     }
     expect(text).toBe(said)
     expect(done).toMatchObject({ text: said, usage: { cost: 0.000246 } })
+  })
+
+  test('diarized_json with the names of known speakers', async () => {
+    const reference = `data:audio/wav;base64,${Buffer.from(wav).toString('base64')}`
+    const reply = (await audio().transcriptions.create({
+      model,
+      file: audioFile(wav),
+      response_format: 'diarized_json',
+      chunking_strategy: 'auto',
+      known_speaker_names: ['agent', 'customer'],
+      known_speaker_references: [reference, reference],
+    })) as unknown as TranscriptionDiarized
+    expect(reply).toMatchObject({ task: 'transcribe', duration: 2.46, text: said })
+    expect(reply.usage).toMatchObject({ type: 'duration', cost: 0.000246 })
+    const type = 'transcript.text.segment'
+    expect(reply.segments).toEqual([
+      { id: 'seg_1', type, start: 0.26, end: 1.327, text: 'Hello big world.', speaker: 'agent' },
+      { id: 'seg_2', type, start: 1.393, end: 2.193, text: 'How are you?', speaker: 'customer' },
+    ])
+  })
+
+  test('a stream of diarized_json has an event for each segment', async () => {
+    const stream = await audio().transcriptions.create({
+      model,
+      file: audioFile(wav),
+      response_format: 'diarized_json',
+      stream: true,
+    })
+    const events = await Array.fromAsync(stream)
+    expect(
+      events.flatMap((event) => (event.type === 'transcript.text.segment' ? [event] : [])),
+    ).toMatchObject([
+      { id: 'seg_1', speaker: 'A', text: 'Hello big world.', start: 0.26, end: 1.327 },
+      { id: 'seg_2', speaker: 'B', text: 'How are you?' },
+    ])
+    const deltas = events.flatMap((event) => (event.type === 'transcript.text.delta' ? [event.delta] : []))
+    expect(deltas.join('')).toBe(said)
+    expect(events.at(-1)).toMatchObject({ type: 'transcript.text.done', text: said })
   })
 
   test('an error within a stream', async () => {

@@ -37,7 +37,7 @@ describeOnEachDatabase('content filters of transcripts', (server) => {
   })
 
   describe('R35 a transcript', () => {
-    test.each(['json', 'text', 'srt', 'vtt', 'verbose_json'])(
+    test.each(['json', 'text', 'srt', 'vtt', 'verbose_json', 'diarized_json'])(
       'is redacted as %s',
       async (response_format) => {
         await use('redact')
@@ -72,6 +72,13 @@ describeOnEachDatabase('content filters of transcripts', (server) => {
         type: 'transcript.text.done',
         text: said.replace(card, '[CREDIT_CARD]'),
       })
+      expect(text).not.toContain('1111 1111')
+    })
+
+    test('is redacted in the segments of speakers in a stream', async () => {
+      await use('redact')
+      const { text } = await send({ stream: true, response_format: 'diarized_json' })
+      expect(text).toMatch(/"transcript.text.segment".*\[CREDIT_CARD\]/)
       expect(text).not.toContain('1111 1111')
     })
 

@@ -38,6 +38,10 @@ function buildSettings(first: string, second: string): string {
     ...dialects.map((dialect) => model(dialect, perSecond, `one-${dialect}`)),
     model('tokens', perToken, 'one-transcriptions'),
     model('both', perSecond, 'one-transcriptions', 'two'),
+    {
+      ...model('diarize', perSecond, 'one-transcriptions'),
+      transcription: { supports_diarization: true },
+    },
     model('groq', { ...perSecond, pricing: { prompt: '0.000030833333333333', completion: '0' } }, 'two'),
   ]
   return JSON.stringify({ providers: [...providers, two], models, limits: { whole_reply: 1.5 } })
@@ -213,6 +217,135 @@ describeWithUpstreams(
           authorization: 'Token vendor-secret-0123456789',
         })
         expect(text).toStartWith('RIFF')
+      })
+
+      describe('speakers (diarized_json)', () => {
+        const diarized = { response_format: 'diarized_json' }
+        const type = 'transcript.text.segment'
+        const segments = [
+          { id: 'seg_001', type, start: 0, end: 0.5, text: 'Hello.', speaker: 'A' },
+          { id: 'seg_002', type, start: 0.5, end: 1, text: 'Hi.', speaker: 'agent' },
+        ]
+        const reference = `data:audio/wav;base64,${'A'.repeat(400_000)}`
+
+        test('OpenAI', async () => {
+          bench().first.enqueue({ json: { text: 'Hello. Hi.', task: 'transcribe', duration: 3, segments } })
+          const values = { ...diarized, chunking_strategy: 'auto', 'known_speaker_names[]': 'agent' }
+          const response = await send('diarize', { ...values, 'known_speaker_references[]': reference })
+          expect(response.headers.get('x-headgate-dropped')).toBeNull()
+          expect(await response.json()).toMatchObject({ task: 'transcribe', duration: 3, segments })
+          const { text } = lastRequest(bench().first.requests)
+          expect(text).toContain('name="response_format"\r\n\r\ndiarized_json\r\n')
+          expect(text).toContain('name="chunking_strategy"\r\n\r\nauto\r\n')
+          expect(text).toContain('name="known_speaker_names[]"\r\n\r\nagent\r\n')
+          expect(text).toContain(`name="known_speaker_references[]"\r\n\r\n${reference}\r\n`)
+        })
+
+        test('a stream of OpenAI, with segments as they arrive', async () => {
+          const frames = [
+            { type: 'transcript.text.delta', delta: 'Hello.', segment_id: 'seg_001' },
+            segments[0],
+            { type: 'transcript.text.delta', delta: ' Hi.', segment_id: 'seg_002' },
+            segments[1],
+            { type: 'transcript.text.done', text: 'Hello. Hi.' },
+          ].map((event) => `data: ${JSON.stringify(event)}\n\n`)
+          bench().first.enqueue({ sse: frames })
+          const response = await send('diarize', { ...diarized, stream: 'true' })
+          const events = (await response.text())
+            .trim()
+            .split('\n\n')
+            .map((line) => JSON.parse(line.slice(6)))
+          expect(events.map((event) => event.type.split('.').at(-1))).toEqual([
+            ...['delta', 'segment', 'delta', 'segment', 'done'],
+          ])
+          expect(events[0]).toMatchObject({ segment_id: 'seg_001' })
+          expect([events[1], events[3]]).toEqual(segments)
+        })
+
+        test('ElevenLabs', async () => {
+          const words = [
+            { text: 'Hello.', start: 0, end: 0.5, type: 'word', speaker_id: 'speaker_0' },
+            { text: ' ', start: 0.5, end: 0.5, type: 'spacing', speaker_id: 'speaker_0' },
+            { text: 'Hi.', start: 0.5, end: 1, type: 'word', speaker_id: 'speaker_1' },
+          ]
+          bench().first.enqueue({ json: { language_code: 'eng', text: 'Hello. Hi.', words } })
+          const named = { ...diarized, 'known_speaker_names[]': 'a', 'known_speaker_references[]': reference }
+          const response = await send('elevenlabs-transcriptions', named)
+          expect(response.headers.get('x-headgate-dropped')).toBe(
+            'known_speaker_names, known_speaker_references',
+          )
+          expect((await readJson(response)).segments).toEqual([
+            { id: 'seg_1', type, start: 0, end: 0.5, text: 'Hello.', speaker: 'A' },
+            { id: 'seg_2', type, start: 0.5, end: 1, text: 'Hi.', speaker: 'B' },
+          ])
+          const { text } = lastRequest(bench().first.requests)
+          expect(text).toContain('name="diarize"\r\n\r\ntrue\r\n')
+          expect(text).toContain('name="timestamps_granularity"\r\n\r\nword\r\n')
+        })
+
+        test('Deepgram', async () => {
+          const alternatives = [{ transcript: 'Hello. Hi.', words: [] }]
+          const utterances = [
+            { transcript: 'Hello.', start: 0, end: 0.5, speaker: 0 },
+            { transcript: 'Hi.', start: 0.5, end: 1, speaker: 27 },
+          ]
+          bench().first.enqueue({
+            json: { metadata: { duration: 2.5 }, results: { channels: [{ alternatives }], utterances } },
+          })
+          const { segments: found } = await readJson(send('deepgram-transcriptions', diarized))
+          expect(found).toMatchObject([{ speaker: 'A' }, { speaker: 'AB' }])
+          const { query } = lastRequest(bench().first.requests)
+          expect(query).toContain('diarize=true')
+          expect(query).toContain('utterances=true')
+        })
+
+        test('Mistral, whole and streamed', async () => {
+          const found = [{ text: 'Hello.', start: 0, end: 0.5, speaker_id: 'speaker_2' }]
+          bench().first.enqueue({ json: { text: 'Hello.', segments: found } })
+          const whole = await readJson(send('mistral-transcriptions', diarized))
+          expect(whole.segments).toMatchObject([{ speaker: 'C', text: 'Hello.' }])
+          const { text } = lastRequest(bench().first.requests)
+          expect(text).toContain('name="diarize"\r\n\r\ntrue\r\n')
+          expect(text).toContain('name="timestamp_granularities"\r\n\r\nsegment\r\n')
+          const frames = [
+            { type: 'transcription.segment', ...found[0] },
+            { type: 'transcription.done', text: 'Hello.', segments: found },
+          ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+          bench().first.enqueue({ sse: frames })
+          const response = await send('mistral-transcriptions', { ...diarized, stream: 'true' })
+          const events = (await response.text())
+            .trim()
+            .split('\n\n')
+            .map((line) => JSON.parse(line.slice(6)))
+          expect(events).toMatchObject([
+            { type, speaker: 'C', text: 'Hello.' },
+            { type: 'transcript.text.done', text: 'Hello.' },
+          ])
+        })
+
+        test('a model that cannot tell speakers apart is 400, before anything is sent', async () => {
+          const response = await send('transcriptions', diarized)
+          expect(response.status).toBe(400)
+          const { error } = await readJson(response)
+          expect(error.param).toBe('response_format')
+          expect(error.message).toStartWith('response_format: must not be diarized_json')
+          expect(bench().first.requests).toHaveLength(0)
+        })
+
+        test.each([
+          [{ 'known_speaker_names[]': 'a' }, 'known_speaker_references'],
+          [{ 'known_speaker_references[]': reference }, 'known_speaker_names'],
+          [
+            { 'known_speaker_names[]': 'a', 'known_speaker_references[]': 'https://example.com/a.wav' },
+            'known_speaker_references.0',
+          ],
+          [{ 'timestamp_granularities[]': 'word' }, 'timestamp_granularities'],
+          [{ 'include[]': 'logprobs' }, 'include'],
+        ])('%j is 400', async (values, field) => {
+          const response = await send('diarize', { ...diarized, ...(values as Record<string, string>) })
+          expect(response.status).toBe(400)
+          expect((await readJson(response)).error.message).toStartWith(`${field}: `)
+        })
       })
 
       test('translation is 400 where the format has none', async () => {

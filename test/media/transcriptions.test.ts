@@ -183,7 +183,7 @@ describeOnEachDatabase('transcriptions on the sandbox', (server) => {
       const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
       socket.write(
         `POST /v1/audio/transcriptions HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${server().own.inferenceKey}\r\n` +
-          'content-type: multipart/form-data; boundary=b\r\ncontent-length: 30000000\r\n\r\n',
+          'content-type: multipart/form-data; boundary=b\r\ncontent-length: 50000000\r\n\r\n',
       )
       expect(await answered).toStartWith('HTTP/1.1 413')
       socket.destroy()

@@ -4,6 +4,7 @@ import {
   maxRecordingBytes,
   recordingTooLargeError,
 } from '../../dialects/transcriptions/recording.ts'
+import { maxReferenceCharacters } from '../../dialects/transcriptions/schema.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { joinBytes } from '../../lib/join-bytes.ts'
 import { parseLenientJson } from '../../lib/json.ts'
@@ -14,10 +15,12 @@ import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 
 /** For everything in a form other than the recording. */
 const maxFieldBytes = 256 * 1024
+/** Recordings of known speakers, as data URLs. */
+const referencesField = 'known_speaker_references'
 const maxFields = 100
 /** Of a field that is JSON. */
 const maxValues = 20_000
-export const maxFormBytes = maxRecordingBytes + 1024 * 1024
+export const maxFormBytes = maxRecordingBytes + 4 * maxReferenceCharacters + 1024 * 1024
 
 interface TranscriptionUpload {
   fields: JsonObject
@@ -45,8 +48,9 @@ async function readFile(part: FormPart): Promise<AudioSource> {
 }
 
 async function readText(part: FormPart): Promise<string> {
-  const isTooLong = () => invalidFieldError(shorten(part.name), `must have at most ${maxFieldBytes} bytes`)
-  return Buffer.from(await collect(part, maxFieldBytes, isTooLong)).toString('utf8')
+  const maxBytes = part.name.startsWith(referencesField) ? maxReferenceCharacters : maxFieldBytes
+  const isTooLong = () => invalidFieldError(shorten(part.name), `must have at most ${maxBytes} bytes`)
+  return Buffer.from(await collect(part, maxBytes, isTooLong)).toString('utf8')
 }
 
 async function collect(
@@ -78,7 +82,9 @@ const parsers: ReadonlyMap<string, Parser> = new Map<string, Parser>([
   ['trace', parseObject],
   ['chunking_strategy', (text, name) => (text.startsWith('{') ? parseObject(text, name) : text)],
 ])
-const listNames: ReadonlySet<string> = new Set(['timestamp_granularities', 'include', 'models'])
+const listNames: ReadonlySet<string> = new Set([
+  ...['timestamp_granularities', 'include', 'models', 'known_speaker_names', referencesField],
+])
 
 /** `name=text`, `name[]=text` for lists, `name[key]=text` for objects. */
 class FormFields {

@@ -1,6 +1,6 @@
 import type { ModelCall } from '../../call/call.ts'
 import type { RequestSize } from '../../call/size.ts'
-import type { Recording, TranscriptionCall } from '../../call/transcription.ts'
+import type { KnownSpeaker, Recording, TranscriptionCall } from '../../call/transcription.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import type { AudioFormat } from '../../lib/audio-info.ts'
 import { joinBytes } from '../../lib/join-bytes.ts'
@@ -36,9 +36,16 @@ export function decodeTranscription(
       temperature: fields.temperature,
       logprobs: fields.include?.includes('logprobs') ? (true as const) : undefined,
       chunking: fields.chunking_strategy ?? undefined,
+      knownSpeakers: listKnownSpeakers(fields),
     }),
     unknown,
   }
+}
+
+function listKnownSpeakers(fields: TranscriptionFields): KnownSpeaker[] | undefined {
+  const { known_speaker_names: names = [], known_speaker_references: references = [] } = fields
+  if (names.length === 0) return undefined
+  return names.map((name, index) => ({ name, reference: references[index] ?? '' }))
 }
 
 /** More than any vendor counts for a second of audio, and than anyone says in one. */
@@ -46,9 +53,13 @@ const audioTokensPerSecond = 50
 const textTokensPerSecond = 30
 const tokensPerRequest = 1000
 
+/** The longest recording of a known speaker that vendors accept. */
+const maxReferenceSeconds = 10
+
 /** The most that a provider can count. Providers round up to whole seconds, and decoders add padding. */
-export function measureTranscription({ recording, prompt = '' }: TranscriptionCall): RequestSize {
-  const seconds = Math.ceil(recording.maxDurationMs / 1000) + 1
+export function measureTranscription(call: TranscriptionCall): RequestSize {
+  const { recording, prompt = '', knownSpeakers = [] } = call
+  const seconds = Math.ceil(recording.maxDurationMs / 1000) + 1 + knownSpeakers.length * maxReferenceSeconds
   return {
     promptTokens: tokensPerRequest + seconds * audioTokensPerSecond + Buffer.byteLength(prompt),
     outputTokens: tokensPerRequest + seconds * textTokensPerSecond,

@@ -1,5 +1,6 @@
 import {
   countAudioUnits,
+  needsSpeakers,
   needsTimes,
   type TranscriptionCall,
   type TranscriptSegment,
@@ -23,6 +24,7 @@ export const deepgramTranscriptions: TranscriptionDialect = {
   name: 'deepgram-transcriptions',
   defaults: { headers: {}, keyScheme: 'Token' },
   translates: false,
+  diarizes: true,
   options: [
     'diarize',
     'dictation',
@@ -39,7 +41,7 @@ export const deepgramTranscriptions: TranscriptionDialect = {
     path: `/listen?${encodeQuery(call, target)}`,
     headers: { 'content-type': call.recording.mediaType },
     body: call.recording.bytes,
-    dropped: listDropped(call, ['prompt', 'temperature', 'logprobs', 'chunking']),
+    dropped: listDropped(call, ['prompt', 'temperature', 'logprobs', 'chunking', 'knownSpeakers']),
   }),
   decodeReply: (body, call) => {
     const results = asObject(body.results)
@@ -73,6 +75,7 @@ function encodeQuery(call: TranscriptionCall, { model, options }: MediaTarget): 
   if (call.language === undefined) query.set('detect_language', 'true')
   else query.set('language', call.language)
   if (needsTimes(call)) query.set('utterances', 'true')
+  if (needsSpeakers(call)) query.set('diarize', 'true')
   return query.toString()
 }
 

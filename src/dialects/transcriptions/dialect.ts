@@ -14,6 +14,8 @@ import type { JsonMediaDialect } from '../media.ts'
 export interface TranscriptionDialect extends JsonMediaDialect<TranscriptionCall, TranscriptionReply> {
   /** Whether it can translate into English. */
   translates: boolean
+  /** Whether its models tell speakers apart, unless they declare something else. */
+  diarizes: boolean
   /** The names in `provider.options` that are forwarded. None of them changes what is billed. */
   options: readonly string[]
   /** Decodes a streamed reply; absent if replies are whole. */
@@ -45,15 +47,23 @@ export function encodeValue(value: unknown): string {
 /** The requested fields among those that a format cannot express, by their names in the API. */
 export function listDropped(
   call: TranscriptionCall,
-  inexpressible: readonly ('prompt' | 'temperature' | 'logprobs' | 'chunking' | 'language')[],
+  inexpressible: readonly (
+    | 'prompt'
+    | 'temperature'
+    | 'logprobs'
+    | 'chunking'
+    | 'language'
+    | 'knownSpeakers'
+  )[],
 ): string[] {
   const dropped = inexpressible.filter((name) => call[name] !== undefined)
-  return [...Object.keys(call.unknown), ...dropped.map((name) => droppedNames[name] ?? name)]
+  return [...Object.keys(call.unknown), ...dropped.flatMap((name) => droppedNames[name] ?? name)]
 }
 
-const droppedNames: Readonly<Record<string, string>> = {
+const droppedNames: Readonly<Record<string, string | string[]>> = {
   logprobs: 'include',
   chunking: 'chunking_strategy',
+  knownSpeakers: ['known_speaker_names', 'known_speaker_references'],
 }
 
 /** Longer than any recording: a larger number does not count seconds. */

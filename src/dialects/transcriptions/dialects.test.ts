@@ -204,6 +204,7 @@ describe('OpenAI', () => {
     ).toMatchObject([
       { type: 'delta', text: 'Hel' },
       { type: 'delta', text: 'lo', logprobs: [{ token: 'lo' }] },
+      { type: 'segment', segment: { id: 'seg_1', speakerName: 'A', start: 0, end: 1, text: 'Hello' } },
       { type: 'done', reply: { text: 'Hello', usage: { inputAudio: 40, output: 2 } } },
     ])
     const error = { error: { message: 'The server had an error', type: 'server_error' } }
@@ -264,6 +265,7 @@ describe('Mistral', () => {
       ]),
     ).toMatchObject([
       { type: 'delta', text: 'Bonjour' },
+      { type: 'segment', segment: { text: 'Bonjour.', start: 0, end: 1 } },
       { type: 'done', reply: { text: 'Bonjour.', language: 'fr', duration: 4 } },
     ])
   })

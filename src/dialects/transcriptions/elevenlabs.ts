@@ -1,4 +1,9 @@
-import { countAudioUnits, needsTimes, type TranscriptionReply } from '../../call/transcription.ts'
+import {
+  countAudioUnits,
+  needsSpeakers,
+  needsTimes,
+  type TranscriptionReply,
+} from '../../call/transcription.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeError } from '../chat/error.ts'
@@ -17,6 +22,7 @@ export const elevenlabsTranscriptions: TranscriptionDialect = {
   name: 'elevenlabs-transcriptions',
   defaults: { headers: {}, keyHeader: 'xi-api-key' },
   translates: false,
+  diarizes: true,
   options: ['diarize', 'num_speakers', 'diarization_threshold', 'tag_audio_events', 'no_verbatim', 'seed'],
   encodeRequest: (call, { model, options }) => {
     const fields = {
@@ -25,12 +31,13 @@ export const elevenlabsTranscriptions: TranscriptionDialect = {
       language_code: call.language,
       temperature: call.temperature,
       timestamps_granularity: needsTimes(call) ? 'word' : 'none',
+      ...(needsSpeakers(call) && { diarize: true }),
     }
     return {
       path: '/speech-to-text',
       headers: {},
       body: [encodeFile(call), ...encodeFields(fields)],
-      dropped: listDropped(call, ['prompt', 'logprobs', 'chunking']),
+      dropped: listDropped(call, ['prompt', 'logprobs', 'chunking', 'knownSpeakers']),
     }
   },
   decodeReply: (body, call) => {

@@ -32,6 +32,8 @@ export function encodeTranscript(
       return { ...encodeJson(reply, context), ...encodeMetadata(context) }
     case 'verbose_json':
       return { ...encodeVerbose(call, reply), ...encodeJson(reply, context), ...encodeMetadata(context) }
+    case 'diarized_json':
+      return { ...encodeDiarized(call, reply), ...encodeJson(reply, context), ...encodeMetadata(context) }
   }
 }
 
@@ -62,6 +64,33 @@ function encodeVerbose(call: TranscriptionCall, reply: TranscriptionReply): Json
   }
 }
 
+function encodeDiarized(call: TranscriptionCall, reply: TranscriptionReply): JsonObject {
+  return {
+    task: call.task,
+    duration: reply.duration ?? call.recording.durationMs / 1000,
+    segments: listSegments(call, reply).map(encodeSpokenSegment),
+  }
+}
+
+/** A segment with its speaker, by the position of the segment unless the provider names it. */
+function encodeSpokenSegment(segment: TranscriptSegment, index: number): JsonObject {
+  const { id, start, end, text, speaker, speakerName } = segment
+  return {
+    id: id ?? `seg_${index + 1}`,
+    type: 'transcript.text.segment',
+    start,
+    end,
+    text,
+    speaker: speakerName ?? (speaker === undefined ? 'unknown' : toLetters(speaker)),
+  }
+}
+
+/** `A` to `Z`, then `AA`, as the columns of a spreadsheet. */
+function toLetters(number: number): string {
+  const last = String.fromCharCode(65 + (number % 26))
+  return number < 26 ? last : toLetters(Math.floor(number / 26) - 1) + last
+}
+
 /** Clients expect every field: what the provider does not report is neutral. */
 function encodeSegment(call: TranscriptionCall, segment: TranscriptSegment, id: number): JsonObject {
   return {
@@ -80,7 +109,7 @@ function encodeSegment(call: TranscriptionCall, segment: TranscriptSegment, id: 
 }
 
 /** Those of the provider, or sentences made of its words, or the whole text. */
-function listSegments(call: TranscriptionCall, reply: TranscriptionReply): TranscriptSegment[] {
+export function listSegments(call: TranscriptionCall, reply: TranscriptionReply): TranscriptSegment[] {
   const { segments, words, text, duration } = reply
   if (segments.length > 0) return segments
   if (words.length > 0) return joinWords(words.map(({ word, ...span }) => ({ ...span, text: `${word} ` })))
@@ -108,8 +137,20 @@ function encodeUsage({ units }: TranscriptionReply, { usage, cost }: MediaReplyC
   }
 }
 
-export function encodeDelta({ text, logprobs }: Extract<TranscriptEvent, { type: 'delta' }>): string {
-  return encodeFrame({ type: 'transcript.text.delta', delta: text, ...(logprobs && { logprobs }) })
+export function encodeDelta({
+  text,
+  logprobs,
+  segmentId,
+}: Extract<TranscriptEvent, { type: 'delta' }>): string {
+  return encodeFrame({
+    type: 'transcript.text.delta',
+    delta: text,
+    ...omitUndefined({ logprobs, segment_id: segmentId }),
+  })
+}
+
+export function encodeSegmentEvent(segment: TranscriptSegment, index: number): string {
+  return encodeFrame(encodeSpokenSegment(segment, index))
 }
 
 export function encodeDone(reply: TranscriptionReply, context: MediaReplyContext): string {

@@ -1,4 +1,5 @@
 import {
+  needsSpeakers,
   needsTimes,
   type TranscriptEvent,
   type TranscriptionCall,
@@ -8,13 +9,14 @@ import { asString, omitUndefined } from '../../lib/json-values.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { decodeError, decodeFailure } from '../chat/error.ts'
 import { encodeFields, encodeFile, listDropped, type TranscriptionDialect } from './dialect.ts'
-import { decodeTranscript, parseFrame } from './openai.ts'
+import { decodeSegment, decodeTranscript, parseFrame } from './openai.ts'
 
 /** The format of Voxtral: one kind of times in each reply, and events of its own. */
 export const mistralTranscriptions: TranscriptionDialect = {
   name: 'mistral-transcriptions',
   defaults: { headers: {} },
   translates: false,
+  diarizes: true,
   options: ['diarize', 'context_bias'],
   encodeRequest: (call, { model, options }) => {
     const { temperature, language } = call
@@ -26,6 +28,7 @@ export const mistralTranscriptions: TranscriptionDialect = {
       // It rejects a language together with times.
       language: isTimed ? undefined : language,
       stream: call.stream || undefined,
+      ...(needsSpeakers(call) && { diarize: true }),
     }
     const granularity = { name: 'timestamp_granularities', value: 'segment' }
     return {
@@ -33,7 +36,10 @@ export const mistralTranscriptions: TranscriptionDialect = {
       headers: {},
       body: [encodeFile(call), ...encodeFields(fields), ...(isTimed ? [granularity] : [])],
       dropped: [
-        ...listDropped(call, ['prompt', 'logprobs', 'chunking', ...(isTimed ? (['language'] as const) : [])]),
+        ...listDropped(call, [
+          ...(['prompt', 'logprobs', 'chunking', 'knownSpeakers'] as const),
+          ...(isTimed ? (['language'] as const) : []),
+        ]),
         ...(wantsWords(call) ? ['timestamp_granularities'] : []),
       ],
     }
@@ -63,6 +69,10 @@ function readFrame(
   switch (event.type ?? frame.event) {
     case 'transcription.text.delta':
       return [{ type: 'delta', text: asString(event.text) ?? '' }]
+    case 'transcription.segment': {
+      const segment = decodeSegment(event)
+      return segment ? [{ type: 'segment', segment }] : []
+    }
     case 'transcription.done': {
       const reply = decodeTranscript({ ...omitUndefined({ language }), ...event }, call)
       return reply ? [{ type: 'done', reply }] : []

@@ -1,5 +1,6 @@
 import {
   countAudioUnits,
+  needsSpeakers,
   needsTimes,
   type TranscriptEvent,
   type TranscriptionCall,
@@ -34,14 +35,15 @@ import {
 } from './dialect.ts'
 
 /** Clients of this format also send them as fields of the request. */
-const openaiOptions = ['languages', 'keywords', 'diarize', 'known_speaker_names', 'known_speaker_references']
+const openaiOptions = ['languages', 'keywords', 'diarize']
 
 /** OpenAI's format, which most hosts of Whisper share. */
 export const openaiTranscriptions: TranscriptionDialect = {
   name: 'transcriptions',
   defaults: { headers: {} },
   translates: true,
-  options: openaiOptions,
+  diarizes: false,
+  options: [...openaiOptions, 'known_speaker_names', 'known_speaker_references'],
   encodeRequest: (call, { model, options }) => {
     const { task, prompt, temperature } = call
     const sent = Object.entries(call.unknown).filter(([name]) => openaiOptions.includes(name))
@@ -52,7 +54,7 @@ export const openaiTranscriptions: TranscriptionDialect = {
       prompt,
       temperature,
       // Subtitles are made from segments: not every host of a model makes them, and none says what it counted.
-      response_format: needsTimes(call) ? 'verbose_json' : 'json',
+      response_format: needsSpeakers(call) ? 'diarized_json' : needsTimes(call) ? 'verbose_json' : 'json',
       ...(task === 'transcribe' && encodeTranscribeFields(call)),
     }
     return {
@@ -73,6 +75,8 @@ function encodeTranscribeFields(call: TranscriptionCall): JsonObject {
     timestamp_granularities: wantsWords(call) ? call.timestamps : undefined,
     include: call.logprobs && ['logprobs'],
     chunking_strategy: call.chunking,
+    known_speaker_names: call.knownSpeakers?.map(({ name }) => name),
+    known_speaker_references: call.knownSpeakers?.map(({ reference }) => reference),
     stream: call.stream || undefined,
   }
 }
@@ -119,6 +123,8 @@ export function decodeSegment(value: JsonObject): TranscriptSegment | undefined 
     ...span,
     text,
     ...omitUndefined({
+      id: asString(value.id),
+      speakerName: asSpeakerName(value.speaker),
       seek: asNumber(value.seek),
       tokens: tokens ? (value.tokens as number[]) : undefined,
       temperature: asNumber(value.temperature),
@@ -127,6 +133,11 @@ export function decodeSegment(value: JsonObject): TranscriptSegment | undefined 
       noSpeechProb: asNumber(value.no_speech_prob),
     }),
   }
+}
+
+/** A letter or the name of a known speaker; numbers are decoded with the times. */
+function asSpeakerName(value: unknown): string | undefined {
+  return asString(value) || undefined
 }
 
 function decodeWord(value: JsonObject): TranscriptWord | undefined {
@@ -157,8 +168,13 @@ function readFrame(frame: SseFrame, call: TranscriptionCall): TranscriptEvent[] 
           type: 'delta',
           text: asString(event.delta) ?? '',
           ...(Array.isArray(logprobs) && { logprobs: asObjects(logprobs) }),
+          ...omitUndefined({ segmentId: asString(event.segment_id) }),
         },
       ]
+    case 'transcript.text.segment': {
+      const segment = decodeSegment(event)
+      return segment ? [{ type: 'segment', segment }] : []
+    }
     case 'transcript.text.done': {
       const reply = decodeTranscript(event, call)
       return reply ? [{ type: 'done', reply }] : []

@@ -3,6 +3,7 @@ import {
   type TranscriptionCall,
   timestampGranularities,
   transcriptFormats,
+  translationFormats,
 } from '../../call/transcription.ts'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
 import { providerPreferences } from '../schema/preferences.ts'
@@ -37,22 +38,49 @@ const translationFields = {
   models: sharedFields.models,
   prompt: z.string().max(100_000).optional().describe('Guides the style, or the spelling of names.'),
   temperature: z.number().min(0).max(2).optional(),
-  response_format: z.enum(transcriptFormats).optional().describe('`json` by default.'),
+  response_format: z.enum(translationFormats).optional().describe('`json` by default.'),
   provider,
   session_id: sharedFields.session_id,
   user: z.string().optional(),
   trace: sharedFields.trace,
 }
 
+/** Names and recordings of speakers belong together by their position. */
+const maxKnownSpeakers = 4
+/** Ten seconds of the best quality, in base64. */
+export const maxReferenceCharacters = 3 * 1024 * 1024
+
 const transcriptionFields = {
   ...translationFields,
+  response_format: z
+    .enum(transcriptFormats)
+    .optional()
+    .describe('`json` by default. `diarized_json` says who speaks, for models that tell speakers apart.'),
+  known_speaker_names: z
+    .array(z.string().min(1).max(256))
+    .max(maxKnownSpeakers)
+    .optional()
+    .describe('Labels for speakers, in the order of `known_speaker_references`.'),
+  known_speaker_references: z
+    .array(
+      z
+        .string()
+        .max(maxReferenceCharacters)
+        .regex(/^data:audio\/[\w.+-]+;base64,/, 'must be a data URL of audio'),
+    )
+    .max(maxKnownSpeakers)
+    .optional()
+    .describe('Recordings of 2 to 10 seconds as data URLs, one for each name.'),
   language: z.string().min(1).max(64).optional().describe('Of the recording, as in ISO 639-1.'),
   timestamp_granularities: z
     .array(z.enum(timestampGranularities))
     .max(2)
     .optional()
     .describe('Only with `verbose_json`: `segment` by default.'),
-  stream: z.boolean().nullish().describe('Replies with server-sent events; only with `json` and `text`.'),
+  stream: z
+    .boolean()
+    .nullish()
+    .describe('Replies with server-sent events; only with `json`, `text` and `diarized_json`.'),
   include: z
     .array(z.enum(['logprobs']))
     .max(1)
@@ -70,9 +98,15 @@ interface CrossFieldInput {
   timestamp_granularities?: string[] | undefined
   stream?: boolean | null | undefined
   include?: string[] | undefined
+  known_speaker_names?: string[] | undefined
+  known_speaker_references?: string[] | undefined
 }
 
 const timedFormats = ['srt', 'verbose_json', 'vtt']
+
+const countNames = ({ known_speaker_names }: CrossFieldInput) => known_speaker_names?.length ?? 0
+const countReferences = ({ known_speaker_references }: CrossFieldInput) =>
+  known_speaker_references?.length ?? 0
 
 /** Rules that involve two fields. */
 function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
@@ -84,7 +118,15 @@ function withCrossFieldRules<T extends z.ZodType<CrossFieldInput>>(body: T): T {
     )
     .refine(({ stream, response_format }) => !stream || !timedFormats.includes(response_format ?? ''), {
       path: ['response_format'],
-      message: 'must be json or text in a stream',
+      message: 'must be json, text or diarized_json in a stream',
+    })
+    .refine((body) => countNames(body) <= countReferences(body), {
+      path: ['known_speaker_references'],
+      message: 'must have a recording for each of known_speaker_names',
+    })
+    .refine((body) => countNames(body) >= countReferences(body), {
+      path: ['known_speaker_names'],
+      message: 'must have a name for each of known_speaker_references',
     })
     .refine(({ include, response_format = 'json' }) => !include?.length || response_format === 'json', {
       path: ['include'],

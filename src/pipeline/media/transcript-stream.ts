@@ -1,15 +1,23 @@
 import type { Gateway } from '../../app/gateway.ts'
 import {
   countAudioUnits,
+  needsSpeakers,
   type TranscriptEvent,
   type TranscriptionCall,
   type TranscriptionReply,
+  type TranscriptSegment,
 } from '../../call/transcription.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
 import type { MediaReplyContext } from '../../dialects/media.ts'
 import type { TranscriptReader } from '../../dialects/transcriptions/dialect.ts'
-import { encodeDelta, encodeDone, encodeTranscriptError } from '../../dialects/transcriptions/encode.ts'
+import {
+  encodeDelta,
+  encodeDone,
+  encodeSegmentEvent,
+  encodeTranscriptError,
+  listSegments,
+} from '../../dialects/transcriptions/encode.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { SseReader } from '../../lib/sse.ts'
 import type { HeldText } from '../guard/held-text.ts'
@@ -37,6 +45,10 @@ export class TranscriptStream implements MediaStream {
   #opened: TranscriptEvent | null = null
   #filter: MediaFilter | null = null
   #held: HeldText | null = null
+  #hasDeltas = false
+  /** Those that have arrived. With filters they are sent at the end, since a match may extend over several. */
+  #segments: TranscriptSegment[] = []
+  readonly #call: TranscriptionCall
   readonly #events: AsyncIterator<TranscriptEvent>
   readonly #exchange: UpstreamExchange
   #reply: TranscriptionReply | null = null
@@ -46,6 +58,7 @@ export class TranscriptStream implements MediaStream {
     call: TranscriptionCall,
     exchange: UpstreamExchange,
   ) {
+    this.#call = call
     this.#events = events
     this.#exchange = exchange
     const inputAudio = Math.ceil((call.recording.durationMs / 1000) * usualTokensPerSecond)
@@ -80,6 +93,7 @@ export class TranscriptStream implements MediaStream {
     const event = this.#opened ?? (await this.#read())
     this.#opened = null
     if (event?.type === 'delta') return this.#encodeDelta(event)
+    if (event?.type === 'segment') return this.#encodeSegment(event.segment)
     return event?.type === 'done' ? this.#complete(event.reply) : null
   }
 
@@ -92,25 +106,49 @@ export class TranscriptStream implements MediaStream {
     if (value.type === 'delta') {
       this.summary.hasContent = true
       this.summary.characters += value.text.length
-    } else if (value.type === 'done')
+    } else if (value.type === 'segment') this.summary.hasContent = true
+    else if (value.type === 'done')
       this.summary = { ...summarizeMedia(value.reply), characters: this.summary.characters }
     else this.summary.failure = value.failure
     return value
   }
 
   async #encodeDelta(delta: TranscriptDelta): Promise<string> {
+    this.#hasDeltas = true
     this.#filter?.observe(delta.text)
     const text = this.#held ? await this.#held.add(delta.text) : delta.text
     this.text += text
     return this.#held ? encodeText(text) : encodeDelta(delta)
   }
 
+  #encodeSegment(segment: TranscriptSegment): string {
+    if (!needsSpeakers(this.#call)) return ''
+    const index = this.#segments.push(segment) - 1
+    return this.#held ? '' : encodeSegmentEvent(segment, index)
+  }
+
   async #complete(reply: TranscriptionReply): Promise<string | null> {
     const rest = (await this.#held?.end()) ?? ''
-    const text = this.#held ? this.text + rest : reply.text
-    this.#reply = this.#filter ? await filterTranscript(reply, text, this.#filter) : reply
+    const sent = this.#held ? 0 : this.#segments.length
+    const segments = this.#segments.length > 0 ? this.#segments : reply.segments
+    const text = await this.#completeText(reply, rest)
+    const whole = { ...reply, segments }
+    this.#reply = this.#filter ? await filterTranscript(whole, text, this.#filter) : whole
     this.text = text
-    return encodeText(rest) || null
+    return encodeText(rest) + this.#encodeSegmentsFrom(sent, this.#reply) || null
+  }
+
+  /** Some providers send segments instead of deltas. */
+  #completeText(reply: TranscriptionReply, rest: string): string | Promise<string> {
+    if (this.#filter && !this.#hasDeltas) return this.#filter.redact(reply.text)
+    return this.#held ? this.text + rest : reply.text
+  }
+
+  #encodeSegmentsFrom(start: number, reply: TranscriptionReply): string {
+    if (!needsSpeakers(this.#call)) return ''
+    return listSegments(this.#call, reply)
+      .map((segment, index) => (index < start ? '' : encodeSegmentEvent(segment, index)))
+      .join('')
   }
 
   end(context: MediaReplyContext): string {

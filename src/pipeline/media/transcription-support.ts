@@ -1,4 +1,4 @@
-import type { Recording, TranscriptionCall } from '../../call/transcription.ts'
+import { needsSpeakers, type Recording, type TranscriptionCall } from '../../call/transcription.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
 import { transcriptionDialects } from '../../dialects/transcriptions/all.ts'
@@ -29,19 +29,24 @@ export async function openTranscription(
   file?: AudioSource,
 ): Promise<MediaBody<TranscriptionCall>> {
   const recording = await readRecording(file ?? (await decodeInputAudio(fields)))
-  return { body: omitAudio(fields), decode: (body) => decodeBody(task, body, recording) }
+  const { known_speaker_references } = fields
+  const restore = (body: JsonObject) =>
+    known_speaker_references ? { ...body, known_speaker_references } : body
+  return { body: omitAudio(fields), decode: (body) => decodeBody(task, body, restore(body), recording) }
 }
 
 function decodeBody(
   task: TranscriptionCall['task'],
   body: JsonObject,
+  whole: JsonObject,
   recording: Recording,
 ): DecodedMedia<TranscriptionCall> {
-  const call = decodeTranscription(task, body as TranscriptionFields, recording)
+  const call = decodeTranscription(task, whole as TranscriptionFields, recording)
   return { body, call, prompt: buildPrompt(call), opaque: ['audio'], size: measureTranscription(call) }
 }
 
-function omitAudio({ input_audio, ...fields }: JsonObject): JsonObject {
+/** Without recordings, which are not logged. */
+function omitAudio({ input_audio, known_speaker_references: _, ...fields }: JsonObject): JsonObject {
   const audio = asObject(input_audio)
   return audio ? { ...fields, input_audio: { format: audio.format } } : fields
 }
@@ -51,7 +56,15 @@ function findDialect({ dialects }: Endpoint): TranscriptionDialect | undefined {
   return dialects.map((name) => known[name]).find((dialect) => dialect !== undefined)
 }
 
-function findProblem({ task }: TranscriptionCall, endpoint: Endpoint): FieldProblem | null {
-  if (task !== 'translate' || findDialect(endpoint)?.translates !== false) return null
-  return { field: 'model', problem: 'cannot translate; send the recording to POST /audio/transcriptions' }
+function findProblem(call: TranscriptionCall, endpoint: Endpoint): FieldProblem | null {
+  const dialect = findDialect(endpoint)
+  if (call.task === 'translate' && dialect?.translates === false)
+    return { field: 'model', problem: 'cannot translate; send the recording to POST /audio/transcriptions' }
+  const diarizes = endpoint.supports_diarization ?? dialect?.diarizes
+  if (needsSpeakers(call) && diarizes === false)
+    return {
+      field: 'response_format',
+      problem: 'must not be diarized_json, because this model cannot tell speakers apart',
+    }
+  return null
 }

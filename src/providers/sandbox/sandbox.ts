@@ -227,6 +227,7 @@ export const sandbox: Provider = {
       output_modalities: ['transcription'],
       tokenizer: 'Media',
       supported_parameters: ['temperature'],
+      transcription: { supports_diarization: true },
       endpoints: [
         {
           provider: 'sandbox',

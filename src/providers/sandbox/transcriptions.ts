@@ -1,12 +1,15 @@
 import {
   countAudioUnits,
+  needsSpeakers,
   type Recording,
   type TranscriptEvent,
   type TranscriptionCall,
   type TranscriptionReply,
+  type TranscriptSegment,
   type TranscriptWord,
 } from '../../call/transcription.ts'
 import { zeroUsage } from '../../call/usage.ts'
+import { joinWords } from '../../dialects/transcriptions/dialect.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { mixToMono, parseWav } from '../../lib/wav.ts'
 import type { SimulateOptions } from '../simulation.ts'
@@ -54,12 +57,24 @@ async function buildReply(call: TranscriptionCall, directives: Directives): Prom
     text: heard,
     language: call.language ?? 'english',
     duration,
-    segments: [],
+    segments: needsSpeakers(call) && !directives.empty ? listSpokenSegments(call, words) : [],
     words: directives.empty ? [] : words,
     ...(call.logprobs && { logprobs: (heard.match(/\s*\S+/g) ?? []).map(buildLogprob) }),
     usage: directives.noUsage ? null : zeroUsage,
     units: countAudioUnits(call, directives.noUsage ? null : duration),
   }
+}
+
+/** The sandbox does not hear voices: every sentence is the next of the known speakers, or of two. */
+function listSpokenSegments(
+  { knownSpeakers = [] }: TranscriptionCall,
+  words: TranscriptWord[],
+): TranscriptSegment[] {
+  const sentences = joinWords(words.map(({ word, ...span }) => ({ ...span, text: `${word} ` })))
+  return sentences.map((sentence, index) => {
+    const known = knownSpeakers[index % knownSpeakers.length]
+    return { ...sentence, ...(known ? { speakerName: known.name } : { speaker: index % 2 }) }
+  })
 }
 
 /** What was said, or how long a recording is that the sandbox did not make. */

@@ -149,7 +149,15 @@ export const mediaWays: WayIn[] = [
     operation: 'createTranscription',
     path: '/v1/audio/transcriptions',
     stream: streamWithField,
-    cases: [caseOf('prompt', 'text', (prompt) => recorded({ prompt }))],
+    cases: [
+      caseOf('prompt', 'text', (prompt) => recorded({ prompt })),
+      caseOf('name of a known speaker', 'parameter', (canary) =>
+        recorded({
+          known_speaker_names: [canary],
+          known_speaker_references: ['data:audio/wav;base64,UklGRg=='],
+        }),
+      ),
+    ],
   },
   {
     name: 'translations of recordings',
