@@ -167,7 +167,13 @@ models:
       'Google trains on prompts of the free tier, and an API key does not show its tier, so the catalogue assumes the free tier. If yours is paid, set `data_policy` in headgate.yaml.',
     ],
   },
-  mistral: { remarks: ['It rejects `stream_options`, and reports usage without it.'] },
+  mistral: {
+    remarks: [
+      'It rejects `stream_options`, and reports usage without it.',
+      '`seed` is sent as `random_seed`, and a last message of the assistant with `prefix: true`, which Mistral requires to continue it. Clients may send either name of the seed. `max_completion_tokens` is sent as `max_tokens`.',
+      'It answers 422 to fields outside its API: `top_k`, `min_p`, `repetition_penalty`, `logit_bias`, `logprobs`, `verbosity`, `user`, `store` and others like them are dropped and named in `x-headgate-dropped`. The fields are those of the request in its official SDK (`@mistralai/mistralai` 2).',
+    ],
+  },
   cohere: {
     remarks: [
       'Headgate uses the Compatibility API, which rejects `stream_options`. If a stream does not report usage, the charge is estimated and marked as an estimate.',

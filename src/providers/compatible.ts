@@ -7,7 +7,7 @@ import {
   nvidiaEmbeddings,
 } from './embeddings-wire.ts'
 import { jsonImages } from './images-wire.ts'
-import { mistralChat } from './mistral-wire.ts'
+import { mistralChat, mistralUnsupported } from './mistral-wire.ts'
 import { shortListSearch } from './native-search.ts'
 
 type CompatibleDefinition = Pick<Provider, 'slug' | 'name' | 'baseUrl' | 'keyVariable'> & Partial<Provider>
@@ -93,6 +93,7 @@ export const compatibleProviders: Provider[] = [
     wire: { chat: mistralChat, embeddings: mistralEmbeddings },
     // Rejects stream_options, and reports usage without it.
     capabilities: [],
+    unsupportedFields: mistralUnsupported,
     reasoningHistory: { field: 'thinking' },
   }),
   defineCompatible({

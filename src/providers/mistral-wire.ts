@@ -1,6 +1,13 @@
 import type { WireAdapter } from '../catalogue/provider.ts'
 import { asObject, type JsonObject, omitUndefined } from '../lib/json-values.ts'
 
+/** Its API has no such fields, and answers 422 (`extra_forbidden`) to a request with one. */
+export const mistralUnsupported: readonly string[] = [
+  ...['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs'],
+  ...['verbosity', 'modalities', 'audio', 'image_config', 'cache_control', 'web_search_options'],
+  ...['user', 'safety_identifier', 'store'],
+]
+
 /** Names the seed `random_seed`, and accepts a last message of the assistant only with `prefix`. */
 export const mistralChat: WireAdapter = {
   adaptRequest: ({ path, headers, body: { seed, ...body } }) => ({

@@ -359,6 +359,57 @@ describe('requests sent to each provider', () => {
     ])
   })
 
+  /** Fields of a chat request at Mistral, by its SDK; it answers 422 to any other. */
+  const mistralFields = new Set([
+    ...[
+      'model',
+      'messages',
+      'temperature',
+      'top_p',
+      'max_tokens',
+      'stream',
+      'stop',
+      'random_seed',
+      'metadata',
+    ],
+    ...[
+      'response_format',
+      'tools',
+      'tool_choice',
+      'presence_penalty',
+      'frequency_penalty',
+      'n',
+      'prediction',
+    ],
+    ...['parallel_tool_calls', 'reasoning_effort', 'prompt_mode', 'guardrails', 'prompt_cache_key'],
+    ...['service_tier', 'safe_prompt'],
+  ])
+
+  test.each(['seed', 'random_seed'])('R31 Mistral is sent the fields of its API only (%s)', async (seed) => {
+    const begun = { role: 'assistant', content: 'It is' }
+    const body = {
+      messages: [...plain.messages, begun],
+      max_completion_tokens: 50,
+      [seed]: 7,
+      user: 'someone',
+      logprobs: true,
+      top_logprobs: 2,
+      logit_bias: { '5': 1 },
+      top_k: 5,
+      store: true,
+      safety_identifier: 'someone',
+      cache_control: { type: 'ephemeral' },
+      verbosity: 'low',
+      stream: true,
+      stream_options: { include_usage: true },
+    }
+    const sent = await sentFor({ model: 'test/mistral', path: chat, body })
+    const { messages, ...fields } = (sent?.body ?? {}) as Record<string, unknown>
+    expect(Object.keys(fields).filter((name) => !mistralFields.has(name))).toEqual([])
+    expect(fields).toEqual({ model: 'the-model', max_tokens: 50, random_seed: 7, stream: true })
+    expect(messages).toEqual([...plain.messages, { ...begun, prefix: true }])
+  })
+
   test('signatures follow the published algorithm', async () => {
     for (const one of Object.values(casesFor('bedrock-signed'))) {
       const sent = await sentFor(one)

@@ -29,7 +29,7 @@ export function passRequest(original: JsonObject, target: Target): UpstreamReque
   passOptions(body, passed, target, losses)
   passTools(body, passed, target, losses)
   passStream(body, passed, target)
-  if (body.store === true) passed.store = true
+  if (body.store === true) setOrDrop(passed, target, losses, 'store', 'store', true)
   return { path: requestPath, headers: {}, body: passed, dropped: losses.list() }
 }
 
