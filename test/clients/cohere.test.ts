@@ -185,6 +185,7 @@ describe('embeddings and reranking', () => {
   test.each([
     ['texts', { model }],
     ['inputs', { model, texts, inputs: [{ content: [{ type: 'text', text: 'a' }] }] }],
+    ['images', { model, texts, images: ['data:image/png;base64,iVBORw0KGgo='] }],
     ['embedding_types', { model, texts, embedding_types: ['float', 'base64'] }],
     ['embedding_types.0', { model, texts, embedding_types: ['int8'] }],
   ])('a 400 names its field: %s', async (field, body) => {

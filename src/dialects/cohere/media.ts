@@ -31,6 +31,8 @@ function translateInputs(body: JsonObject): unknown[] {
   const mixed = asObjects(body.inputs)
   const kinds = [texts ?? [], linked, mixed].filter((list) => list.length > 0)
   if (kinds.length === 0) throw invalidFieldError('texts', 'is required, or images or inputs')
+  if (kinds.length > 1 && mixed.length === 0)
+    throw invalidFieldError('images', 'cannot be combined with texts; send both as inputs')
   if (kinds.length > 1) throw invalidFieldError('inputs', 'cannot be combined with texts or images')
   return kinds.flat()
 }

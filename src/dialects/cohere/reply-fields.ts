@@ -41,9 +41,10 @@ export function encodeCitation(citation: Citation, index: number, text: string):
   })
 }
 
-/** Ids of tokens are known to few vendors. */
-export function encodeLogprob({ token, logprob }: TokenLogprob): JsonObject {
-  return { text: token, token_ids: [], logprobs: [logprob] }
+/** A text with the probability of each of its tokens. Ids of tokens are known to few vendors. */
+export function encodeLogprobs(tokens: readonly TokenLogprob[]): JsonObject {
+  const text = tokens.map(({ token }) => token).join('')
+  return { text, token_ids: [], logprobs: tokens.map(({ logprob }) => logprob) }
 }
 
 export const errorSchema = z

@@ -4,7 +4,7 @@ import { type Usage, type UsageCost, zeroUsage } from '../../call/usage.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
 import { type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { encodeServiceMetadata, type ReplyContext, type ReplyWriter } from '../dialect.ts'
-import { encodeCitation, encodeFinishReason, encodeLogprob, encodeUsage } from './reply-fields.ts'
+import { encodeCitation, encodeFinishReason, encodeLogprobs, encodeUsage } from './reply-fields.ts'
 
 type ContentType = 'text' | 'thinking'
 
@@ -54,14 +54,18 @@ export class CohereWriter implements ReplyWriter {
   }
 
   end(usage: Usage, cost: UsageCost): string {
-    const open = [...this.#parts.keys()].map((part) => this.#endPart(part)).join('')
     const delta = { finish_reason: encodeFinishReason(this.#choiceEnd), usage: encodeUsage(usage, cost) }
     const last = formatFrame('message-end', { delta, ...encodeServiceMetadata(this.#context) })
-    return this.#startMessage() + open + last + done
+    return this.#startMessage() + this.#endParts() + last + done
   }
 
   fail(error: GatewayError): string {
-    return formatFrame('message-end', { delta: { finish_reason: 'ERROR', error: error.message } })
+    const delta = { finish_reason: 'ERROR', error: error.message }
+    return this.#startMessage() + this.#endParts() + formatFrame('message-end', { delta })
+  }
+
+  #endParts(): string {
+    return [...this.#parts.keys()].map((part) => this.#endPart(part)).join('')
   }
 
   #startMessage(): string {
@@ -111,14 +115,11 @@ export class CohereWriter implements ReplyWriter {
     if (!open || (!text && logprobs.length === 0)) return ''
     open.text += text ?? ''
     const { index, kind } = open
-    const [logprob] = logprobs
     const delta = { message: { content: { [kind]: text ?? '' } } }
     return formatFrame('content-delta', {
       index,
       delta,
-      ...(logprob && {
-        logprobs: { ...encodeLogprob(logprob), logprobs: logprobs.map((one) => one.logprob) },
-      }),
+      ...(logprobs.length > 0 && { logprobs: encodeLogprobs(logprobs) }),
     })
   }
 
@@ -182,7 +183,7 @@ function encodeContent(parts: readonly OutputPart[], hidesReasoning: boolean) {
     if (part.kind === 'text' || part.kind === 'refusal') {
       const { citations: cited = [], logprobs: tokens = [] } = part.kind === 'text' ? part : {}
       citations.push(...cited.map((citation) => encodeCitation(citation, content.length, part.text)))
-      logprobs.push(...tokens.map(encodeLogprob))
+      logprobs.push(...tokens.map((token) => encodeLogprobs([token])))
       content.push({ type: 'text', text: part.text })
     } else if (part.kind === 'reasoning' && !hidesReasoning && readReasoning(part) !== '') {
       content.push({ type: 'thinking', thinking: readReasoning(part) })

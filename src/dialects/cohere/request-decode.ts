@@ -80,8 +80,15 @@ function toChatMessage(message: JsonObject): JsonObject {
 function joinToolContent(content: unknown): unknown {
   if (!Array.isArray(content)) return content ?? ''
   return asObjects(content).map((part) =>
-    part.type === 'document' ? { type: 'text', text: formatDocument(asObject(part.document) ?? {}) } : part,
+    part.type === 'document' ? { type: 'text', text: formatResult(asObject(part.document) ?? {}) } : part,
   )
+}
+
+/** With the id, by which the model can name the result. */
+function formatResult(document: JsonObject): string {
+  const data = asObject(document.data)
+  const id = asString(document.id)
+  return data && id !== undefined ? JSON.stringify({ id, ...data }) : formatDocument(document)
 }
 
 function formatDocument({ data }: JsonObject): string {
@@ -90,13 +97,17 @@ function formatDocument({ data }: JsonObject): string {
 
 function decodeDocuments({ documents, citation_options }: JsonObject): FilePart[] {
   if (!Array.isArray(documents)) return []
-  const citationsEnabled = asString(asObject(citation_options)?.mode)?.toUpperCase() !== 'OFF'
+  const citationsEnabled = !modesWithoutCitations.has(asString(asObject(citation_options)?.mode) ?? '')
   return documents.map((document) => ({
     kind: 'file',
     source: { kind: 'text', text: readDocument(document) },
+    // Citations name a document by its id.
+    ...omitUndefined({ filename: asString(asObject(document)?.id) }),
     ...(citationsEnabled && { citationsEnabled }),
   }))
 }
+
+const modesWithoutCitations: ReadonlySet<string> = new Set(['OFF', 'off', 'DISABLED', 'disabled'])
 
 /** A document with nothing but a text needs no field names. */
 function readDocument(document: unknown): string {
