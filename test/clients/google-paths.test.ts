@@ -1,21 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
-import { ApiError, createPartFromUri, FinishReason, GoogleGenAI, type HttpOptions } from '@google/genai'
+import { ApiError, createPartFromUri, FinishReason, type HttpOptions } from '@google/genai'
 import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
 import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
 import { json, send } from './raw-http.ts'
-import { googleClient } from './sdks.ts'
+import { googleClient, vertexClient } from './sdks.ts'
 
 const lab = useLab()
 
 const client = (options?: HttpOptions) => googleClient(lab(), options)
 
-const vertex = (apiVersion?: string) =>
-  new GoogleGenAI({
-    vertexai: true,
-    apiKey: lab().key,
-    httpOptions: { baseUrl: lab().url, ...(apiVersion && { apiVersion }) },
-  })
+const vertex = (apiVersion?: string) => vertexClient(lab(), apiVersion)
 
 interface JsonError {
   error: { code: number; status: string; message: string }
@@ -102,6 +97,13 @@ describe('embeddings with the Google SDK', () => {
     expect(one.usageMetadata).toMatchObject({ promptTokenCount: 2 })
   })
 
+  test('R31 what has no counterpart is named where it is', async () => {
+    const requests = [{ content: { parts: [{ text: 'a' }] }, title: 'A', mood: 'sunny' }]
+    const path = `/v1beta/models/${model}:batchEmbedContents`
+    const response = await send(lab(), path, { body: { requests, extra: 1 } })
+    expect(response.headers.get('x-headgate-dropped')).toBe('extra, requests.mood, title')
+  })
+
   test.each([
     ['content.parts', ':embedContent', { content: { parts: [] } }],
     ['content.parts.0', ':embedContent', { content: { parts: [{ text: '' }] } }],
@@ -132,6 +134,62 @@ describe('embeddings with the Google SDK', () => {
       'embedContent',
       'batchEmbedContents',
     ])
+  })
+})
+
+describe('images with the Google SDK (Imagen)', () => {
+  const model = 'sandbox/painter'
+
+  test('R11 generateImages of Vertex AI, and charged', async () => {
+    const before = await lab().spent()
+    const config = {
+      numberOfImages: 2,
+      aspectRatio: '16:9',
+      imageSize: '1K',
+      outputMimeType: 'image/jpeg',
+      outputCompressionQuality: 80,
+    }
+    const { generatedImages } = await vertex().models.generateImages({ model, prompt: 'A fox', config })
+    expect(generatedImages?.map(({ image }) => image?.mimeType)).toEqual(['image/jpeg', 'image/jpeg'])
+    for (const { image } of generatedImages ?? [])
+      expect(Buffer.from(image?.imageBytes ?? '', 'base64').toString('hex', 0, 2)).toBe('ffd8')
+    expect(await lab().spent()).toBeCloseTo(before + 0.04 + 0.000002, 5)
+  })
+
+  test('R31 predict of the Gemini API; parameters without a counterpart are named', async () => {
+    const body = {
+      instances: [{ prompt: 'A fox' }],
+      parameters: {
+        sampleCount: 1,
+        negativePrompt: 'dogs',
+        personGeneration: 'dont_allow',
+        addWatermark: true,
+      },
+    }
+    const response = await send(lab(), `/v1beta/models/${model}:predict`, { body })
+    expect(response.headers.get('x-headgate-dropped')).toBe(
+      'parameters.addWatermark, parameters.negativePrompt, parameters.personGeneration',
+    )
+    const reply = (await response.json()) as {
+      predictions: { mimeType: string; bytesBase64Encoded: string }[]
+    }
+    expect(reply.predictions).toHaveLength(1)
+    expect(reply.predictions[0]?.mimeType).toBe('image/png')
+  })
+
+  test.each([
+    ['instances', { instances: [] }],
+    ['instances', { instances: [{ prompt: 'a' }, { prompt: 'b' }] }],
+    ['instances.0.prompt', { instances: [{}] }],
+    ['instances.0.referenceImages', { instances: [{ prompt: 'a', referenceImages: [{}] }] }],
+    ['parameters.sampleCount', { instances: [{ prompt: 'a' }], parameters: { sampleCount: 11 } }],
+    ['parameters.sampleCount', { instances: [{ prompt: 'a' }], parameters: { sampleCount: 5 } }],
+    ['parameters.aspectRatio', { instances: [{ prompt: 'a' }], parameters: { aspectRatio: '7:1' } }],
+    ['parameters.aspectRatio', { instances: [{ prompt: 'a' }], parameters: { aspectRatio: '21:9' } }],
+  ])('a 400 names its field: %s', async (field, body) => {
+    const response = await send(lab(), `/v1beta/models/${model}:predict`, { body })
+    expect(response.status).toBe(400)
+    expect(((await response.json()) as JsonError).error.message).toStartWith(`${field}: `)
   })
 })
 
@@ -174,6 +232,37 @@ describe('speech with the Google SDK', () => {
     )
     expect(error).toMatchObject({ status: 400 })
     expect((error as Error).message).toContain('generationConfig.speechConfig: must be one of')
+  })
+})
+
+describe('what speech of the Gemini format cannot have', () => {
+  const path = '/v1beta/models/sandbox/speaker:generateContent'
+  const generationConfig = { responseModalities: ['AUDIO'] }
+
+  test('R31 is named', async () => {
+    const body = {
+      contents: [{ parts: [{ text: 'Hello' }] }],
+      generationConfig: { ...generationConfig, temperature: 1, speechConfig: { languageCode: 'de-DE' } },
+      tools: [{ googleSearch: {} }],
+      safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+    }
+    const response = await send(lab(), path, { body })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-headgate-dropped')?.split(', ').sort()).toEqual([
+      'generationConfig.speechConfig.languageCode',
+      'generationConfig.temperature',
+      'safetySettings',
+      'tools',
+    ])
+  })
+
+  test('is a 400 if it would not be spoken', async () => {
+    const parts = [{ text: 'Hello' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }]
+    const response = await send(lab(), path, { body: { contents: [{ parts }], generationConfig } })
+    expect(response.status).toBe(400)
+    expect(((await response.json()) as JsonError).error.message).toStartWith(
+      'contents.0.parts.1: must be a text',
+    )
   })
 })
 

@@ -35,6 +35,12 @@ export function googleClient(lab: Lab, httpOptions: HttpOptions = {}, apiKey = l
   return new GoogleGenAI({ apiKey, httpOptions: { baseUrl: lab.url, ...httpOptions } })
 }
 
+/** The same SDK with the paths of Vertex AI. */
+export function vertexClient(lab: Lab, apiVersion?: string): GoogleGenAI {
+  const httpOptions = { baseUrl: lab.url, ...(apiVersion && { apiVersion }) }
+  return new GoogleGenAI({ vertexai: true, apiKey: lab.key, httpOptions })
+}
+
 /** This SDK validates every response against its schema. */
 export function openRouterClient(lab: Lab, apiKey = lab.key): OpenRouter {
   return new OpenRouter({ apiKey, serverURL: `${lab.url}/api/v1`, retryConfig: { strategy: 'none' } })

@@ -3,7 +3,8 @@ import { toFile } from 'openai'
 import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { rejection, useLab } from './lab.ts'
-import { googleClient, openaiClient, openRouterClient } from './sdks.ts'
+import { send } from './raw-http.ts'
+import { googleClient, openaiClient, openRouterClient, vertexClient } from './sdks.ts'
 
 const lab = useLab()
 const model = 'sandbox/filmmaker'
@@ -109,4 +110,65 @@ test('R11 @google/genai: generateVideos, its operation, and the video', async ()
     status: 400,
     message: expect.stringContaining('parameters.sampleCount: must be 1'),
   })
+})
+
+test.each([
+  ['with a key', undefined],
+  ['with a project', 'projects/acme/locations/us-central1'],
+])('@google/genai for Vertex AI, %s: generateVideos and fetchPredictOperation', async (_, project) => {
+  const { models, operations } = vertexClient(lab())
+  const path = `${project ? `${project}/` : ''}publishers/sandbox/models/filmmaker`
+  const config = { numberOfVideos: 1, durationSeconds: 4 }
+  const operation = await models.generateVideos({ model: path, source: { prompt: 'A fox' }, config })
+  expect(operation.name).toStartWith(`${path}/operations/`)
+  const pending = await operations.getVideosOperation({ operation })
+  expect(pending.done).toBeFalsy()
+  await finishJobs()
+  const done = await operations.getVideosOperation({ operation })
+  expect(done).toMatchObject({ name: operation.name, done: true })
+  const [sample] = done.response?.generatedVideos ?? []
+  expect(sample?.video?.mimeType).toBe('video/mp4')
+  const bytes = Buffer.from(sample?.video?.videoBytes ?? '', 'base64')
+  expect(bytes.toString('latin1', 4, 8)).toBe('ftyp')
+  expect(bytes).toEqual(await downloadVideo(operation.name ?? ''))
+  const failing = await models.generateVideos({ model: path, source: { prompt: 'sandbox:fail=1 A fox' } })
+  await finishJobs()
+  expect(await operations.getVideosOperation({ operation: failing })).toMatchObject({
+    done: true,
+    error: { message: expect.stringContaining('directed') },
+  })
+})
+
+/** The bytes of a job's video in this API. */
+async function downloadVideo(operationName: string): Promise<Buffer> {
+  const id = operationName.split('/').at(-1)
+  const headers = { authorization: `Bearer ${lab().key}` }
+  return Buffer.from(await (await fetch(`${lab().url}/v1/videos/${id}/content`, { headers })).arrayBuffer())
+}
+
+test.each([
+  [{}, 400, 'operationName'],
+  [{ operationName: 'nothing' }, 400, 'operationName'],
+  [{ operationName: 'publishers/sandbox/models/filmmaker/operations/none' }, 404, 'The video job'],
+])('an operation that does not exist is an error of the Gemini format: %j', async (body, status, message) => {
+  const path = '/v1/publishers/sandbox/models/filmmaker:fetchPredictOperation'
+  const response = await send(lab(), path, { body })
+  expect(response.status).toBe(status)
+  const { error } = (await response.json()) as { error: { code: number; message: string } }
+  expect(error).toMatchObject({ code: status, message: expect.stringMatching(new RegExp(`^${message}`)) })
+})
+
+test('R31 what a video of the Gemini format cannot have is named', async () => {
+  const image = { bytesBase64Encoded: greyPixelPng, mimeType: 'image/png' }
+  const body = {
+    instances: [{ prompt: 'A fox', mask: { image }, cameraControl: 'PAN_LEFT' }],
+    parameters: { negativePrompt: 'dogs', storageUri: 'gs://bucket/' },
+  }
+  const response = await send(lab(), '/v1beta/models/sandbox/filmmaker:predictLongRunning', { body })
+  expect(response.headers.get('x-headgate-dropped')?.split(', ').sort()).toEqual([
+    'instances.0.cameraControl',
+    'instances.0.mask',
+    'parameters.negativePrompt',
+    'parameters.storageUri',
+  ])
 })

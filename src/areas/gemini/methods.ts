@@ -16,6 +16,12 @@ import {
   translateEmbedContent,
   translatePredictEmbeddings,
 } from '../../dialects/gemini/embed.ts'
+import {
+  encodePredictImages,
+  predictImageFields,
+  predictImagesBody,
+  translatePredictImages,
+} from '../../dialects/gemini/images.ts'
 import { geminiBody } from '../../dialects/gemini/schema.ts'
 import {
   createEventWriter,
@@ -23,7 +29,14 @@ import {
   requestsAudio,
   translateSpeech,
 } from '../../dialects/gemini/speech.ts'
-import { predictLongRunningBody, translateVideo } from '../../dialects/gemini/video.ts'
+import {
+  fetchOperationBody,
+  predictLongRunningBody,
+  readOperationId,
+  translateVideo,
+} from '../../dialects/gemini/video.ts'
+import { decodeImageBody } from '../../dialects/images/decode.ts'
+import { imageRequest } from '../../dialects/images/schema.ts'
 import type { MediaReplyContext } from '../../dialects/media.ts'
 import { decodeSpeechRequest } from '../../dialects/speech/decode.ts'
 import { speechRequest } from '../../dialects/speech/schema.ts'
@@ -37,20 +50,30 @@ import { handleInference } from '../../pipeline/inference.ts'
 import { handleCacheable } from '../../pipeline/media/cacheable.ts'
 import { embeddingsTask } from '../../pipeline/media/embeddings.ts'
 import { withFieldNames } from '../../pipeline/media/fit.ts'
+import { imagesTask } from '../../pipeline/media/images.ts'
 import { handleMedia } from '../../pipeline/media/media.ts'
 import { streamMedia } from '../../pipeline/media/reply-streamed.ts'
-import type { EncodedReply } from '../../pipeline/media/reply-whole.ts'
+import { type EncodedReply, replyWithMedia } from '../../pipeline/media/reply-whole.ts'
 import { defineSpeechTask } from '../../pipeline/media/speech.ts'
+import { authorize } from '../../pipeline/request/authorize.ts'
 import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
 import { createVideoJob } from '../../pipeline/video/create.ts'
-import { toVideoOperation } from '../../pipeline/video/operation.ts'
+import { requireJob } from '../../pipeline/video/find-job.ts'
+import {
+  respondWithCloudOperation,
+  toCloudOperation,
+  toVideoOperation,
+} from '../../pipeline/video/operation.ts'
 
 /** What the path asks of a model, after the colon. The body of a request has its model. */
 interface GeminiMethod {
   body: z.ZodType
   handle(gateway: Gateway, request: IncomingRequest): Promise<Response>
 }
+
+/** The model decides what else it has: see `predict` and `draw`. */
+const predictBody = z.looseObject({ instances: z.array(z.looseObject({})).min(1) })
 
 const methods: Readonly<Record<string, GeminiMethod>> = {
   generateContent: {
@@ -84,18 +107,39 @@ const methods: Readonly<Record<string, GeminiMethod>> = {
     handle: (gateway, request) => embed(gateway, request, translateBatchEmbed, encodeBatchEmbed),
   },
   predict: {
-    body: predictEmbeddingsBody,
+    body: predictBody,
     handle: (gateway, request) =>
-      embed(gateway, request, translatePredictEmbeddings, encodePredictEmbeddings),
+      isImage(gateway, request) ? draw(gateway, request) : predict(gateway, request),
   },
   predictLongRunning: {
     body: predictLongRunningBody,
     handle: (gateway, { caller, region, httpRequest, body }) => {
       const video = validateInput(videoRequest, translateVideo(body), 'instances')
       const incoming = { caller, region, httpRequest, body: video }
-      return createVideoJob(gateway, incoming, (job) => toVideoOperation(gateway, job, httpRequest))
+      const modelPath = findCloudModel(httpRequest)
+      return createVideoJob(gateway, incoming, (job) =>
+        modelPath === undefined
+          ? toVideoOperation(gateway, job, httpRequest)
+          : toCloudOperation(gateway, job, modelPath, httpRequest),
+      )
     },
   },
+  fetchPredictOperation: {
+    body: fetchOperationBody,
+    handle: async (gateway, { caller, httpRequest, body }) => {
+      const reach = await authorize(gateway, caller, 'videos:read')
+      const params = { jobId: readOperationId(body) }
+      const job = await requireJob({ gateway, caller, httpRequest, reach, params })
+      const modelPath = findCloudModel(httpRequest) ?? `models/${job.model}`
+      return respondWithCloudOperation(gateway, job, modelPath, httpRequest)
+    },
+  },
+}
+
+/** The model in a path of the vendor's cloud, with its project and publisher; undefined in other paths. */
+function findCloudModel(request: Request): string | undefined {
+  const { pathname } = parseRequestUrl(request)
+  return /\/((?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/.+):\w+$/.exec(pathname)?.[1]
 }
 
 /** Of any method, for openapi.json. */
@@ -104,7 +148,9 @@ export const methodBody = z.union([
   embedContentBody,
   batchEmbedContentsBody,
   predictEmbeddingsBody,
+  predictImagesBody,
   predictLongRunningBody,
+  fetchOperationBody,
 ])
 
 const batchMethods: ReadonlySet<string> = new Set(['batchGenerateContent', 'asyncBatchEmbedContent'])
@@ -177,6 +223,32 @@ async function speak(
     body: validateInput(speechRequest, translated.body, 'contents'),
   }
   return handleMedia(gateway, incoming, task, (...admitted) => streamMedia(...admitted, task))
+}
+
+function isImage({ catalogue }: Gateway, { body }: IncomingRequest): boolean {
+  const match = findModel(catalogue, asString(body.model) ?? '')
+  return match !== undefined && hasOutput(match.model, 'image')
+}
+
+const drawTask = withFieldNames(imagesTask, predictImageFields)
+
+async function draw(
+  gateway: Gateway,
+  { caller, region, httpRequest, body }: IncomingRequest,
+): Promise<Response> {
+  const { unknown, body: translated } = translatePredictImages(validateInput(predictImagesBody, body, 'body'))
+  const incoming = {
+    ...{ caller, region, httpRequest, unknown, decode: decodeImageBody },
+    body: validateInput(imageRequest, translated, 'instances'),
+  }
+  return handleMedia(gateway, incoming, drawTask, (_, request, admission) =>
+    replyWithMedia(gateway, request, admission, drawTask, encodePredictImages),
+  )
+}
+
+async function predict(gateway: Gateway, request: IncomingRequest): Promise<Response> {
+  const body: JsonObject = validateInput(predictEmbeddingsBody, request.body, 'body')
+  return embed(gateway, { ...request, body }, translatePredictEmbeddings, encodePredictEmbeddings)
 }
 
 const embedTask = withFieldNames(embeddingsTask, { input: 'content' })

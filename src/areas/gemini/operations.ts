@@ -23,7 +23,7 @@ const common = {
 } as const
 
 const methodsNote =
-  'The path ends in the model, a colon and a method: `generateContent`, `streamGenerateContent` (with `?alt=sse`), `countTokens`, `embedContent`, `batchEmbedContents`, `predict` or `predictLongRunning`. The method decides which body is expected.'
+  'The path ends in the model, a colon and a method: `generateContent`, `streamGenerateContent` (with `?alt=sse`), `countTokens`, `embedContent`, `batchEmbedContents`, `predict`, `predictLongRunning` or `fetchPredictOperation`. The method decides which body is expected.'
 
 /** The part of an operation that depends on where its path has the method. */
 function selectBy(segment: 'model' | 'slug') {

@@ -9,7 +9,7 @@ import { maxInputs } from '../embeddings/schema.ts'
 import { maxDimensions } from '../embeddings/vector.ts'
 import type { MediaReplyContext } from '../media.ts'
 import { providerPreferences } from '../schema/preferences.ts'
-import { listOf, readField, readObjectField } from './field-names.ts'
+import { listOf, readField, readObjectField, toCamelCase } from './field-names.ts'
 import { decodeInlineMedia, decodeLinkedMedia } from './media.ts'
 import { content, withSnakeCase } from './schema.ts'
 import { encodeUsage } from './usage.ts'
@@ -56,23 +56,31 @@ interface EmbedRequest {
   fields: JsonObject
   /** Where it is in the body. */
   path: string
+  /** Its own fields, without those that it shares with others, by the object they are in. */
+  members: Readonly<Record<string, JsonObject>>
 }
 
 export function translateEmbedContent(body: JsonObject): TranslatedBody {
-  const fields = { ...body, ...readObjectField(body, 'embedContentConfig') }
-  return translateRequests(body, embedContentBody.shape, [{ fields, path: '' }])
+  const config = readObjectField(body, 'embedContentConfig') ?? {}
+  const request = { fields: { ...body, ...config }, path: '', members: { embedContentConfig: config } }
+  return translateRequests(body, embedContentBody.shape, [request])
 }
 
 export function translateBatchEmbed(body: JsonObject): TranslatedBody {
-  const requests = asObjects(body.requests).map((fields, index) => ({ fields, path: `requests.${index}.` }))
+  const requests = asObjects(body.requests).map((fields, index) => ({
+    fields,
+    path: `requests.${index}.`,
+    members: { requests: fields },
+  }))
   return translateRequests(body, batchEmbedContentsBody.shape, requests)
 }
 
 export function translatePredictEmbeddings(body: JsonObject): TranslatedBody {
-  const shared = asObject(body.parameters)
+  const shared = asObject(body.parameters) ?? {}
   const requests = asObjects(body.instances).map((fields, index) => ({
     fields: { ...shared, ...fields },
     path: `instances.${index}.`,
+    members: { instances: fields, parameters: shared },
   }))
   return translateRequests(body, predictEmbeddingsBody.shape, requests)
 }
@@ -94,7 +102,16 @@ function translateRequests(
   const unsupported = unsupportedSettings.filter((name) =>
     requests.some(({ fields }) => readField(fields, name) !== undefined),
   )
-  return { ...translated, unknown: [...translated.unknown, ...unsupported] }
+  const others = new Set(requests.flatMap(({ members }) => Object.entries(members).flatMap(listOthers)))
+  return { ...translated, unknown: [...translated.unknown, ...unsupported, ...others] }
+}
+
+/** The model is that of the path. */
+const requestFields: ReadonlySet<string> = new Set(['content', 'model', ...Object.keys(settings)])
+
+function listOthers([place, fields]: [string, JsonObject]): string[] {
+  const names = Object.keys(fields).map(toCamelCase)
+  return names.filter((name) => !requestFields.has(name)).map((name) => `${place}.${name}`)
 }
 
 function readShared(requests: readonly EmbedRequest[], name: string): unknown {

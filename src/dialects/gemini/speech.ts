@@ -1,12 +1,12 @@
 import { speechSampleRate } from '../../call/speech.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { Base64Stream } from '../../lib/base64-stream.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { type TranslatedBody, translateBody } from '../client-body.ts'
 import type { MediaReplyContext } from '../media.ts'
 import type { SpeechWriter } from '../speech/encode.ts'
 import { encodeError } from './error.ts'
-import { listOf, readField, readObjectField, toCamelCase } from './field-names.ts'
-import { geminiBody } from './schema.ts'
+import { listOf, readField, readObjectField, toCamelCase, toSnakeCase } from './field-names.ts'
 import { encodeUsage } from './usage.ts'
 
 /** Whether a body requests audio and nothing else. */
@@ -15,28 +15,52 @@ export function requestsAudio(body: JsonObject): boolean {
   return modalities.length > 0 && modalities.every((name) => asString(name)?.toUpperCase() === 'AUDIO')
 }
 
+const effectiveFields = ['contents', 'generationConfig', 'systemInstruction']
+const knownFields = Object.fromEntries(
+  effectiveFields.flatMap((name) => [name, toSnakeCase(name)]).map((name) => [name, true]),
+)
 const effectiveSettings: ReadonlySet<string> = new Set(['responseModalities', 'speechConfig'])
+const effectiveSpeech: ReadonlySet<string> = new Set(['voiceConfig', 'multiSpeakerVoiceConfig'])
 
 /** A body of `generateContent` as one of `POST /audio/speech`. */
 export function translateSpeech(body: JsonObject): TranslatedBody {
   const config = readObjectField(body, 'generationConfig') ?? {}
-  const instruction = joinTexts([readField(body, 'systemInstruction')])
-  const translated = translateBody(body, geminiBody.shape, {
-    input: joinTexts(listOf(body.contents)),
+  const instruction = joinTexts([readField(body, 'systemInstruction')], 'systemInstruction')
+  const translated = translateBody(body, knownFields, {
+    input: joinTexts(listOf(body.contents), 'contents'),
     response_format: 'pcm',
     voice: readVoice(config),
     instructions: instruction || undefined,
   })
-  const ignored = Object.keys(config).filter((name) => !effectiveSettings.has(toCamelCase(name)))
-  return {
-    ...translated,
-    unknown: [...translated.unknown, ...ignored.map((name) => `generationConfig.${toCamelCase(name)}`)],
-  }
+  const unknown = [
+    ...translated.unknown,
+    ...listOthers(config, effectiveSettings, 'generationConfig'),
+    ...listOthers(
+      readObjectField(config, 'speechConfig') ?? {},
+      effectiveSpeech,
+      'generationConfig.speechConfig',
+    ),
+  ]
+  return { ...translated, unknown }
 }
 
-function joinTexts(contents: readonly unknown[]): string {
-  const parts = contents.flatMap((content) => asObjects(listOf(asObject(content)?.parts)))
-  return parts.map(({ text }) => asString(text) ?? '').join('\n')
+function listOthers(object: JsonObject, effective: ReadonlySet<string>, path: string): string[] {
+  return Object.keys(object)
+    .map(toCamelCase)
+    .filter((name) => !effective.has(name))
+    .map((name) => `${path}.${name}`)
+}
+
+function joinTexts(contents: readonly unknown[], field: string): string {
+  const texts = contents.flatMap((content, index) =>
+    asObjects(listOf(asObject(content)?.parts)).map((part, position) => {
+      const text = asString(part.text)
+      if (text === undefined)
+        throw invalidFieldError(`${field}.${index}.parts.${position}`, 'must be a text, because it is spoken')
+      return text
+    }),
+  )
+  return texts.join('\n')
 }
 
 function readVoice(config: JsonObject): string | undefined {
@@ -69,22 +93,17 @@ export function createWholeWriter(sampleRate?: number): SpeechWriter {
   const content = JSON.stringify({ role: 'model', parts: [part] })
   const split = content.lastIndexOf('""') + 1
   let head = `{"candidates":[{"content":${content.slice(0, split)}`
-  let carried: Uint8Array = new Uint8Array()
+  const encoded = new Base64Stream()
   return {
     contentType: 'application/json; charset=utf-8',
     write: (audio) => {
-      const bytes = Buffer.concat([carried, audio])
-      // Base64 has four characters for every three bytes.
-      const whole = bytes.length - (bytes.length % 3)
-      carried = bytes.subarray(whole)
-      const text = head + bytes.subarray(0, whole).toString('base64')
+      const text = head + encoded.add(audio)
       head = ''
       return text
     },
     end: (context) => {
-      const rest = Buffer.from(carried).toString('base64')
       const tail = JSON.stringify(encodeEnd(context)).slice(1)
-      return `${rest}${content.slice(split)},"finishReason":"STOP","index":0}],${tail}`
+      return `${encoded.end()}${content.slice(split)},"finishReason":"STOP","index":0}],${tail}`
     },
     fail: () => null,
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
+import { Base64Stream } from '../../lib/base64-stream.ts'
 import { asObject, asObjects, asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
 import { translateBody } from '../client-body.ts'
 import { providerPreferences } from '../schema/preferences.ts'
@@ -33,10 +34,19 @@ export function translateVideo(body: JsonObject): JsonObject {
     ...shared,
     ...Object.fromEntries(unknown.map((name) => [name, body[name]])),
     ...translateParameters(asObject(body.parameters) ?? {}),
+    ...pickOthers(instance),
     prompt: asString(instance.prompt),
     frame_images: translateFrames(instance),
     input_references: translateReferences(instance),
   })
+}
+
+const instanceFields: ReadonlySet<string> = new Set(['prompt', 'image', 'lastFrame', 'referenceImages'])
+
+/** What has no counterpart is reported as dropped, under its own name. */
+function pickOthers(instance: JsonObject): JsonObject {
+  const others = Object.entries(instance).filter(([name]) => !instanceFields.has(toCamelCase(name)))
+  return Object.fromEntries(others.map(([name, value]) => [`instances.0.${toCamelCase(name)}`, value]))
 }
 
 function translateParameters(parameters: JsonObject): JsonObject {
@@ -92,24 +102,68 @@ export interface VideoOperation {
   urls: readonly string[]
 }
 
+/** Of `fetchPredictOperation` in the vendor's cloud. */
+export const fetchOperationBody = z
+  .looseObject({
+    operationName: z.string().regex(/(?:^|\/)operations\/[\w-]{1,64}$/, 'must end in operations/{id}'),
+  })
+  .meta({ id: 'GeminiFetchPredictOperationRequest' })
+
+/** The id of the job that a validated request names. */
+export function readOperationId(body: JsonObject): string {
+  return asString(body.operationName)?.split('/').at(-1) ?? ''
+}
+
 /** The status of Google's RPC for a failure that the caller did not cause. */
 const internalStatus = 13
 
-export function encodeVideoOperation(operation: VideoOperation): JsonObject & { name: string } {
-  const { id, model, progress, isDone, error, urls } = operation
-  const generatedSamples = urls.map((uri) => ({ video: { uri, encoding: 'video/mp4' } }))
+type EncodedOperation = JsonObject & { name: string }
+
+export function encodeVideoOperation(operation: VideoOperation): EncodedOperation {
+  const generatedSamples = operation.urls.map((uri) => ({ video: { uri, encoding: 'video/mp4' } }))
+  return encodeOperation(operation, `operations/${operation.id}`, {
+    '@type': 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse',
+    generateVideoResponse: { generatedSamples },
+  })
+}
+
+/** In the vendor's cloud: an operation belongs to its model, and a completed one contains its videos. */
+export function encodeCloudOperation(operation: VideoOperation, modelPath: string): EncodedOperation {
+  return encodeOperation(operation, `${modelPath}/operations/${operation.id}`, {
+    '@type': 'type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse',
+    raiMediaFilteredCount: 0,
+    videos: [],
+  })
+}
+
+function encodeOperation(
+  { model, progress, isDone, error }: VideoOperation,
+  name: string,
+  response: JsonObject,
+): EncodedOperation {
   const isFailed = isDone && error !== null
   return {
-    name: `operations/${id}`,
+    name,
     metadata: { model, progressPercent: progress },
     ...(isDone && { done: true }),
     ...(isFailed && { error: { code: internalStatus, message: error } }),
-    ...(isDone &&
-      !isFailed && {
-        response: {
-          '@type': 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse',
-          generateVideoResponse: { generatedSamples },
-        },
-      }),
+    ...(isDone && !isFailed && { response }),
   }
+}
+
+/** The text of a completed operation of the cloud, in parts, with the base64 of each video. */
+export async function* writeCloudVideos(
+  operation: EncodedOperation,
+  videos: readonly AsyncIterable<Uint8Array>[],
+): AsyncGenerator<string> {
+  const text = JSON.stringify(operation)
+  const split = text.lastIndexOf('[') + 1
+  yield text.slice(0, split)
+  for (const [index, video] of videos.entries()) {
+    yield `${index === 0 ? '' : ','}{"mimeType":"video/mp4","bytesBase64Encoded":"`
+    const encoded = new Base64Stream()
+    for await (const bytes of video) yield encoded.add(bytes)
+    yield `${encoded.end()}"}`
+  }
+  yield text.slice(split)
 }

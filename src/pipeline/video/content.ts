@@ -70,9 +70,20 @@ export async function readVideo(
   const urls = assertStored(gateway, job)
   const url = urls[index]
   if (url === undefined) throw gatewayError('not_found', `index: the job has ${urls.length} videos, from 0.`)
+  return respondWithFile(await openVideo(gateway, job, index, url), httpRequest)
+}
+
+/** All videos of a completed job. */
+export async function openVideos(gateway: Gateway, job: VideoJob): Promise<ReadableStream<Uint8Array>[]> {
+  const urls = assertStored(gateway, job)
+  const files = await Promise.all(urls.map((url, index) => openVideo(gateway, job, index, url)))
+  return files.map((file) => file.stream())
+}
+
+async function openVideo(gateway: Gateway, job: VideoJob, index: number, url: string): Promise<Bun.BunFile> {
   const path = resolveVideoPath(gateway, job.id, index)
   if (!(await Bun.file(path).exists())) await fetchAgain(gateway, job, index, url)
-  return respondWithFile(Bun.file(path), httpRequest)
+  return Bun.file(path)
 }
 
 function assertStored(gateway: Gateway, job: VideoJob): string[] {

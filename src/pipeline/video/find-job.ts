@@ -2,8 +2,8 @@ import { findVideoJob, type VideoJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Reach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { assertVisible } from '../../pipeline/request/reachable-workspace.ts'
+import type { Caller } from '../request/caller.ts'
+import { assertVisible } from '../request/reachable-workspace.ts'
 
 export interface JobContext {
   gateway: Gateway
