@@ -1,6 +1,7 @@
 import { jsonrepair } from 'jsonrepair'
 import { z } from 'zod'
-import { keepsValues, normalizeFaults } from './json-normalize.ts'
+import { isFaithful } from './json-faithful.ts'
+import { normalizeFaults } from './json-normalize.ts'
 import type { RepairedJson } from './json-repairer.ts'
 import type { JsonObject } from './json-values.ts'
 
@@ -22,12 +23,37 @@ function* listCandidates(text: string): Generator<string> {
   yield trimmed
   const fenced = fencedBlock.exec(trimmed)?.[1]?.trim()
   if (fenced) yield fenced
-  const start = trimmed.search(/[[{]/)
-  if (start < 0) return
+  const start = findStart(trimmed)
+  if (start < 0 || hasMember(trimmed.slice(0, start))) return
   const fromStart = trimmed.slice(start).replace(/\s*```\s*$/, '')
   yield fromStart
   const end = Math.max(fromStart.lastIndexOf('}'), fromStart.lastIndexOf(']'))
-  if (end > 0) yield fromStart.slice(0, end + 1)
+  const whole = fromStart.slice(0, end + 1)
+  if (end > 0 && !endsInText(whole) && !continuesJson(fromStart.slice(end + 1))) yield whole
+}
+
+/** A bracket behind an odd number of quotes is part of a text. */
+function endsInText(json: string): boolean {
+  return (json.replace(/\\[\s\S]/g, '').split('"').length - 1) % 2 === 1
+}
+
+/** What follows the last bracket is prose only if it does not begin as a further member or item. */
+function continuesJson(rest: string): boolean {
+  return /^\s*(?:[,:]|["'“][^"'”\n]*["'”]\s*:)/.test(rest)
+}
+
+/** An object anywhere, or a list that a line or a colon introduces: prose has references such as [1]. */
+function findStart(text: string): number {
+  const { index = -1, 0: match = '' } = /\{|(?:^|[:`\n])\s*\[/.exec(text) ?? {}
+  return index < 0 ? -1 : index + match.length - 1
+}
+
+const memberLine =
+  /^\s*["']?[\w-]+["']?\s*[:=]\s*(?:"[^"]*"|'[^']*'|-?\d+(?:\.\d+)?|true|false|null)\s*,?\s*$/im
+
+/** Prose before the JSON is left out, but not a member of an object whose brace is missing. */
+function hasMember(prose: string): boolean {
+  return memberLine.test(prose)
 }
 
 /** Prose is a string to the parser, and two values are a list: only an object or list that began as one counts. */
@@ -40,7 +66,7 @@ function tryRepair(candidate: string): string | null {
     if (isJson(normalized)) return normalized
     const repaired = jsonrepair(normalized).trim()
     if (!repaired.startsWith(first) || !isJson(repaired)) return null
-    return keepsValues(normalized, JSON.parse(repaired)) ? repaired : null
+    return isFaithful(normalized, repaired) ? repaired : null
   } catch {
     return null
   }
