@@ -1,5 +1,6 @@
 import type { Endpoint, Model } from '../catalogue/model.ts'
 import { ruleApplies } from '../catalogue/model-rule.ts'
+import { isRouterSlug } from '../catalogue/router-models.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import type { EffectivePolicy, EffectiveRules } from './effective.ts'
@@ -62,9 +63,17 @@ function findModelBlock(policy: EffectiveRules, model: Model): string | undefine
 }
 
 /** A router model may be named unless it is denied; the models it chooses have to be allowed themselves. */
-export function assertRouterAllowed({ ignored_models }: EffectiveRules, router: Model): void {
+export function assertRouterAllowed(
+  { allowed_models: { values }, ignored_models }: EffectiveRules,
+  router: Model,
+): void {
   if (ignored_models.some(({ value }) => ruleApplies(value, router)))
     throw gatewayError('guardrail_blocked', `A guardrail blocked "${router.id}" (ignored_models).`)
+  if (values?.every(isRouterSlug))
+    throw gatewayError(
+      'guardrail_blocked',
+      `A guardrail blocked "${router.id}" (allowed_models): it allows no model that a router model could choose. Add models to the list.`,
+    )
 }
 
 /** The guardrail field that blocks a provider; undefined if none does. */

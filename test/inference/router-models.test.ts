@@ -77,6 +77,24 @@ describeOnEachDatabase(
       await setKeyGuardrail(server(), { ignored_models: null, allowed_models: null })
     })
 
+    test.each(['service/auto', 'service/free', 'test/second:free'])(
+      'a guardrail that allows router models only leaves them nothing to choose: %s',
+      async (model) => {
+        await setKeyGuardrail(server(), { allowed_models: ['service/auto', 'service/free'] })
+        const { status, body } = await server().call('POST', '/chat/completions', {
+          key: server().own.inferenceKey,
+          body: { model, messages: [{ role: 'user', content: 'Hello' }] },
+        })
+        await setKeyGuardrail(server(), { allowed_models: null })
+        expect([status, body.error.metadata.reason, body.error.message]).toEqual([
+          403,
+          'guardrail_blocked',
+          expect.stringContaining('allowed_models'),
+        ])
+        expect(await listGenerations()).toEqual([])
+      },
+    )
+
     const send = (
       body: Record<string, unknown>,
       { format = 'chat', headers = {} }: { format?: FormatName; headers?: Record<string, string> } = {},
