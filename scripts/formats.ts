@@ -6,22 +6,15 @@ import {
   computeReasoningOutcome,
   computeReplyOutcome,
   computeRequestOutcome,
-  type Outcome,
 } from '../src/dialects/conformance/outcome.ts'
-import {
-  createChoiceEnd,
-  createPartEvents,
-  createReplyEvents,
-  plainUsage,
-  replyScenarios,
-  textPart,
-  vendorReasoning,
-} from '../src/dialects/conformance/reply-scenarios.ts'
+import { replyScenarios, vendorReasoning } from '../src/dialects/conformance/reply-scenarios.ts'
 import type { RequestScenario } from '../src/dialects/conformance/request-scenario.ts'
 import { reasoningHistoryGroup, requestGroups } from '../src/dialects/conformance/request-scenarios.ts'
 import { createContext, encodeStream } from '../src/dialects/conformance/round-trip.ts'
 import { gatewayError } from '../src/errors/gateway-error.ts'
-import { type Example, pages } from './formats/pages.ts'
+import { coherePath, renderCoherePage } from './formats/cohere.ts'
+import { pages } from './formats/pages.ts'
+import { formatCell, formatCurl, sampleReply, shortenLines } from './formats/render.ts'
 
 export function renderFormatPage(name: GenerateDialect): string {
   const page = pages[name]
@@ -97,13 +90,6 @@ ${page.details.map((detail) => `- ${detail}`).join('\n')}
 `
 }
 
-function formatCurl({ path, auth, body }: Example): string {
-  const headers = Object.entries(auth('$INFERENCE_KEY')).map(([header, value]) => `-H "${header}: ${value}"`)
-  return `curl -sN "$HEADGATE_URL${path}" \\
-  ${headers.join(' ')} -H "Content-Type: application/json" \\
-  -d '${JSON.stringify(body)}'`
-}
-
 function renderRequestTables(client: GenerateDialect): string {
   const columns = generateDialects.map((upstream) =>
     upstream === client ? `${pages[upstream].label} (passthrough)` : pages[upstream].label,
@@ -131,12 +117,6 @@ function renderReasoningRows(client: GenerateDialect): string[] {
   })
 }
 
-function formatCell({ dropped, notes }: Outcome): string {
-  const droppedText =
-    dropped.length > 0 ? [`dropped: ${dropped.map((name) => `\`${name}\``).join(', ')}`] : []
-  return [...droppedText, ...notes].join('; ') || 'yes'
-}
-
 function renderRequestRow(client: GenerateDialect, scenario: RequestScenario): string[] {
   const body = buildClientBody(client, scenario)
   if (!body) return []
@@ -154,12 +134,6 @@ function renderReplyTable(client: GenerateDialect): string {
   return `| The provider’s reply | The client receives |\n|---|---|\n${rows.join('\n')}`
 }
 
-const sampleReply = createReplyEvents(
-  createPartEvents([textPart('Hel', 'lo')]),
-  [createChoiceEnd('stop')],
-  plainUsage,
-)
-
 function renderSampleStream(name: GenerateDialect): string {
   return shortenLines(encodeStream(name, sampleReply, createContext({ logprobs: false })))
 }
@@ -172,20 +146,11 @@ function renderFailedStream(name: GenerateDialect): string {
   return shortenLines(stream.split('\n\n').filter(Boolean).slice(-1).join('\n\n'), 600)
 }
 
-/** Truncates long events: only their structure matters. */
-function shortenLines(stream: string, maxLength = 220): string {
-  return stream
-    .trim()
-    .replaceAll(/"completed_at":\d+/g, '"completed_at":1790000001')
-    .split('\n')
-    .map((line) => (line.length > maxLength ? `${line.slice(0, maxLength)} …` : line))
-    .join('\n')
-}
-
 export function pagePath(name: GenerateDialect): string {
   return `docs/formats/${name}.md`
 }
 
 if (import.meta.main) {
   for (const name of generateDialects) await Bun.write(pagePath(name), renderFormatPage(name))
+  await Bun.write(coherePath, renderCoherePage())
 }

@@ -21,7 +21,7 @@ export interface FormatPage {
   details: string[]
 }
 
-const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
+export const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
 const apiKey = (key: string) => ({ 'x-api-key': key })
 const googleKey = (key: string) => ({ 'x-goog-api-key': key })
 const hello = [{ role: 'user', content: 'Hello' }]
