@@ -168,4 +168,11 @@ describe('the snapshot', () => {
   ] as const)('%s is an output modality of %s', (modality, id) => {
     expect(findModel(catalogue, id)?.model.output_modalities).toContain(modality)
   })
+
+  test('the model of OpenAI that tells speakers apart says so, others do not', () => {
+    const support = (id: string) =>
+      findModel(catalogue, id)?.model.endpoints.map(({ supports_diarization }) => supports_diarization)
+    expect(new Set(support('openai/gpt-4o-transcribe-diarize'))).toEqual(new Set([true]))
+    expect(new Set(support('openai/whisper-1'))).toEqual(new Set([null]))
+  })
 })
