@@ -1,17 +1,22 @@
-import type { Amounts } from './amounts.ts'
+import { type Amounts, addAmounts, noAmounts, subtractAmounts } from './amounts.ts'
 import type { ExchangeOperation } from './engine.ts'
 import type { HoldRequest, Limit, LimitRejection, Rejection } from './ledger-state.ts'
 import { Shortages } from './shortages.ts'
 
 /** The place of a request in the queue, and what it keeps while it waits. */
 export interface QueuePlace {
+  /** Places its holds with `exchangeInTurn`; returns the limit that they exceed. */
+  attempt: () => Promise<Rejection | null>
+  limits: readonly Limit[]
   /** Its request has paid for something: it goes before those that have not. */
   hasPaid: boolean
   /** When its request began, by the monotonic clock: the oldest goes first. */
   since: number
-  /** What it continues to hold while it waits, by the id of the hold. */
-  retained: ReadonlyMap<string, Amounts>
+  /** What it holds now; it is also in `retained` of the queue. */
+  held: () => Amounts
   signal: AbortSignal
+  /** Called when it stops waiting, before the next is tried. */
+  onEnd: () => void
 }
 
 /** How long requests wait at most. One that has paid for something loses it when it is rejected. */
@@ -21,27 +26,54 @@ const pollIntervalMs = 250
 /** More requests are rejected at once. */
 const maxLength = 10_000
 
-interface Waiter extends QueuePlace {
-  op: ExchangeOperation
-  deadline: number
+interface Waiter {
+  readonly place: QueuePlace
+  readonly deadline: number
   /** The limit that rejected it last. */
   rejection: LimitRejection | null
   isTrying: boolean
+  hasEnded: boolean
   end: (result: Rejection | null) => void
   fail: (reason: unknown) => void
 }
 
+/** What requests in the queue continue to hold, by the subject of the meters that it counts in. */
+class RetainedAmounts {
+  readonly #bySubject = new Map<string, Amounts>()
+
+  get(subject: string): Amounts {
+    return this.#bySubject.get(subject) ?? noAmounts
+  }
+
+  add(subjects: readonly string[], amounts: Amounts): void {
+    for (const subject of subjects) this.#bySubject.set(subject, addAmounts(this.get(subject), amounts))
+  }
+
+  remove(subjects: readonly string[], amounts: Amounts): void {
+    for (const subject of subjects) {
+      const rest = subtractAmounts(this.get(subject), amounts)
+      if (rest.amount > 0n || rest.byok > 0n) this.#bySubject.set(subject, rest)
+      else this.#bySubject.delete(subject)
+    }
+  }
+}
+
 /**
  * Requests that wait for the holds of others to be settled. Waiting cannot deadlock: a request that has paid for
- * nothing holds nothing meanwhile, and one that has keeps no more than it has paid.
+ * nothing holds nothing meanwhile, and one that has keeps no more than it has paid. A pass takes time in proportion to
+ * the requests that wait, and a new hold takes the same time however many wait.
  */
 export class HoldQueue {
   readonly #exchange: (op: ExchangeOperation) => Promise<Rejection | null>
-  /** In the order in which they are served. */
-  #waiters: Waiter[] = []
+  /** In the order in which they are served; replaced, never changed. Those that have ended are removed later. */
+  #waiters: readonly Waiter[] = []
+  #length = 0
+  /** The first that waits for a limit, by its subject. */
+  readonly #first = new Map<string, Waiter>()
   #isRunning = false
   #isStale = false
   #timer: Timer | null = null
+  readonly retained = new RetainedAmounts()
   readonly shortages = new Shortages()
 
   constructor(exchange: (op: ExchangeOperation) => Promise<Rejection | null>) {
@@ -49,7 +81,7 @@ export class HoldQueue {
   }
 
   get length(): number {
-    return this.#waiters.length
+    return this.#length
   }
 
   /** At once. Null when it is committed, or the limit that it exceeds: then nothing changed. */
@@ -58,28 +90,30 @@ export class HoldQueue {
     return this.#exchange(op)
   }
 
-  /** Resolves when the exchange is committed, or with the limit that it exceeds. Rejects when the signal aborts. */
-  wait(op: ExchangeOperation, place: QueuePlace): Promise<Rejection | null> {
-    const { promise, resolve, reject } = Promise.withResolvers<Rejection | null>()
-    const { signal, hasPaid } = place
-    // The queue itself keeps the order.
+  /** For a request in the queue, which keeps the order itself. */
+  exchangeInTurn(op: ExchangeOperation): Promise<Rejection | null> {
     for (const { request } of op.admits) request.setAside = undefined
-    const deadline =
-      performance.now() + (this.length >= maxLength ? 0 : hasPaid ? maxWaitMs.paid : maxWaitMs.unpaid)
+    return this.#exchange(op)
+  }
+
+  /** Resolves when an attempt succeeded, or with the limit that it exceeds. Rejects when the signal aborts. */
+  wait(place: QueuePlace): Promise<Rejection | null> {
+    const { promise, resolve, reject } = Promise.withResolvers<Rejection | null>()
+    const { signal } = place
     const abort = () => {
       // An attempt in progress may still place the holds: its end decides.
       if (!waiter.isTrying) waiter.fail(signal.reason)
     }
     const leave = () => {
       signal.removeEventListener('abort', abort)
-      this.#waiters = this.#waiters.filter((other) => other !== waiter)
+      this.#remove(waiter)
     }
     const waiter: Waiter = {
-      ...place,
-      op,
-      deadline,
+      place,
+      deadline: performance.now() + this.#computeWaitMs(place),
       rejection: null,
       isTrying: false,
+      hasEnded: false,
       end: (result) => {
         leave()
         resolve(result)
@@ -90,30 +124,66 @@ export class HoldQueue {
       },
     }
     signal.addEventListener('abort', abort, { once: true })
-    this.#waiters = [...this.#waiters, waiter].sort(compareWaiters)
+    this.#insert(waiter)
     if (signal.aborted) abort()
     this.wake()
     return promise
   }
 
+  #computeWaitMs({ hasPaid }: QueuePlace): number {
+    if (this.length >= maxLength) return 0
+    return hasPaid ? maxWaitMs.paid : maxWaitMs.unpaid
+  }
+
   /** Called when holds were released. */
   wake(): void {
-    if (this.#waiters.length === 0) return
+    if (this.#length === 0) return
     this.#isStale = true
     if (!this.#isRunning) void this.#run()
   }
 
   /** A new request does not overtake the first that waits for the same limit. */
   setAside(request: HoldRequest | undefined): void {
-    if (!request || this.#waiters.length === 0) return
+    if (!request || this.#first.size === 0) return
     const setAside = new Map<string, bigint>()
-    for (const { op, rejection, retained } of this.#waiters) {
-      const subject = rejection?.limit.subject
-      if (!rejection || subject === undefined || setAside.has(subject)) continue
-      const own = op.releases.reduce((sum, id) => sum + countsTowards(rejection.limit, retained.get(id)), 0n)
-      setAside.set(subject, rejection.needed - own)
+    for (const { subject } of request.limits) {
+      const { rejection, place } = this.#first.get(subject) ?? {}
+      if (rejection && place)
+        setAside.set(subject, rejection.needed - countsTowards(rejection.limit, place.held()))
     }
     if (setAside.size > 0) request.setAside = setAside
+  }
+
+  #insert(waiter: Waiter): void {
+    let low = 0
+    for (let high = this.#waiters.length; low < high; ) {
+      const middle = (low + high) >> 1
+      const other = this.#waiters[middle]
+      if (other && comparePlaces(other.place, waiter.place) <= 0) low = middle + 1
+      else high = middle
+    }
+    this.#waiters = this.#waiters.toSpliced(low, 0, waiter)
+    this.#length++
+  }
+
+  #remove(waiter: Waiter): void {
+    if (waiter.hasEnded) return
+    waiter.hasEnded = true
+    this.#length--
+    this.#setRejection(waiter, null)
+    waiter.place.onEnd()
+    if (this.#waiters.length > 2 * this.#length) this.#removeEnded()
+  }
+
+  #removeEnded(): void {
+    this.#waiters = this.#waiters.filter(({ hasEnded }) => !hasEnded)
+  }
+
+  #setRejection(waiter: Waiter, rejection: LimitRejection | null): void {
+    const before = waiter.rejection?.limit.subject
+    if (before !== undefined && this.#first.get(before) === waiter) this.#first.delete(before)
+    waiter.rejection = rejection
+    if (rejection) this.#first.set(rejection.limit.subject, waiter)
   }
 
   async #run(): Promise<void> {
@@ -123,7 +193,7 @@ export class HoldQueue {
       await this.#tryEach()
     }
     this.#isRunning = false
-    if (this.#waiters.length === 0) return
+    if (this.#length === 0) return
     this.#timer ??= setTimeout(() => {
       this.#timer = null
       this.wake()
@@ -134,8 +204,8 @@ export class HoldQueue {
   async #tryEach(): Promise<void> {
     const blocked = new Set<string>()
     for (const waiter of this.#waiters) {
-      const limits = waiter.op.admits[0]?.request.limits ?? []
-      const isBlocked = limits.some(({ subject }) => blocked.has(subject))
+      if (waiter.hasEnded) continue
+      const isBlocked = blocked.size > 0 && waiter.place.limits.some(({ subject }) => blocked.has(subject))
       if (isBlocked && performance.now() < waiter.deadline) continue
       const rejection = await this.#try(waiter)
       if (rejection) blocked.add(rejection.limit.subject)
@@ -144,13 +214,13 @@ export class HoldQueue {
 
   /** The limit that it continues to wait for; null if it does not wait any longer. */
   async #try(waiter: Waiter): Promise<LimitRejection | null> {
-    if (!this.#waiters.includes(waiter)) return null
+    const { attempt, signal } = waiter.place
     waiter.isTrying = true
     try {
-      const rejection = await this.#exchange(waiter.op)
-      if (rejection && waiter.signal.aborted) throw waiter.signal.reason
+      const rejection = await attempt()
+      if (rejection && signal.aborted) throw signal.reason
       if (rejection && this.#mayWait(waiter, rejection)) {
-        waiter.rejection = rejection
+        this.#setRejection(waiter, rejection)
         return rejection
       }
       waiter.end(rejection)
@@ -162,32 +232,26 @@ export class HoldQueue {
     return null
   }
 
-  #mayWait(waiter: Waiter, rejection: Rejection): rejection is LimitRejection {
-    return canBeSettled(rejection) && performance.now() < waiter.deadline && !this.#isStuck(waiter, rejection)
+  #mayWait({ place, deadline }: Waiter, rejection: Rejection): rejection is LimitRejection {
+    return canBeSettled(rejection) && performance.now() < deadline && !this.#isStuck(place, rejection)
   }
 
   /** Whether all that is held is what requests in the queue have paid: no settlement makes it available. */
-  #isStuck(waiter: Waiter, { limit, held }: LimitRejection): boolean {
-    const retained = new Map<string, Amounts>()
-    for (const other of this.#waiters)
-      if (other !== waiter && other.op.admits[0]?.request.subjects.includes(limit.subject))
-        for (const [id, amounts] of other.retained) retained.set(id, amounts)
-    for (const id of waiter.op.releases) retained.delete(id)
-    let sum = 0n
-    for (const amounts of retained.values()) sum += countsTowards(limit, amounts)
-    return held <= sum
+  #isStuck({ held: ownHeld }: QueuePlace, { limit, held }: LimitRejection): boolean {
+    const retained = countsTowards(limit, this.retained.get(limit.subject))
+    return held <= retained - countsTowards(limit, ownHeld())
   }
 }
 
 /** Whether the holds of other requests are all that stands in the way. */
 export function canBeSettled(rejection: Rejection): rejection is LimitRejection {
-  return rejection.reason === 'limit' && rejection.needed <= rejection.attainable
+  return rejection.reason === 'limit' && !rejection.isFinal && rejection.needed <= rejection.attainable
 }
 
-function compareWaiters(a: Waiter, b: Waiter): number {
+function comparePlaces(a: QueuePlace, b: QueuePlace): number {
   return Number(b.hasPaid) - Number(a.hasPaid) || a.since - b.since
 }
 
-function countsTowards({ includeByok }: Limit, amounts: Amounts | undefined): bigint {
-  return amounts ? amounts.amount + (includeByok ? amounts.byok : 0n) : 0n
+function countsTowards({ includeByok }: Limit, amounts: Amounts): bigint {
+  return amounts.amount + (includeByok ? amounts.byok : 0n)
 }

@@ -31,6 +31,8 @@ export interface HoldRequest extends Amounts {
   free: FreeLimit | null
   /** What others wait for, by the subject of the limit: it is not available to this request. */
   setAside?: ReadonlyMap<string, bigint> | undefined
+  /** Called when an exchange fits all limits: it may still be rejected, and then nothing is held or counted. */
+  review?: (nearest: NearestLimit) => Rejection | null
   /** Set on admission. */
   nearest?: NearestLimit
 }
@@ -85,6 +87,8 @@ export interface LimitRejection {
   /** What would be available without these holds. */
   attainable: bigint
   limit: Limit
+  /** Whatever others settle. */
+  isFinal?: true
 }
 
 export type Rejection = LimitRejection | { reason: 'rate'; per: 'minute' | 'day'; limit: number }
@@ -148,8 +152,9 @@ export class LedgerState {
     const isSameDay = [...requests, ...released].every(({ day }) => day === first.day)
     const isCovered = isSameDay && coversAmounts(addAmounts(...released), together)
     const rejection = (isCovered ? null : this.#checkLimits(together)) ?? this.#checkFreeRate(first.free)
-    if (together.nearest) first.nearest = together.nearest
-    return rejection
+    if (!together.nearest) return rejection
+    first.nearest = together.nearest
+    return rejection ?? first.review?.(together.nearest) ?? null
   }
 
   #place(hold: Hold): void {

@@ -198,8 +198,16 @@ test('a request that waits for the holds of others is not tried in a loop', asyn
   const engine = new FullEngine()
   const ledger = new Ledger(engine, systemClock, silent)
   const client = new AbortController()
-  const place = { hasPaid: false, since: 0, retained: new Map(), signal: client.signal }
-  const waiting = ledger.holdQueue.wait({ op: 'exchange', releases: [], admits: [holdOf('gen-1')] }, place)
+  const { holdQueue } = ledger
+  const waiting = holdQueue.wait({
+    attempt: () => holdQueue.exchangeInTurn({ op: 'exchange', releases: [], admits: [holdOf('gen-1')] }),
+    limits: [],
+    hasPaid: false,
+    since: 0,
+    held: () => ({ amount: 0n, byok: 0n }),
+    signal: client.signal,
+    onEnd: () => undefined,
+  })
   for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
   // Once, and then four times a second.
   expect(engine.exchanges).toBeLessThan(20)

@@ -11,29 +11,24 @@ import {
 import type { Bill } from '../../ledger/bill.ts'
 import type { AdmitOperation, ExchangeOperation } from '../../ledger/engine.ts'
 import { canBeSettled } from '../../ledger/hold-queue.ts'
-import type { Rejection } from '../../ledger/ledger-state.ts'
-import { createRelease } from '../../ledger/settlement.ts'
+import type { LimitRejection, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
 import type { Shortage } from '../../ledger/shortages.ts'
 import { ClientDisconnectedError } from '../upstream/errors.ts'
 import { buildExtension, type FundedRequest } from './extension.ts'
 import { limitError } from './limit-error.ts'
+import { type HeldAmounts, nothingHeld, RequestHold, releaseHold } from './request-hold.ts'
 
-/** Holds that replace those of a request, and of the request on whose behalf it is made. */
+/** Holds that replace those of a request, and of the requests on whose behalf it is made. */
 interface Change {
   own: Amounts
-  /** The part of `own` that it cannot do without. */
-  least: Amounts
-  outer: Amounts
+  /** Of each outer request, the nearest first. */
+  outer: readonly Amounts[]
   /** The first holds of requests. */
   admissions: readonly AdmitOperation[]
 }
 
-interface HeldAmounts extends Amounts {
-  /** Null if nothing is held. */
-  id: string | null
-}
-
-const nothingHeld: HeldAmounts = { id: null, ...noAmounts }
+/** Returns the change that is necessary now; null if there is none. */
+type BuildChangeFn = () => Change | null
 
 /**
  * What is held for a request that pays for more than one thing: its turns, its plugins and tools, and the requests made
@@ -42,10 +37,11 @@ const nothingHeld: HeldAmounts = { id: null, ...noAmounts }
  */
 export class Funds {
   readonly #request: FundedRequest
-  readonly #outer: Funds | null
+  /** The funds of the requests on whose behalf it is made, the nearest first. */
+  readonly #outers: readonly Funds[]
   /** Null until the request has a bill. */
   bill: Bill | null
-  #held = nothingHeld
+  readonly #hold: RequestHold
   /** What its next turn needs, which nothing else may use. */
   #turn = noAmounts
   /** For fees: all so far, whether they are on the bill or not. */
@@ -60,17 +56,18 @@ export class Funds {
 
   constructor(request: FundedRequest, bill: Bill | null, outer: Funds | null) {
     this.#request = request
+    this.#hold = new RequestHold(request)
     this.bill = bill
-    this.#outer = outer
+    this.#outers = outer ? outer.#family : []
   }
 
   get held(): Amounts {
-    return this.#held
+    return this.#hold.current
   }
 
   /** Whether something was held before admission, or another request pays. */
   get isInUse(): boolean {
-    return this.#outer !== null || this.#held.id !== null
+    return this.#outers.length > 0 || this.#hold.current.id !== null
   }
 
   /** What it has paid and will be charged for. */
@@ -82,12 +79,11 @@ export class Funds {
   }
 
   get #hasPaid(): boolean {
-    const isBilled = this.bill !== null && this.bill.lines.length > 0
-    return isBilled || this.#hasPaidOthers || this.#hasOuterPaid
+    return this.#family.some((funds) => funds.#hasPaidOthers || funds.#hasOwnCosts)
   }
 
-  get #hasOuterPaid(): boolean {
-    return this.#outer ? this.#outer.#hasPaid : false
+  get #hasOwnCosts(): boolean {
+    return (this.bill !== null && this.bill.lines.length > 0) || !isNothing(this.#paid)
   }
 
   /** Before its admission, when it pays for something that decides how it is sent. */
@@ -113,13 +109,15 @@ export class Funds {
     op.request.byok = 0n
     this.#turn = turn
     let optional = steps
-    for (let lastRejection: Rejection | null = null; ; ) {
+    for (let lastRejection: LimitRejection | null = null; ; ) {
       // What was reserved ahead is not given up for steps that may not be taken.
       const isWaiting = !this.#hasPaid || isNothing(optional)
       const build = () => this.#buildChange(addAmounts(turn, optional), [op])
+      op.request.review = (nearest) =>
+        this.#reviewShortage(gateway, nearest, addAmounts(turn, steps), lastRejection)
       const rejection = await this.#change(gateway, build, isWaiting)
-      if (!rejection) return this.#checkShortage(gateway, op, addAmounts(turn, steps), lastRejection)
-      if (rejection.reason === 'rate' || isNothing(optional)) return rejection
+      if (!rejection || rejection.reason === 'rate' || rejection.isFinal) return rejection
+      if (isNothing(optional)) return rejection
       if (isWaiting && canBeSettled(rejection)) return rejection
       lastRejection = rejection
       const excess = rejection.needed - rejection.attainable
@@ -128,20 +126,18 @@ export class Funds {
   }
 
   /** Gives up where a request like this one had to before, after it had paid. */
-  async #checkShortage(
+  #reviewShortage(
     gateway: Gateway,
-    { request }: AdmitOperation,
+    { limit, available }: NearestLimit,
     plan: Amounts,
-    rejection: Rejection | null,
-  ): Promise<Rejection | null> {
-    if (!request.nearest) return null
-    const { limit, available } = request.nearest
-    this.#shortage = { limit, available, needed: plan.amount }
+    lastRejection: LimitRejection | null,
+  ): Rejection | null {
+    const shortage = { limit, available, needed: plan.amount }
+    if (lastRejection && gateway.ledger.holdQueue.shortages.isRepeated(shortage))
+      return { ...lastRejection, isFinal: true }
+    this.#shortage = shortage
     this.#peak = 0n
-    if (!rejection || !gateway.ledger.holdQueue.shortages.isRepeated(this.#shortage)) return null
-    await gateway.ledger.settle(createRelease(request.id, this.#request.caller.organizationId))
-    await this.#release(gateway)
-    return rejection
+    return null
   }
 
   /** Sets what the next turn needs; nothing, if the reply can end without one. */
@@ -168,7 +164,7 @@ export class Funds {
     const build = () => {
       const least = addAmounts(this.#paid, this.#turn, need)
       this.#recordPeak(least)
-      return coversAmounts(this.#held, least) ? null : this.#buildChange(least, [])
+      return coversAmounts(this.held, least) ? null : this.#buildChange(least, [])
     }
     const rejection = await this.#change(gateway, build, true, onHeld)
     if (!rejection) return
@@ -176,19 +172,22 @@ export class Funds {
     throw limitError(this.#request, rejection)
   }
 
-  /** The outer request pays first, up to what it needs itself. */
+  /** The outer requests pay first, each up to what it needs itself. */
   #buildChange(least: Amounts, admissions: readonly AdmitOperation[]): Change {
-    const own = admissions.length > 0 ? least : maxAmounts(this.#held, least)
-    const placed = addAmounts(own, ...admissions.map(({ request }) => request))
-    const outer = this.#outer
-    this.#recordPeak(addAmounts(least, ...admissions.map(({ request }) => request)))
-    if (!outer) return { own, least, outer: noAmounts, admissions }
-    const rest = subtractAmounts(outer.#held, subtractAmounts(placed, this.#held))
-    return { own, least, outer: maxAmounts(rest, addAmounts(outer.#paid, outer.#turn)), admissions }
+    const own = admissions.length > 0 ? least : maxAmounts(this.held, least)
+    const requests = admissions.map(({ request }) => request)
+    this.#recordPeak(addAmounts(least, ...requests))
+    let missing = subtractAmounts(addAmounts(own, ...requests), this.held)
+    const outer = this.#outers.map((funds) => {
+      const rest = maxAmounts(subtractAmounts(funds.held, missing), addAmounts(funds.#paid, funds.#turn))
+      missing = subtractAmounts(missing, subtractAmounts(funds.held, rest))
+      return rest
+    })
+    return { own, outer, admissions }
   }
 
   #recordPeak(least: Amounts): void {
-    const outer = this.#outer
+    const [outer] = this.#outers
     const peak = least.amount + (this.bill?.nested ?? 0n)
     if (peak > this.#peak) this.#peak = peak
     if (outer) outer.#recordPeak(addAmounts(outer.#paid, outer.#turn, least))
@@ -201,128 +200,135 @@ export class Funds {
     this.#shortage = null
   }
 
-  /** One change at a time: those of an outer request are made by several. */
-  #change(
+  /** Makes a change at once or, when holds of others stand in the way, once they are settled. */
+  async #change(
     gateway: Gateway,
-    build: () => Change | null,
+    build: BuildChangeFn,
     isWaiting = true,
     onHeld?: () => void,
   ): Promise<Rejection | null> {
-    const change = async () => {
-      // Its request has ended: nothing would release what is held now.
-      if (this.#isClosed) throw new ClientDisconnectedError()
-      const built = build()
-      const rejection = built && (await this.#placeOrWait(gateway, built, isWaiting))
-      if (!rejection) onHeld?.()
-      return rejection
-    }
-    const outer = this.#outer
-    if (!outer) return this.#enqueue(change)
-    return this.#enqueue(async () => {
-      // One whose own hold suffices does not wait for what others do with that of the outer request.
-      const isCovered = !this.#isClosed && build() === null
-      if (!isCovered) return outer.#enqueue(change)
-      onHeld?.()
-      return null
+    const { holdQueue } = gateway.ledger
+    const rejection = await this.#attempt(gateway, build, (op) => holdQueue.exchange(op), onHeld)
+    if (!rejection || !isWaiting || isFinal(rejection)) return rejection
+    if (!this.#hasPaid && !canBeSettled(rejection)) return rejection
+    await this.#lock(async () => {
+      for (const funds of this.#family) await funds.#shrink(gateway)
     })
+    return this.#wait(gateway, () =>
+      this.#attempt(gateway, build, (op) => holdQueue.exchangeInTurn(op), onHeld),
+    )
   }
 
-  #enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#lastChange.then(work)
-    this.#lastChange = result.catch(() => undefined)
+  /** One change at a time of all requests that are made on behalf of one, and none of them waits for others meanwhile. */
+  #lock<T>(work: () => Promise<T>): Promise<T> {
+    const root = this.#outers.at(-1) ?? this
+    const result = root.#lastChange.then(work)
+    root.#lastChange = result.catch(() => undefined)
     return result
   }
 
-  async #placeOrWait(gateway: Gateway, change: Change, isWaiting: boolean): Promise<Rejection | null> {
-    const { op, commit } = this.#buildExchange(gateway, change)
-    const rejection = await gateway.ledger.holdQueue.exchange(op)
-    if (!rejection) return this.#conclude(gateway, commit)
-    if (!isWaiting) return rejection
-    if (this.#hasPaid) return this.#waitWithPaid(gateway, change)
-    return canBeSettled(rejection) ? this.#waitWithoutHolds(gateway, change) : rejection
-  }
-
-  /** A request that has paid for nothing needs all of its holds at once. */
-  async #waitWithoutHolds(gateway: Gateway, change: Change): Promise<Rejection | null> {
-    await Promise.all(this.#family.map((funds) => funds.#release(gateway)))
-    return this.#wait(gateway, change)
-  }
-
-  /** It keeps what it has paid, and waits for what it needs now. */
-  async #waitWithPaid(gateway: Gateway, { least, admissions }: Change): Promise<Rejection | null> {
-    const outer = this.#outer
-    await Promise.all(this.#family.map((funds) => funds.#shrink(gateway)))
-    const outerLeast = outer ? addAmounts(outer.#paid, outer.#turn) : noAmounts
-    return this.#wait(gateway, { own: least, least, outer: outerLeast, admissions })
-  }
-
-  async #wait(gateway: Gateway, change: Change): Promise<Rejection | null> {
-    const { op, commit } = this.#buildExchange(gateway, change)
-    const retaining = this.#family.map((funds) => funds.#held)
-    const { signal } = this.#request.httpRequest
-    const waiting = gateway.ledger.holdQueue.wait(op, {
-      hasPaid: this.#hasPaid,
-      since: (this.#outer ?? this).#request.startedAt,
-      retained: new Map(retaining.flatMap((held) => (held.id === null ? [] : [[held.id, held] as const]))),
-      signal,
+  #attempt(
+    gateway: Gateway,
+    build: BuildChangeFn,
+    exchange: (op: ExchangeOperation) => Promise<Rejection | null>,
+    onHeld?: () => void,
+  ): Promise<Rejection | null> {
+    return this.#lock(async () => {
+      // Nothing would release what is held now.
+      if (this.#hasEnded) throw new ClientDisconnectedError()
+      const change = build()
+      const rejection = change && (await this.#place(gateway, change, exchange))
+      if (!rejection) onHeld?.()
+      return rejection
     })
-    const rejection = await waiting.catch((error: unknown) => {
+  }
+
+  /** Its own request, or one on whose behalf it is made. */
+  get #hasEnded(): boolean {
+    return this.#family.some((funds) => funds.#isClosed)
+  }
+
+  async #place(
+    gateway: Gateway,
+    change: Change,
+    exchange: (op: ExchangeOperation) => Promise<Rejection | null>,
+  ): Promise<Rejection | null> {
+    const { op, after } = this.#buildExchange(gateway, change)
+    const rejection = await this.#exchange(gateway, () => exchange(op))
+    if (rejection) return rejection
+    for (const [index, funds] of this.#family.entries())
+      funds.#hold.replace(gateway, after[index] ?? nothingHeld)
+    for (const funds of this.#outers) funds.#hasPaidOthers = true
+    if (!this.#hasEnded) return null
+    // The client disconnected meanwhile.
+    for (const { request } of change.admissions) await releaseHold(gateway, this.#request, request.id)
+    for (const funds of this.#family)
+      if (funds === this || funds.#isClosed) await funds.#hold.release(gateway)
+    throw new ClientDisconnectedError()
+  }
+
+  /** If the result is lost, nobody knows which holds exist: the ledger releases the new ones, and this the old ones. */
+  async #exchange(gateway: Gateway, exchange: () => Promise<Rejection | null>): Promise<Rejection | null> {
+    try {
+      return await exchange()
+    } catch (error) {
+      for (const funds of this.#family) funds.#hold.releaseLater(gateway)
+      throw error
+    }
+  }
+
+  /** Until its holds are placed, or with the limit that they exceed. */
+  async #wait(gateway: Gateway, attempt: () => Promise<Rejection | null>): Promise<Rejection | null> {
+    const { signal } = this.#request.httpRequest
+    const family = this.#family
+    for (const funds of family) funds.#hold.addWaiter(gateway)
+    const waiting = gateway.ledger.holdQueue.wait({
+      attempt,
+      limits: this.#request.keyContext.limits,
+      hasPaid: this.#hasPaid,
+      since: (this.#outers.at(-1) ?? this).#request.startedAt,
+      held: () => addAmounts(...family.map((funds) => funds.held)),
+      signal,
+      onEnd: () => {
+        for (const funds of family) funds.#hold.removeWaiter(gateway)
+      },
+    })
+    return waiting.catch((error: unknown) => {
       throw signal.aborted ? new ClientDisconnectedError() : error
     })
-    return rejection ?? this.#conclude(gateway, commit)
   }
 
-  /** With the funds that it draws on. */
+  /** With the funds that it draws on, the nearest first. */
   get #family(): Funds[] {
-    return this.#outer ? [this, this.#outer] : [this]
-  }
-
-  async #conclude(gateway: Gateway, commit: () => void): Promise<null> {
-    commit()
-    const outer = this.#outer
-    if (outer) {
-      outer.#hasPaidOthers = true
-      if (outer.#isClosed) await outer.#release(gateway)
-    }
-    if (!this.#isClosed) return null
-    // The client disconnected meanwhile.
-    await this.#release(gateway)
-    throw new ClientDisconnectedError()
+    return [this, ...this.#outers]
   }
 
   #buildExchange(gateway: Gateway, { own, outer, admissions }: Change) {
     const admits = [...admissions]
     const releases: string[] = []
-    const replace = (funds: Funds, amounts: Amounts): HeldAmounts => {
-      if (funds.#held.id !== null) releases.push(funds.#held.id)
-      if (isNothing(amounts)) return nothingHeld
-      const op = buildExtension(gateway, funds.#request, amounts)
+    const amounts = [own, ...outer]
+    const after = this.#family.map((funds, index): HeldAmounts => {
+      if (funds.#hold.current.id !== null) releases.push(funds.#hold.current.id)
+      const next = amounts[index] ?? noAmounts
+      if (isNothing(next)) return nothingHeld
+      const op = buildExtension(gateway, funds.#request, next)
       admits.push(op)
-      return { id: op.request.id, ...amounts }
-    }
-    const ownAfter = replace(this, own)
-    const outerAfter = this.#outer && replace(this.#outer, outer)
+      return { id: op.request.id, ...next }
+    })
     const op: ExchangeOperation = { op: 'exchange', releases, admits }
-    const commit = () => {
-      this.#held = ownAfter
-      if (this.#outer && outerAfter) this.#outer.#held = outerAfter
-    }
-    return { op, commit }
+    return { op, after }
   }
 
   /** To what it has paid. */
   async #shrink(gateway: Gateway): Promise<void> {
     const paid = this.#paid
-    if (coversAmounts(paid, this.#held)) return
-    if (isNothing(paid)) return this.#release(gateway)
-    const { id } = this.#held
+    if (coversAmounts(paid, this.held)) return
+    if (isNothing(paid)) return this.#hold.release(gateway)
+    const { id } = this.#hold.current
     const op = buildExtension(gateway, this.#request, paid)
-    const rejection = await gateway.ledger.holdQueue.exchange({
-      op: 'exchange',
-      releases: id ? [id] : [],
-      admits: [op],
-    })
-    if (!rejection) this.#held = { id: op.request.id, ...paid }
+    const change: ExchangeOperation = { op: 'exchange', releases: id ? [id] : [], admits: [op] }
+    const rejection = await this.#exchange(gateway, () => gateway.ledger.holdQueue.exchange(change))
+    if (!rejection) this.#hold.replace(gateway, { id: op.request.id, ...paid })
   }
 
   /** Once the request is settled, or has failed before. */
@@ -330,19 +336,11 @@ export class Funds {
     this.#isClosed = true
     // Those who wait may need as much.
     if (gateway.ledger.holdQueue.length > 0) this.#reportShortage(gateway, this.#peak - 1n)
-    try {
-      await this.#release(gateway)
-    } catch (err) {
-      // It is released once it has expired.
-      gateway.log.warn({ err, id: this.#request.id }, 'failed to release a hold')
-    }
+    await this.#hold.release(gateway).catch((err: unknown) => this.#hold.logFailure(gateway, err))
   }
+}
 
-  async #release(gateway: Gateway): Promise<void> {
-    const { id } = this.#held
-    this.#held = nothingHeld
-    if (id === null) return
-    // A change in progress may have released it.
-    await gateway.ledger.settle({ ...createRelease(id, this.#request.caller.organizationId), isRetry: true })
-  }
+/** Whether waiting cannot help. */
+function isFinal(rejection: Rejection): boolean {
+  return rejection.reason === 'rate' || rejection.isFinal === true
 }

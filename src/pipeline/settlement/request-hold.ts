@@ -1,0 +1,66 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { type Amounts, noAmounts } from '../../ledger/amounts.ts'
+import { createRelease } from '../../ledger/settlement.ts'
+import type { FundedRequest } from './extension.ts'
+
+export interface HeldAmounts extends Amounts {
+  /** Null if nothing is held. */
+  id: string | null
+}
+
+export const nothingHeld: HeldAmounts = { id: null, ...noAmounts }
+
+/** What is held for a request besides its own hold, and what the hold queue has to know about it. */
+export class RequestHold {
+  readonly #request: FundedRequest
+  #current = nothingHeld
+  /** How many requests wait that keep it meanwhile. */
+  #waiters = 0
+
+  constructor(request: FundedRequest) {
+    this.#request = request
+  }
+
+  get current(): HeldAmounts {
+    return this.#current
+  }
+
+  replace({ ledger }: Gateway, next: HeldAmounts): void {
+    const { retained } = ledger.holdQueue
+    if (this.#waiters > 0) retained.remove(this.#subjects, this.#current)
+    this.#current = next
+    if (this.#waiters > 0) retained.add(this.#subjects, next)
+  }
+
+  addWaiter({ ledger }: Gateway): void {
+    if (this.#waiters++ === 0) ledger.holdQueue.retained.add(this.#subjects, this.#current)
+  }
+
+  removeWaiter({ ledger }: Gateway): void {
+    if (--this.#waiters === 0) ledger.holdQueue.retained.remove(this.#subjects, this.#current)
+  }
+
+  get #subjects(): readonly string[] {
+    return this.#request.keyContext.meterScopes
+  }
+
+  async release(gateway: Gateway): Promise<void> {
+    const { id } = this.#current
+    this.replace(gateway, nothingHeld)
+    if (id !== null) await releaseHold(gateway, this.#request, id)
+  }
+
+  /** Without waiting for it. One that cannot be released now is released once it has expired. */
+  releaseLater(gateway: Gateway): void {
+    this.release(gateway).catch((err: unknown) => this.logFailure(gateway, err))
+  }
+
+  logFailure({ log }: Gateway, err: unknown): void {
+    log.warn({ err, id: this.#request.id }, 'failed to release a hold')
+  }
+}
+
+/** A change in progress may have released it. */
+export async function releaseHold({ ledger }: Gateway, { caller }: FundedRequest, id: string): Promise<void> {
+  await ledger.settle({ ...createRelease(id, caller.organizationId), isRetry: true })
+}
