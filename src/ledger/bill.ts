@@ -25,6 +25,7 @@ export class Bill {
   #fees = 0n
   #nested = 0n
   #isClosed = false
+  #isRecorded = false
   readonly #late: BillLine[] = []
   #onLate: ((line: BillLine) => void) | null = null
 
@@ -54,6 +55,18 @@ export class Bill {
   takeLate(onLate: (line: BillLine) => void): void {
     this.#onLate = onLate
     for (const line of this.#late.splice(0)) onLate(line)
+  }
+
+  /** Its lines are stored with the record of its request. */
+  markRecorded(): void {
+    this.#isRecorded = true
+  }
+
+  /** Takes the nested requests of one that has no record: another bill must have them. */
+  takeUnrecorded(): BillLine[] {
+    if (this.#isRecorded) return []
+    this.#nested = 0n
+    return this.lines.splice(0).filter(({ kind }) => kind === 'request')
   }
 
   addTurn(line: Omit<BillLine, 'kind' | 'cost' | 'usage' | 'nestedId'>, charge: Charge): void {

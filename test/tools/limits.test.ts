@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { nanosFromUsd } from '../../src/ledger/money.ts'
+import { setKeyGuardrail } from '../guardrails/support.ts'
 import { describeOnEachDatabase, type TestResponse, type TestServer } from '../support/harness.ts'
 import { buildPdf } from '../support/pdf.ts'
 import { modelSettings } from './support.ts'
@@ -117,6 +118,38 @@ describeOnEachDatabase(
         expect(await spentBy(server(), hash)).toBe(sumCosts(replies))
         expect(await server().gateway.db.selectFrom('holds').selectAll().execute()).toEqual([])
       }, 60_000)
+    })
+
+    test('I6 moderation of a request on behalf of another is on its bill, also if that request is then rejected', async () => {
+      await setKeyGuardrail(server(), { moderation: { action: 'flag' }, allowed_models: ['test/outer'] })
+      const body = kinds.subagent ?? {}
+      const { status, body: reply } = await send(server(), server().own.inferenceKey, body)
+      await setKeyGuardrail(server(), { moderation: null, allowed_models: null })
+      expect(status).toBe(200)
+      const { body: record } = await server().call('GET', `/generation?id=${reply.id}`, {
+        key: server().own.inferenceKey,
+      })
+      const { total_cost, headgate } = record.data
+      const { lines } = headgate
+      const moderations = lines.filter(({ name }: { name: string }) => name === 'moderation')
+      // That of the request itself, and that of the one that may not use its model.
+      expect(moderations.map(({ cost }: { cost: number }) => cost)).toEqual([0.0005, 0.0005])
+      const charged = await server()
+        .gateway.db.selectFrom('generations')
+        .select(['id', 'cost_nanos'])
+        .where('model', '=', 'test/moderator')
+        .where(
+          'id',
+          'in',
+          moderations.map((line: { generation_id: string }) => line.generation_id),
+        )
+        .execute()
+      expect(charged.map(({ cost_nanos }) => cost_nanos)).toEqual([500_000n, 500_000n])
+      const sum = lines.reduce((total: number, { cost }: { cost: number }) => total + cost, 0)
+      expect(nanosFromUsd(reply.usage.cost)).toBe(nanosFromUsd(Number(sum.toFixed(9))))
+      expect(total_cost).toBe(reply.usage.cost)
+      const listed = await server().call('GET', '/generations?limit=10', {})
+      expect(listed.body.data).toContainEqual(expect.objectContaining({ id: reply.id, total_cost }))
     })
 
     test('R1 requests of all kinds share a limit, which they never exceed', async () => {

@@ -45,7 +45,10 @@ export async function classifyPrompt(
     if (prepared.length > 0) await yieldToEventLoop()
     prepared.push({ ...batch, request: await buildRequest(gateway, request, model, batch) })
   }
-  return (await Promise.all(prepared.map((batch) => classifyBatch(gateway, batch, lines)))).flat()
+  const classifying = prepared.map((batch) => classifyBatch(gateway, batch, lines))
+  // All have ended, and are in `lines`, also if one fails.
+  await Promise.allSettled(classifying)
+  return (await Promise.all(classifying)).flat()
 }
 
 interface PreparedBatch extends ModerationBatch {

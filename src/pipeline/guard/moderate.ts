@@ -40,13 +40,16 @@ async function applyGroups<R extends ModelRequest>(
   groups: ReadonlyMap<string | null, AppliedModeration[]>,
 ): Promise<R> {
   const lines: NestedRequestLine[] = []
-  const verdicts = await Promise.all(
-    [...groups].map(([model, group]) => judge(gateway, request, { model, rules: group }, lines)),
+  const judging = [...groups].map(([model, group]) =>
+    judge(gateway, request, { model, rules: group }, lines),
   )
+  await Promise.allSettled(judging)
+  const billed = addToBill(request, lines)
+  const verdicts = await Promise.all(judging)
   const hits = verdicts.flatMap((verdict) => verdict.hits)
-  const moderated = { ...request, hits: [...(request.hits ?? []), ...hits] }
+  const moderated = { ...billed, hits: [...(billed.hits ?? []), ...hits] }
   const error = verdicts.find((verdict) => verdict.error)?.error
-  if (!error) return addToBill(moderated, lines)
+  if (!error) return moderated
   await recordHits(gateway, moderated)
   throw error
 }

@@ -331,9 +331,16 @@ export class Funds {
     if (!rejection) this.#hold.replace(gateway, { id: op.request.id, ...paid })
   }
 
+  /** What a request without a record has paid others for is on the bill of the request that it is made for. */
+  passLines(): void {
+    const outerBill = this.#outers[0]?.bill
+    if (outerBill) for (const line of this.bill?.takeUnrecorded() ?? []) outerBill.addNested(line)
+  }
+
   /** Once the request is settled, or has failed before. */
   async close(gateway: Gateway): Promise<void> {
     this.#isClosed = true
+    this.passLines()
     // Those who wait may need as much.
     if (gateway.ledger.holdQueue.length > 0) this.#reportShortage(gateway, this.#peak - 1n)
     await this.#hold.release(gateway).catch((err: unknown) => this.#hold.logFailure(gateway, err))

@@ -195,6 +195,8 @@ async function settleRequest(
   // A plugin may cost something before the request is sent to the first candidate.
   const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
   const lines = candidate ? buildLines(request, candidate, charge, trace) : noLines
+  if (candidate) request.work?.bill.markRecorded()
+  else request.funds?.passLines()
   const settlement = candidate
     ? createSettlement(gateway, request, admission, { trace, candidate, outcome, lines, extraStatements })
     : releaseRequest(gateway, request, admission, trace.plan, error)
