@@ -6,6 +6,7 @@ import type { Db } from '../db/db.ts'
 import type { GenerationLineTable } from '../db/schema.ts'
 import type { BillLine } from '../ledger/bill.ts'
 import { usdFromNanos } from '../ledger/money.ts'
+import type { NestedLine } from '../ledger/recovery.ts'
 
 export type LineRow = Selectable<GenerationLineTable>
 
@@ -58,6 +59,14 @@ export async function insertLine(
     .insertInto('generation_lines')
     .values(toRow(generationId, position, line))
     .execute()
+}
+
+/** Adds a nested request to the bill of a recorded generation. Repeating it changes nothing. */
+export async function addNestedLine(db: Db, { outerId, line }: NestedLine): Promise<void> {
+  const outer = await db.selectFrom('generations').select('id').where('id', '=', outerId).executeTakeFirst()
+  const lines = await listLines(db, outerId)
+  if (!outer || lines.some(({ nested_id }) => nested_id === line.nestedId)) return
+  await insertLine(db, outerId, (lines.at(-1)?.position ?? -1) + 1, line)
 }
 
 function toRow(generationId: string, position: number, line: BillLine): LineRow {

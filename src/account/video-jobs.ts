@@ -46,8 +46,16 @@ export function openContents(vault: Vault, { id, contents }: VideoJob): string[]
   return contents === null ? [] : JSON.parse(vault.open(contents, id))
 }
 
-export function readSent({ sent }: VideoJob): SentVideoJob | null {
-  return sent === null ? null : JSON.parse(sent)
+/** What is stored of a job cannot be decoded, now or later. */
+export class DamagedJobError extends Error {}
+
+export function readSent({ id, sent }: VideoJob): SentVideoJob | null {
+  if (sent === null) return null
+  try {
+    return JSON.parse(sent)
+  } catch (cause) {
+    throw new DamagedJobError(`the submission of ${id} cannot be decoded`, { cause })
+  }
 }
 
 export async function insertVideoJob(db: Db, job: Insertable<VideoJobTable>): Promise<void> {

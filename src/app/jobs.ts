@@ -1,3 +1,4 @@
+import { addNestedLine } from '../account/bill-lines.ts'
 import { deleteExpiredConversations } from '../account/conversations.ts'
 import { pruneIdempotencyKeys } from '../account/idempotency-keys.ts'
 import { deleteExpiredResponses } from '../account/stored-responses.ts'
@@ -191,6 +192,7 @@ export async function settleOrphanedHolds(gateway: Gateway): Promise<void> {
       errorMessage: 'The gateway was stopped before the reply had ended.',
     }),
   )
+  for (const nested of outcome.nested) await addNestedLine(db, nested)
   reportOrphans(gateway, outcome)
 }
 

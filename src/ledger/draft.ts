@@ -28,6 +28,8 @@ export interface Checkpoint {
   attempts: string
   /** What it cost before this reply, as `encodeBill` returns it. */
   bill?: EncodedBill
+  /** The request on whose behalf it is made, and what for. */
+  outer?: { id: string; purpose: string } | undefined
 }
 
 /** Without column names: it is written for every request, and read only after a crash. */

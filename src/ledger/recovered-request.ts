@@ -36,6 +36,8 @@ export interface RecoveredRequest {
   settled: SettledGeneration | null
   /** Null if it is charged for what its checkpoint shows. */
   unrecovered: UnrecoveredRequest | null
+  /** The request on whose behalf it was made, and what for. */
+  outer?: Checkpoint['outer']
 }
 
 /** What a hold with the amounts of its extensions is settled with. Null: only a newer version can decode it. */
@@ -48,7 +50,8 @@ export function recoverRequest(hold: HoldTable): RecoveredRequest | null {
     failure = 'unrecovered_checkpoint'
     const checkpoint = hold.checkpoint === null ? null : decodeCheckpoint(hold.checkpoint)
     failure = 'unrecovered_price'
-    return { settled: recoverGeneration(hold, draft, checkpoint), unrecovered: null }
+    const settled = recoverGeneration(hold, draft, checkpoint)
+    return { settled, unrecovered: null, outer: checkpoint?.outer }
   } catch (cause) {
     if (cause instanceof NewerFormatError) return null
     return buildUnrecovered(hold, failure === 'unrecovered_draft' ? null : draft, failure, cause)

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
+import { addNestedLine, listLines } from '../account/bill-lines.ts'
 import { emptyGeneration } from '../db/generation-table.ts'
 import { Bill } from './bill.ts'
 import { encodeDraft } from './draft.ts'
@@ -109,6 +110,71 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     ).toEqual([['gen-turns', 7n, bill.lines, 13n]])
     const left = await db.selectFrom('holds').select('id').where('id', 'like', 'gen-turns%').execute()
     expect(left).toEqual([])
+  })
+
+  test('R2 I4 an expired extension of this node is released once its request has ended', async () => {
+    const { db, ledger } = server().gateway
+    const node = new ClusterNode(true)
+    const hold = { owner: node.id, subjects: 'key:999999', day: '2026-01-01', draft: '', checkpoint: null }
+    const amounts = { amount_nanos: 5n, byok_nanos: 0n }
+    const rows = ['gen-ended', 'gen-running', 'gen-early'].map((id) => ({
+      ...{ id: `${id}+1`, ...hold, ...amounts },
+      expires_at: id === 'gen-early' ? '2999-01-01' : '2025-12-31',
+    }))
+    await db.insertInto('holds').values(rows).execute()
+    // What was lost with an error of the process that should have released it is open as long as the process runs.
+    const open = new Set(['gen-ended+1', 'gen-running', 'gen-running+1', 'gen-early+1'])
+    const watched = { isOpen: (id: string) => open.has(id), settle: ledger.settle.bind(ledger) }
+    await node.settleOrphans(db, watched, now)
+    const left = () => db.selectFrom('holds').select('id').where('owner', '=', node.id).orderBy('id').execute()
+    expect(await left()).toEqual([{ id: 'gen-early+1' }, { id: 'gen-running+1' }])
+    await db.deleteFrom('holds').where('owner', '=', node.id).execute()
+  })
+
+  test('R7 I6 a request that was interrupted together with the one it was made for is on the bill of that one', async () => {
+    const { db, ledger } = server().gateway
+    const key = await db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
+    const owner = { organization_id: key.organization_id, workspace_id: key.workspace_id, key_id: key.id }
+    const hold = { owner: 'dead', subjects: 'key:999999', expires_at: '2999-01-01', day: '2026-01-01' }
+    const reply = { usage: null, complete: false, characters: 4000, finished: false, failed: false }
+    const pricing = { prompt: '0.000001', completion: '0.000001' }
+    const buildHold = (id: string, more: object) => ({
+      ...{ id, ...hold, amount_nanos: 100_000_000n, byok_nanos: 0n },
+      draft: JSON.stringify(
+        encodeDraft({
+          generation: { ...emptyGeneration, id, ...owner, created_at: now },
+          initialTarget: { ...target, pricing },
+          promptTokens: 10,
+          byokFee: 0,
+        }),
+      ),
+      checkpoint: JSON.stringify({
+        place: { ...target, pricing },
+        ...{ reply, tier: null, firstTokenMs: 1, attempts: '[]', ...more },
+      }),
+    })
+    const outer = { id: 'gen-outer', purpose: 'subagent' }
+    const bill = new Bill().encode({ amount: 100_000_000n, byok: 0n })
+    const rows = [
+      buildHold('gen-outer', { bill }),
+      buildHold('gen-nested', { outer }),
+      buildHold('gen-stray', { outer: { id: 'gen-unknown', purpose: 'subagent' } }),
+    ]
+    await db.insertInto('holds').values(rows).execute()
+    const { nested, settled } = await new ClusterNode(true).settleOrphans(db, ledger, now)
+    expect(settled).toBe(3)
+    for (const line of nested) await addNestedLine(db, line)
+    for (const line of nested) await addNestedLine(db, line)
+    const { cost_nanos } = await db
+      .selectFrom('generations')
+      .select('cost_nanos')
+      .where('id', '=', 'gen-nested')
+      .executeTakeFirstOrThrow()
+    expect(cost_nanos).toBeGreaterThan(0n)
+    expect(await listLines(db, 'gen-outer')).toMatchObject([
+      { kind: 'request', name: 'subagent', provider: 'p', nested_id: 'gen-nested', cost_nanos },
+    ])
+    expect(await listLines(db, 'gen-unknown')).toEqual([])
   })
 
   test('R2 R7 a record that the database rejects is replaced by one that it accepts, and the other holds are settled', async () => {

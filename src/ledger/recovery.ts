@@ -2,6 +2,7 @@ import { isRejectedData, type Statement } from '../db/batch.ts'
 import type { Db } from '../db/db.ts'
 import type { HoldTable } from '../db/schema.ts'
 import { newId } from '../lib/ids.ts'
+import type { BillLine } from './bill.ts'
 import { jobOwner } from './engine.ts'
 import { extensionPattern, isExtension, requestIdOf } from './hold-extension.ts'
 import type { Ledger } from './ledger.ts'
@@ -73,12 +74,12 @@ export class ClusterNode {
   ): Promise<OrphanOutcome> {
     const deadNodes = await this.#findDeadNodes(db)
     const newer = new Set<string>()
-    const outcome: OrphanOutcome = { settled: 0, unrecovered: [] }
+    const outcome: OrphanOutcome = { settled: 0, unrecovered: [], nested: [] }
     for (let after = ''; ; ) {
       const orphans = await this.#findOrphans(db, deadNodes, now, after)
       const { requests, extensions } = await groupHolds(
         db,
-        orphans.filter(({ id }) => !ledger.isOpen(id)),
+        orphans.filter(({ id }) => !isInUse(ledger, id)),
       )
       const settle = (hold: HoldTable) => settleOrphan(ledger, hold, buildStatements)
       const results = await Promise.all(requests.map(settle))
@@ -129,6 +130,11 @@ export class ClusterNode {
       return []
     })
   }
+}
+
+/** An extension is not, once its request has ended, whatever has prevented its release. */
+function isInUse(ledger: Pick<Ledger, 'isOpen'>, id: string): boolean {
+  return ledger.isOpen(id) && (!isExtension(id) || ledger.isOpen(requestIdOf(id)))
 }
 
 /** Every node that owns a hold, and every registered node. */
@@ -186,23 +192,57 @@ export interface OrphanOutcome {
   /** Charged for what their checkpoints show. */
   settled: number
   unrecovered: UnrecoveredRequest[]
+  /** Charged requests that were made on behalf of others: their bills do not have them. */
+  nested: NestedLine[]
+}
+
+/** A line of the bill of another request. */
+export interface NestedLine {
+  outerId: string
+  line: BillLine
 }
 
 function countResults(outcome: OrphanOutcome, results: readonly (RecoveredRequest | null)[]): void {
   for (const result of results) {
     if (result?.unrecovered) outcome.unrecovered.push(result.unrecovered)
     else if (result) outcome.settled++
+    const { settled, outer } = result ?? {}
+    if (settled && outer && settled.charge.cost > 0n)
+      outcome.nested.push({ outerId: outer.id, line: buildNestedLine(settled, outer.purpose) })
   }
 }
 
-/** One hold that cannot be settled as it should must not keep the others open. Null: a newer version settles it. */
+function buildNestedLine({ draft, target, charge, lines = [] }: SettledGeneration, purpose: string): BillLine {
+  const nested = lines.filter(({ kind }) => kind === 'request').reduce((sum, { cost }) => sum + cost, 0n)
+  return {
+    kind: 'request',
+    name: purpose,
+    provider: target.provider,
+    quantity: 1,
+    usage: charge.usage,
+    cost: charge.cost + nested,
+    durationMs: 0,
+    nestedId: draft.id,
+  }
+}
+
+/** Null: a newer version settles it. */
 async function settleOrphan(
   ledger: Pick<Ledger, 'settle'>,
   hold: HoldTable,
   buildStatements: RecoveryStatements,
 ): Promise<RecoveredRequest | null> {
   const recovered = recoverRequest(hold)
-  if (!recovered) return null
+  return recovered && settleRecovered(ledger, hold, recovered, buildStatements)
+}
+
+/** One hold that cannot be settled as it should must not keep the others open. Returns how it was settled. */
+export async function settleRecovered(
+  ledger: Pick<Ledger, 'settle'>,
+  hold: HoldTable,
+  recovered: RecoveredRequest,
+  buildStatements: RecoveryStatements,
+): Promise<RecoveredRequest> {
   const rejection = await trySettle(ledger, hold, recovered, buildStatements)
   if (rejection === null) return recovered
   const bare = buildUnrecovered(hold, null, 'unrecovered_record', rejection)

@@ -118,6 +118,41 @@ describeOnEachDatabase('video jobs on the sandbox', (server) => {
     expect([await holds(), await isSound()]).toEqual([[], true])
   })
 
+  describe.each([
+    ['draft of its hold', 'unrecovered_draft', 'completed'],
+    ['record of its submission', 'unrecovered_checkpoint', 'failed'],
+    ['request', null, 'expired'],
+  ] as const)('R2 R39 a job with a damaged %s', (part, failure, status) => {
+    test('ends once, with a record, and is not polled any more', async () => {
+      const { body, headers } = await createVideo(server(), { duration: 4, size: '1280x720' })
+      const generationId = headers.get('x-generation-id') ?? ''
+      await server().gateway.ledger.flush()
+      if (part === 'draft of its hold')
+        await db().updateTable('holds').set({ draft: '[1,"' }).where('id', '=', generationId).execute()
+      const damage = part === 'request' ? { request: 'damaged' } : { sent: '{"target"' }
+      if (part !== 'draft of its hold')
+        await db().updateTable('video_jobs').set(damage).where('id', '=', body.id).execute()
+      for (let polls = 0; polls < 4; polls++) {
+        server().clock.advance(polls < 3 ? 40_000 : server().gateway.settings.videos.timeout)
+        await runDue(server())
+      }
+      const job = await db()
+        .selectFrom('video_jobs')
+        .selectAll()
+        .where('id', '=', body.id)
+        .executeTakeFirstOrThrow()
+      expect([job.status, job.due_at]).toEqual([status, null])
+      const record = await db()
+        .selectFrom('generations')
+        .selectAll()
+        .where('id', '=', generationId)
+        .executeTakeFirstOrThrow()
+      const charged = failure ? { flag: 'unrecovered', error_code: failure, cost_nanos: 0n } : { flag: null }
+      expect(record).toMatchObject({ ...charged, hold_nanos: 200_000_000n, workspace_id: job.workspace_id })
+      expect([await holds(), await isSound()]).toEqual([[], true])
+    })
+  })
+
   test('a range of a video, and the whole for what is no range', async () => {
     const { id } = await finish()
     const read = async (headers: Record<string, string>) => {

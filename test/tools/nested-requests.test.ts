@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import type { ModelCall } from '../../src/call/call.ts'
 import { formats } from '../../src/pipeline/formats.ts'
 import { guardRequest } from '../../src/pipeline/guard/guard.ts'
@@ -74,6 +74,18 @@ describeOnEachDatabase(
       })
       await expect(calling).rejects.toThrow('cancelled')
       expect(outer.work?.bill.lines).toHaveLength(1)
+    })
+
+    test('R7 its checkpoint names the other request, so that both can be recovered', async () => {
+      const { ledger } = server().gateway
+      const outer = await parseOuter(server())
+      const checkpoints: (string | null)[] = []
+      const tracking = spyOn(ledger, 'trackProgress')
+      const onText = () => checkpoints.push(tracking.mock.calls.at(-1)?.[1]() ?? null)
+      await callNested(server(), outer, { onText })
+      tracking.mockRestore()
+      const [checkpoint] = checkpoints.filter((text) => text !== null)
+      expect(JSON.parse(checkpoint ?? '{}').outer).toEqual({ id: outer.id, purpose: 'advisor' })
     })
 
     test('a nested request calls no other model', async () => {

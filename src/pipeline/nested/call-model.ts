@@ -43,7 +43,7 @@ export function createCallModel(
 
 function buildIncoming(
   outer: InferenceRequest,
-  { model, call, tools = [], maxToolCalls }: NestedModelRequest,
+  { model, purpose, call, tools = [], maxToolCalls }: NestedModelRequest,
   reader: NestedReplyReader,
   { id, httpRequest }: { id: string; httpRequest: Request },
 ): IncomingRequest {
@@ -76,6 +76,7 @@ function buildIncoming(
     source: { text, body, values: 0 },
     format: createNestedFormat(nestedCall, reader),
     isNested: true,
+    outer: { id: outer.id, purpose },
     ...(funds && { outerFunds: funds }),
     onSettled: [(settled) => reader.settle(settled)],
   }

@@ -36,6 +36,7 @@ export interface IncomingRequest {
   isNested?: true
   /** What is held for that request: this one draws on it. */
   outerFunds?: Funds
+  outer?: ModelRequest['outer']
   onSettled?: ModelRequest['onSettled']
   /** What the client needs changed in every reply. */
   replyTransforms?: InferenceRequest['replyTransforms']
@@ -107,6 +108,8 @@ export interface ModelRequest {
   work: RequestWork | null
   /** What is held for it if it pays for more than one thing, or another request pays for it; null otherwise. */
   funds: Funds | null
+  /** The request on whose behalf it is made, and what for: recovery adds it to the bill of that request. */
+  outer?: { id: string; purpose: string } | undefined
   /** Adds what is found only in a reply that has ended. */
   completeHits?: () => Promise<void>
 }

@@ -43,10 +43,11 @@ export async function parseRequest(
     replyFilters: none,
     replyObservers: none,
   }
-  const { onAdmitted, store, isNested, onSettled } = incoming
+  const { onAdmitted, store, isNested, outer, onSettled } = incoming
   if (onAdmitted) request.onAdmitted = onAdmitted
   if (store) request.store = store
   if (isNested) request.isNested = isNested
+  if (outer) request.outer = outer
   if (onSettled) request.onSettled = onSettled
   request.funds = createFunds(request, incoming)
   return request

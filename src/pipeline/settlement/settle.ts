@@ -143,6 +143,7 @@ export function buildCheckpoint(
     firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
     attempts: encodeAttempts(attempts, startedAt),
     ...(request.work && { bill: request.work.bill.encode(remainingHold(request, admission)) }),
+    ...(request.outer && { outer: request.outer }),
   }
   return JSON.stringify(checkpoint)
 }

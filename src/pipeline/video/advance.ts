@@ -1,4 +1,4 @@
-import { updateHeldJob, type VideoJob } from '../../account/video-jobs.ts'
+import { DamagedJobError, updateHeldJob, type VideoJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { VideoProgress } from '../../call/video.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
@@ -72,6 +72,10 @@ const lostStatuses: ReadonlySet<number | null> = new Set([404, 410])
 async function postpone(gateway: Gateway, job: VideoJob, error: unknown): Promise<void> {
   if (error instanceof LostCredentialError)
     return endJob(gateway, job, { status: 'failed', message: error.message, code: 'credential_deleted' })
+  if (error instanceof DamagedJobError) {
+    const message = 'What the gateway stored of the job is damaged. Create it again.'
+    return endJob(gateway, job, { status: 'failed', message, code: 'unrecovered_checkpoint' })
+  }
   const failure = error instanceof UpstreamError ? error.failure : null
   if (failure && lostStatuses.has(failure.status)) {
     const message = 'The provider does not have the video job, or its video, any more.'
