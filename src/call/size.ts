@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from '../lib/json-values.ts'
+import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
 import type { ModelCall, Tool } from './call.ts'
 import type { InputPart, MediaSource, OutputPart } from './part.ts'
 import type { RequestedImages } from './requested-images.ts'
@@ -19,6 +19,8 @@ export interface RequestSize {
   webSearches: number
   /** The images that the reply has, and those in the prompt, whose tokens depend on the model. */
   generatedImages?: GeneratedImages
+  /** What is known of the images that a conversation may be answered with; null if it excludes them. */
+  replyImages?: RequestedImages | null
   /** What may be billed by another unit than the token. */
   units: readonly BilledUnits[]
 }
@@ -71,11 +73,17 @@ export function computeRequestSize(call: ModelCall, body: JsonObject, bytes: num
     units: [],
   }
   for (const { parts } of call.messages) for (const part of parts) addPartSize(size, part)
+  if (call.modalities || call.imageConfig) size.replyImages = describeReplyImages(call)
   if (call.tools) size.promptTokens += tokensForTools
   for (const tool of call.tools ?? []) addToolSize(size, tool)
   for (const field of externalContentFields) if (body[field]) addExternalContent(size, field)
   if (asObject(body.prompt)) addExternalContent(size, 'prompt')
   return size
+}
+
+function describeReplyImages({ modalities, imageConfig }: ModelCall): RequestedImages | null {
+  if (modalities && !modalities.some((name) => name.toLowerCase() === 'image')) return null
+  return { resolution: asString(imageConfig?.image_size), previews: 0 }
 }
 
 /** Output besides the reasoning budget, when the request sets no limit. */

@@ -1,15 +1,34 @@
 import type { RequestedImages } from '../call/requested-images.ts'
 
+/** More than any vendor counts for one image, read or generated. */
+export const maxTokensPerImage = 24_000
+
 /** What a vendor counts for the images of a request to a model. */
 export interface ImageTokens {
   /** Output tokens of one image. A row without a size, a resolution or a quality applies to all of them. */
   output: readonly ImageTokenRow[]
+  /** Instead of `output`, where the client chooses any size. */
+  byArea?: AreaTokens
   /** Output tokens of one preview. */
   preview: number
   /** Output tokens besides those of images, such as reasoning. */
   text: number
   /** Prompt tokens of one input image, at most. */
   input: number
+  /** The most images in one reply of a conversation; null if only its tokens limit them. */
+  replyImages: number | null
+  /** The most output tokens of one reply of a conversation; null if it is not published. */
+  replyTokens: number | null
+}
+
+/** An image is divided into columns, as many as its quality says, and rows of the same height. */
+interface AreaTokens {
+  columns: Record<string, number>
+  /** The tokens of a cell grow with the pixels of the image. */
+  pixelOffset: number
+  pixelsPerToken: number
+  /** The largest image, as a square: it has the most cells. */
+  maxEdge: number
 }
 
 interface ImageTokenRow {
@@ -27,7 +46,10 @@ function listRows(bySize: Record<string, readonly [number, number, number]>): Im
   )
 }
 
+const imagesOnly = { replyImages: null, replyTokens: null }
+
 const gptImage: ImageTokens = {
+  ...imagesOnly,
   output: listRows({
     '1024x1024': [272, 1056, 4160],
     '1024x1536': [408, 1584, 6240],
@@ -39,11 +61,38 @@ const gptImage: ImageTokens = {
   input: 8400,
 }
 
-const gemini = { preview: 0, text: 2000, input: 2600 }
+/** As the vendor's calculator of costs counts them. Tokens of input images are not published: as many as of any model. */
+const gptImage2: ImageTokens = {
+  ...imagesOnly,
+  output: [],
+  byArea: {
+    columns: { low: 16, medium: 48, high: 96 },
+    pixelOffset: 2_000_000,
+    pixelsPerToken: 4_000_000,
+    maxEdge: 2880,
+  },
+  preview: 100,
+  text: 0,
+  input: maxTokensPerImage,
+}
 
 /**
- * By the beginning of the vendor's name of the model, the longest first. Models that are not here count as much as
- * any model may.
+ * Its vendor publishes the price of a token, and not how many an image has: as many as the largest of the model before,
+ * whose images cost more.
+ */
+const gptImage25: ImageTokens = {
+  ...imagesOnly,
+  output: [{ tokens: maxTokensPerImage }],
+  preview: 100,
+  text: 0,
+  input: maxTokensPerImage,
+}
+
+/** Vertex AI documents ten output images per prompt for Gemini 2.5, and the limit of output tokens for later models. */
+const gemini = { preview: 0, text: 2000, input: 2600, replyImages: null, replyTokens: 32_768 }
+
+/**
+ * By the vendor's name of the model, without a date. Models that are not here count as much as any model may.
  */
 const tokensByModel: readonly (readonly [string, ImageTokens])[] = [
   [
@@ -59,7 +108,25 @@ const tokensByModel: readonly (readonly [string, ImageTokens])[] = [
     },
   ],
   ['gpt-image-1', gptImage],
-  ['gemini-2.5-flash-image', { ...gemini, output: [{ tokens: 1290 }] }],
+  ['gpt-image-1.5', gptImage],
+  ['gpt-image-2', gptImage2],
+  ['gpt-image-2.5-flare', gptImage25],
+  ['gpt-image-2.5-sunburst', gptImage25],
+  ['gemini-2.5-flash-image', { ...gemini, replyImages: 10, output: [{ tokens: 1290 }] }],
+  // It makes images of 1K only.
+  ['gemini-3.1-flash-lite-image', { ...gemini, replyTokens: 4096, output: [{ tokens: 1120 }] }],
+  [
+    'gemini-nano-banana-2.1',
+    {
+      ...gemini,
+      // Above 1K only prices of images are published, rounded: the most that they stand for.
+      output: [
+        { resolution: '1K', tokens: 1120 },
+        { resolution: '2K', tokens: 1800 },
+        { resolution: '4K', tokens: 3850 },
+      ],
+    },
+  ],
   [
     'gemini-3-pro-image',
     {
@@ -90,13 +157,17 @@ export function findImageTokens(upstreamModel: string): ImageTokens | null {
   const name = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1)
   const known = tokensByModel.find(
     ([model]) =>
-      name === model || (name.startsWith(model) && /^(?:-preview|-\d{4}|\.5)/.test(name.slice(model.length))),
+      name === model || (name.startsWith(model) && /^(?:-preview|-\d{4})/.test(name.slice(model.length))),
   )
   return known?.[1] ?? null
 }
 
 /** The most that one image counts, with its previews; what the request leaves open counts as much as it can. */
-export function countImageTokens({ output, preview }: ImageTokens, images: RequestedImages): number {
+export function countImageTokens(
+  { output, byArea, preview }: ImageTokens,
+  images: RequestedImages,
+): number {
+  if (byArea) return countByArea(byArea, images) + preview * images.previews
   const possible = output.filter(
     (row) =>
       isPossible(row.size, images.size) &&
@@ -106,6 +177,17 @@ export function countImageTokens({ output, preview }: ImageTokens, images: Reque
   // A size that the vendor does not list may count as any of them.
   const rows = possible.length > 0 ? possible : output
   return Math.max(...rows.map(({ tokens }) => tokens)) + preview * images.previews
+}
+
+function countByArea(
+  { columns, pixelOffset, pixelsPerToken, maxEdge }: AreaTokens,
+  { size, quality }: RequestedImages,
+): number {
+  const across = columns[quality ?? ''] ?? Math.max(...Object.values(columns))
+  const [width = maxEdge, height = maxEdge] = size?.split('x').map(Number) ?? []
+  const long = Math.max(width, height)
+  const down = Math.round((across * Math.min(width, height)) / long)
+  return Math.ceil((across * down * (pixelOffset + width * height)) / pixelsPerToken)
 }
 
 function isPossible(value: string | undefined, requested: string | undefined): boolean {

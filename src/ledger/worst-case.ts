@@ -57,12 +57,36 @@ function computeOutputCost(size: RequestSize, endpoint: EndpointCapacity, rates:
   const { output } = computeWorstCaseRates(rates)
   const { generatedImages } = size
   const { image_tokens } = endpoint
-  if (!generatedImages || !image_tokens) return multiply(computeMaxOutputTokens(size, endpoint), output)
+  if (!image_tokens) return multiply(computeMaxOutputTokens(size, endpoint), output)
+  if (!generatedImages) return computeConversationCost(size, endpoint, image_tokens, rates)
   const images = Math.max(1, clampCount(size.choices))
   const imageTokens = countImageTokens(image_tokens, generatedImages.requested)
   return (
     multiply(images * imageTokens, output) +
     multiply(images * image_tokens.text, maxRate(rates.output, rates.reasoning))
+  )
+}
+
+const anyImage = { previews: 0 }
+
+/** A reply with as many images as the model can put into it, or the request allows; the rest of it is text. */
+function computeConversationCost(
+  size: RequestSize,
+  endpoint: EndpointCapacity,
+  known: ImageTokens,
+  rates: Rates,
+): bigint {
+  const { replyImages = anyImage } = size
+  const choices = Math.max(1, clampCount(size.choices))
+  const tokens = Math.min(
+    computeMaxOutputTokens({ ...size, choices: 1 }, endpoint),
+    known.replyTokens ?? maxCount,
+  )
+  const perReply = replyImages && (known.replyImages ?? maxCount) * countImageTokens(known, replyImages)
+  const imageTokens = Math.min(tokens, perReply ?? 0)
+  return (
+    multiply(choices * imageTokens, computeWorstCaseRates(rates).output) +
+    multiply(choices * (tokens - imageTokens), maxRate(rates.output, rates.reasoning, rates.outputAudio))
   )
 }
 

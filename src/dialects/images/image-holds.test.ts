@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { computeRequestSize } from '../../call/size.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { countImageTokens, findImageTokens } from '../../catalogue/image-tokens.ts'
 import snapshot from '../../catalogue/snapshot.json'
@@ -35,11 +36,13 @@ function listRequests(id: string): Record<string, unknown>[] {
 describe('R3 the hold of images', () => {
   test('the catalogue has endpoints with such models', () => {
     const ids = new Set(endpoints.map(({ id }) => id))
-    for (const id of ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5'])
+    for (const id of ['gpt-image-1', 'gpt-image-1-mini', 'gpt-image-1.5', 'gpt-image-2'])
       expect(ids).toContain(`openai/${id}`)
+    for (const id of ['gpt-image-2.5-flare', 'gpt-image-2.5-sunburst']) expect(ids).toContain(`openai/${id}`)
     for (const id of ['gemini-2.5-flash-image', 'gemini-3-pro-image', 'gemini-3.1-flash-image'])
       expect(ids).toContain(`google/${id}`)
-    expect(ids).not.toContain('openai/gpt-image-2')
+    for (const id of ['gemini-3.1-flash-lite-image', 'gemini-nano-banana-2.1'])
+      expect(ids).toContain(`google/${id}`)
   })
 
   test.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
@@ -48,7 +51,9 @@ describe('R3 the hold of images', () => {
       for (const body of listRequests(id)) {
         const { size, call } = decodeImageBody({ model: id, prompt, ...body })
         const tokens = countImageTokens(image_tokens, { ...body, previews: 0 })
-        const usage = { ...zeroUsage, input: 10, outputImage: tokens * call.n }
+        // A model that reasons about an image may write as much text.
+        const output = image_tokens.text * call.n
+        const usage = { ...zeroUsage, input: 10, output, outputImage: tokens * call.n }
         const { total } = computeCost(usage, capacity.pricing, at)
         const hold = computeWorstCaseCost(size, capacity, at) ?? 0n
         expect([body, hold >= total, hold * 10n <= total * 12n]).toEqual([body, true, true])
@@ -63,6 +68,46 @@ describe('R3 the hold of images', () => {
     // USD 0.011 for the image, and a tenth of a cent for the prompt.
     expect(hold).toBeGreaterThan(0.01088)
     expect(hold).toBeLessThan(0.0125)
+  })
+
+  test('of gpt-image-2 is what the calculator of its vendor shows, for any size', () => {
+    const tokens = findImageTokens('gpt-image-2')
+    const count = (size: string | undefined, quality?: string) =>
+      tokens && countImageTokens(tokens, { size, quality, previews: 0 })
+    expect(count('1024x1024', 'high')).toBe(7024)
+    expect(count('1536x1024', 'high')).toBe(5488)
+    expect(count('1024x1792', 'high')).toBe(5063)
+    expect(count('3584x2048', 'high')).toBe(12_329)
+    expect(count('3584x2048')).toBe(12_329)
+    // The largest square has the most, at a size that the request leaves open.
+    expect(count(undefined, 'high')).toBe(count('2880x2880', 'high'))
+    expect(count(undefined, 'low')).toBe(count('2880x2880', 'low'))
+    expect(count(undefined)).toBe(count('2880x2880', 'high'))
+  })
+
+  describe('of a conversation with a model that also writes text', () => {
+    const pricing = { prompt: '0', completion: '0.000001', image_output: '0.00001' }
+    const limits = { context_length: 65_536, max_completion_tokens: null, max_prompt_tokens: null }
+    const holdOf = (model: string, body: object) => {
+      const call = { messages: [], stream: false, unknown: [], ...body }
+      const size = computeRequestSize(call, {}, 0)
+      return Number(computeWorstCaseCost(size, { ...limits, pricing, image_tokens: findImageTokens(model) }, at)) / 1000
+    }
+
+    test('has as many images as a reply can have, and the rest as text', () => {
+      const images = 10 * 1290
+      expect(holdOf('gemini-2.5-flash-image', {})).toBe(images * 10 + (32_768 - images))
+      expect(holdOf('gemini-2.5-flash-image', { maxTokens: 2000 })).toBe(2000 * 10)
+      // Its replies have at most 4,096 tokens.
+      expect(holdOf('gemini-3.1-flash-lite-image', {})).toBe(4096 * 10)
+      // Only its tokens limit the images of a reply.
+      expect(holdOf('gemini-3-pro-image', {})).toBe(32_768 * 10)
+    })
+
+    test('has no images where the request excludes them', () => {
+      expect(holdOf('gemini-2.5-flash-image', { modalities: ['text'] })).toBe(32_768)
+      expect(holdOf('gemini-2.5-flash-image', { modalities: ['IMAGE', 'TEXT'] })).toBeGreaterThan(32_768)
+    })
   })
 
   test('has previews and input images, and what is not known counts as much as it can', () => {
@@ -98,7 +143,7 @@ describe('R3 the hold of images', () => {
       'gemini-3-pro-image-preview',
     ])
       expect(findImageTokens(name)).not.toBeNull()
-    for (const name of ['gpt-image-10', 'gpt-image-2', 'gemini-3.1-flash-lite-image', 'dall-e-3'])
+    for (const name of ['gpt-image-10', 'gpt-image-2.6-flare', 'gpt-image-2.5', 'gemini-3.1-flash', 'dall-e-3'])
       expect(findImageTokens(name)).toBeNull()
   })
 

@@ -1,10 +1,9 @@
 import type { GeneratedImage, ImagesCall, PixelSize } from '../../call/images.ts'
 import type { RequestSize } from '../../call/size.ts'
 import type { Billable, BilledUnits } from '../../call/units.ts'
+import { maxTokensPerImage } from '../../catalogue/image-tokens.ts'
 import { formatSize, maxPixelsOf, tierOf } from './geometry.ts'
 
-/** More than any vendor counts for one image, read or generated. */
-const tokensPerImage = 20_000
 const tokensPerRequest = 80
 /** Of a reference whose size is not known yet. */
 const maxReferencePixels = 64_000_000
@@ -16,8 +15,8 @@ export function computeImagesSize(call: ImagesCall, referencePixels: (number | n
   const known = listKnown(call)
   const inputPixels = referencePixels.reduce<number>((sum, count) => sum + (count ?? maxReferencePixels), 0)
   return {
-    promptTokens: tokensPerRequest + Buffer.byteLength(call.prompt) + tokensPerImage * referencePixels.length,
-    outputTokens: tokensPerImage,
+    promptTokens: tokensPerRequest + Buffer.byteLength(call.prompt) + maxTokensPerImage * referencePixels.length,
+    outputTokens: maxTokensPerImage,
     choices: call.n,
     images: referencePixels.length,
     hasAudio: false,
@@ -31,7 +30,7 @@ export function computeImagesSize(call: ImagesCall, referencePixels: (number | n
         previews: call.stream ? (call.partialImages ?? 0) : 0,
       },
       inputImages: referencePixels.length,
-      maxTokensPerInput: tokensPerImage,
+      maxTokensPerInput: maxTokensPerImage,
     },
     units: [
       ...listInputUnits(call, inputPixels),
