@@ -4,6 +4,7 @@ import { loadExportSettings } from '../account/destinations.ts'
 import { type ApiKey, findKeyByHash, findKeyById } from '../account/keys.ts'
 import { findMemberLimit } from '../account/member-limits.ts'
 import { loadDefaultPlugins } from '../account/organizations.ts'
+import { loadOwnerAccount } from '../account/owners.ts'
 import { type ActivePreset, findActivePreset } from '../account/presets.ts'
 import {
   findWorkspaceDefaults,
@@ -49,6 +50,8 @@ export interface KeyContext {
   limits: readonly Limit[]
   /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
   purchasedCredits: bigint
+  /** The meter of requests to free variants. */
+  freeSubject: string
   defaultModel: string | null
   /** How endpoints are sorted if the request does not say. */
   defaultSort: Sort | null
@@ -135,10 +138,11 @@ async function loadCurrentContext(db: Db, key: ApiKey): Promise<KeyContext> {
 }
 
 async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
-  const [layers, credits, workspace, member, defaults, plugins, logging, destinations, byokKeys] =
+  const [layers, credits, owner, workspace, member, defaults, plugins, logging, destinations, byokKeys] =
     await Promise.all([
       loadLayers(db, key),
       loadCreditTotals(db, key.organization_id),
+      loadOwnerAccount(db, key.organization_id),
       loadWorkspaceBudgets(db, key.workspace_id),
       findMemberLimit(db, key.creator_user_id),
       findWorkspaceDefaults(db, key.workspace_id),
@@ -154,7 +158,8 @@ async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
     contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
     meterScopes: listMeterScopes(key, member),
     limits: listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
-    purchasedCredits: credits.purchased,
+    purchasedCredits: owner.purchased,
+    freeSubject: owner.subject,
     ...defaults,
     defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,
     defaultPlugins: plugins.filter(isDefaultPlugin),

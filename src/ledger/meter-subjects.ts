@@ -1,6 +1,8 @@
 /** The names of meters, by what they count for. */
 export const meterSubjects = {
   organization: (id: string) => `organization:${id}`,
+  /** Requests to free variants of all organizations of one owner, by a hash. */
+  owner: (hash: string) => `owner:${hash}`,
   workspace: (id: string) => `workspace:${id}`,
   key: (id: number) => `key:${id}`,
   /** What the keys of one member spend in one workspace. */

@@ -76,8 +76,8 @@ export async function loadOrganizationUsage(db: Db, organizationId: string): Pro
   return meter?.total_nanos ?? 0n
 }
 
-/** Requests to free variants that an organization made today. */
-export async function countFreeRequestsToday(db: Db, organizationId: string, now: number): Promise<number> {
-  const [meter] = await loadMetersForDay(db, [meterSubjects.organization(organizationId)], utcDay(now))
+/** Requests to free variants that a meter counted today. */
+export async function countFreeRequestsToday(db: Db, subject: string, now: number): Promise<number> {
+  const [meter] = await loadMetersForDay(db, [subject], utcDay(now))
   return meter?.freeDay ?? 0
 }

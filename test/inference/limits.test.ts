@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createMember } from '../../src/account/members.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
+import { createTenant, type Tenant } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'
 
@@ -306,6 +307,37 @@ describeWithUpstreams('limits', (bench) => {
       server().clock.freeze('2029-06-02T00:00:00.000Z')
       expect((await foreign('test/gift:free')).status).toBe(200)
     })
+  })
+
+  test('R16 free variants: the organizations of one owner count together, and those of others apart', async () => {
+    server().clock.freeze('2029-07-01T10:00:30.000Z')
+    const { gateway } = server()
+    const first = await createTenant(gateway, 'First account')
+    const second = await createTenant(gateway, 'Second account', first.owner.email)
+    const other = await createTenant(gateway, 'Account of somebody else')
+    // An admin who joined later does not own it.
+    server().clock.freeze('2029-07-01T10:00:31.000Z')
+    const joined = { organizationId: other.organization.id, email: first.owner.email }
+    await createMember(gateway.db, gateway.clock, { ...joined, role: 'org:admin' })
+    for (const { organization } of [first, second, other])
+      await server().call('POST', '/credits/grants', {
+        body: { amount: 1, kind: 'adjustment', organization_id: organization.id },
+      })
+    const sendFree = async ({ inferenceKey }: Tenant) => (await send(inferenceKey, 'test/gift:free')).status
+    for (let time = 0; time < 10; time++)
+      for (const tenant of [first, second]) expect(await sendFree(tenant)).toBe(200)
+    expect([await sendFree(first), await sendFree(second), await sendFree(other)]).toEqual([429, 429, 200])
+    const readDaily = async ({ inferenceKey }: Tenant) =>
+      (await server().call('GET', '/key', { key: inferenceKey })).body.data.free_model_daily_requests
+    expect(await readDaily(second)).toEqual({ limit: 50, remaining: 30, used: 20 })
+    // What one of them has bought raises the limit of both.
+    await server().call('POST', '/credits/grants', {
+      body: { amount: 10, kind: 'purchase', organization_id: first.organization.id },
+    })
+    expect(await readDaily(second)).toEqual({ limit: 1000, remaining: 980, used: 20 })
+    expect(await readDaily(other)).toEqual({ limit: 50, remaining: 49, used: 1 })
+    server().clock.freeze('2029-07-01T10:01:30.000Z')
+    expect([await sendFree(first), await sendFree(second)]).toEqual([200, 200])
   })
 
   test('R3 the hold is the worst case: the longest possible reply must fit, whatever the real one costs', async () => {

@@ -177,9 +177,13 @@ async function createFirstTenant(gateway: Gateway): Promise<Tenant> {
   return { ...start, managementKey: start.managementKey }
 }
 
-export async function createTenant(gateway: Gateway, name: string): Promise<Tenant> {
+export async function createTenant(
+  gateway: Gateway,
+  name: string,
+  ownerEmail = `${newId('o')}@example.com`,
+): Promise<Tenant> {
   const { db, clock } = gateway
-  const start = await createOrganization(db, clock, { name, ownerEmail: `${newId('o')}@example.com` })
+  const start = await createOrganization(db, clock, { name, ownerEmail })
   const scope = { organizationId: start.organization.id, workspaceId: start.workspace.id, name: 'key' }
   const management = await createKey(db, clock, {
     ...scope,

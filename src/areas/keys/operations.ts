@@ -3,6 +3,7 @@ import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { type ApiKey, createKey, deleteKey, lockKeyOwners, type NewKey } from '../../account/keys.ts'
 import { resolveKeyLimit, resolveMaxKeyLimit } from '../../account/member-key-limit.ts'
 import { findMember } from '../../account/members.ts'
+import { loadOwnerAccount } from '../../account/owners.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { type DataRegion, dataRegions } from '../../catalogue/vocabulary.ts'
@@ -83,8 +84,9 @@ const getCurrentKey = defineOperation({
   handle: async ({ gateway, caller }) => {
     const usage = await loadUsage(gateway, caller.key)
     const { purchased } = await loadCreditTotals(gateway.db, caller.organizationId)
-    const freeLimit = resolveFreeRequestsPerDay(purchased)
-    const used = await countFreeRequestsToday(gateway.db, caller.organizationId, gateway.clock.now())
+    const owner = await loadOwnerAccount(gateway.db, caller.organizationId)
+    const freeLimit = resolveFreeRequestsPerDay(owner.purchased)
+    const used = await countFreeRequestsToday(gateway.db, owner.subject, gateway.clock.now())
     return {
       data: {
         label: caller.key.label,

@@ -48,6 +48,7 @@ import { idempotencyKeys } from './051-idempotency-keys.ts'
 import { workspaceRecords } from './053-workspace-records.ts'
 import { auditAnchors } from './054-audit-anchors.ts'
 import { memberLimits } from './055-member-limits.ts'
+import { owners } from './056-owners.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -99,4 +100,5 @@ export const migrations: Record<string, Migration> = {
   '053-workspace-records': workspaceRecords,
   '054-audit-anchors': auditAnchors,
   '055-member-limits': memberLimits,
+  '056-owners': owners,
 }

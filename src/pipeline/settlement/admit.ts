@@ -8,7 +8,6 @@ import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft
 import type { AdmitOperation } from '../../ledger/engine.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import type { FreeLimit, HoldRequest, Limit, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
-import { meterSubjects } from '../../ledger/meter-subjects.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
 import { utcDay, utcMinute } from '../../lib/time.ts'
@@ -134,7 +133,8 @@ export function buildHoldRequest(
   { amount, byok, free }: HoldEstimate,
 ): HoldRequest {
   const { meterScopes, limits } = keyContext
-  return { id, subjects: meterScopes, day: utcDay(at), limits, amount, byok, free }
+  const subjects = free ? [...new Set([...meterScopes, free.subject])] : meterScopes
+  return { id, subjects, day: utcDay(at), limits, amount, byok, free }
 }
 
 export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: ModelRequest): void {
@@ -252,12 +252,12 @@ function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
 }
 
 function buildFreeLimit(
-  { caller, keyContext, at }: ModelRequest,
+  { keyContext, at }: ModelRequest,
   { candidates }: RoutingPlan,
 ): FreeLimit | null {
   if (!hasFreeVariant(candidates)) return null
   return {
-    subject: meterSubjects.organization(caller.organizationId),
+    subject: keyContext.freeSubject,
     minute: utcMinute(at),
     perMinute: freeRequestsPerMinute,
     perDay: resolveFreeRequestsPerDay(keyContext.purchasedCredits),
