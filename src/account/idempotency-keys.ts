@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../db/db.ts'
 import type { IdempotencyKeyTable } from '../db/schema.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
@@ -8,6 +8,10 @@ const lifetimeMs = 24 * 3600_000
 const maxKeys = 100_000
 /** Deleted in one statement. */
 const batchSize = 5000
+/** Of the stored responses of one organization. Beyond it, the oldest are dropped; their keys still count. */
+export const maxStoredBytes = 64 * 1024 * 1024
+/** What remains then, so that not every new response has to make room. */
+const trimmedBytes = maxStoredBytes * 0.9
 
 export type IdempotencyKey = Selectable<IdempotencyKeyTable>
 
@@ -15,6 +19,9 @@ export interface NewIdempotencyKey {
   /** A hash of the caller, the operation and the key. */
   id: string
   organizationId: string
+  /** Exactly one of these is set. */
+  keyId: number | null
+  userId: string | null
   /** A hash of the request. */
   fingerprint: string
 }
@@ -23,10 +30,19 @@ export interface NewIdempotencyKey {
 export async function claimIdempotencyKey(
   db: Db,
   clock: Clock,
-  { id, organizationId, fingerprint }: NewIdempotencyKey,
+  request: NewIdempotencyKey,
 ): Promise<IdempotencyKey | undefined> {
-  const created_at = isoNow(clock)
-  const row = { organization_id: organizationId, fingerprint, response: null, created_at }
+  const { id } = request
+  const row = {
+    organization_id: request.organizationId,
+    key_id: request.keyId,
+    user_id: request.userId,
+    fingerprint: request.fingerprint,
+    response: null,
+    outcome: null,
+    bytes: 0,
+    created_at: isoNow(clock),
+  }
   const claimed = await db
     .insertInto('idempotency_keys')
     .values({ id, ...row })
@@ -38,17 +54,65 @@ export async function claimIdempotencyKey(
   if (claimed) return undefined
   const known = await db.selectFrom('idempotency_keys').selectAll().where('id', '=', id).executeTakeFirst()
   // It was released meanwhile.
-  return known ?? claimIdempotencyKey(db, clock, { id, organizationId, fingerprint })
+  return known ?? claimIdempotencyKey(db, clock, request)
 }
 
-/** `response` is sealed. */
-export async function storeIdempotentResponse(db: Db, id: string, response: string): Promise<void> {
-  await db.updateTable('idempotency_keys').set({ response }).where('id', '=', id).execute()
+/** The request had its effect. `response` is sealed; null if it is not stored. */
+export async function storeIdempotentResponse(
+  db: Db,
+  { id, organizationId }: Pick<NewIdempotencyKey, 'id' | 'organizationId'>,
+  response: string | null,
+): Promise<void> {
+  const bytes = response?.length ?? 0
+  if (bytes > 0) await makeRoom(db, organizationId, bytes)
+  const row = { response, bytes, outcome: 'succeeded' as const }
+  await db.updateTable('idempotency_keys').set(row).where('id', '=', id).execute()
+}
+
+/** Drops the oldest responses of an organization that would have too many bytes. */
+async function makeRoom(db: Db, organizationId: string, bytes: number): Promise<void> {
+  const stored = db
+    .selectFrom('idempotency_keys')
+    .where('organization_id', '=', organizationId)
+    .where('bytes', '>', 0)
+  const { total } = await stored
+    .select(sql<number | string>`coalesce(sum(bytes), 0)`.as('total'))
+    .executeTakeFirstOrThrow()
+  if (Number(total) + bytes <= maxStoredBytes) return
+  const sums = stored.select([
+    'created_at',
+    sql<number>`sum(bytes) over (order by created_at desc)`.as('sum'),
+  ])
+  const newest = await db
+    .selectFrom(sums.as('sums'))
+    .select('created_at')
+    .where('sum', '>', trimmedBytes - bytes)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (!newest) return
+  await db
+    .updateTable('idempotency_keys')
+    .set({ response: null, bytes: 0, outcome: 'succeeded' })
+    .where('organization_id', '=', organizationId)
+    .where('bytes', '>', 0)
+    .where('created_at', '<=', newest.created_at)
+    .execute()
+}
+
+/** For a request that may have had an effect: no other one runs with the key. */
+export async function endIdempotentRequest(db: Db, id: string): Promise<void> {
+  await db.updateTable('idempotency_keys').set({ outcome: 'unknown' }).where('id', '=', id).execute()
 }
 
 /** For a request that had no effect: the next one with the key runs. */
 export async function releaseIdempotencyKey(db: Db, id: string): Promise<void> {
-  await db.deleteFrom('idempotency_keys').where('id', '=', id).where('response', 'is', null).execute()
+  await db
+    .deleteFrom('idempotency_keys')
+    .where('id', '=', id)
+    .where('response', 'is', null)
+    .where('outcome', 'is', null)
+    .execute()
 }
 
 /** Deletes keys that have expired, and the oldest of an organization that has too many. */

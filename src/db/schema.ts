@@ -1366,7 +1366,6 @@ export interface CatalogueEditTable {
   updated_at: string
 }
 
-/** Requests of an organization to operations that have a daily limit. */
 /** A request that must not run twice: see `http/idempotency.ts`. */
 export interface IdempotencyKeyTable {
   /** SHA-256 of the caller, the operation and the key. */
@@ -1374,11 +1373,20 @@ export interface IdempotencyKeyTable {
   organization_id: string
   /** SHA-256 of the request. */
   fingerprint: string
-  /** Sealed: status, headers and body. Null while the request runs. */
+  /** Sealed: see `StoredResponse`. Null while the request runs, and if it is not stored. */
   response: string | null
+  /** Null while the request runs, or if the server was stopped meanwhile. `unknown`: it may have had an effect. */
+  outcome: 'succeeded' | 'unknown' | null
+  /** Of `response`. */
+  bytes: number
+  /** The API key that sent it; null for a session. */
+  key_id: number | null
+  /** The member whose session sent it; null for an API key. */
+  user_id: string | null
   created_at: string
 }
 
+/** Requests of an organization to operations that have a daily limit. */
 export interface DailyRequestTable {
   organization_id: string
   /** The limit they count in. */

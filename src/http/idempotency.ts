@@ -1,5 +1,6 @@
 import {
   claimIdempotencyKey,
+  endIdempotentRequest,
   type IdempotencyKey,
   releaseIdempotencyKey,
   storeIdempotentResponse,
@@ -7,23 +8,32 @@ import {
 import type { Gateway } from '../app/gateway.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { sha256 } from '../lib/crypto.ts'
+import { FormDigest, hashForm } from '../lib/multipart.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
+import { isReachWithin, type Reach, type StoredReach, toStoredReach } from '../permissions/grant.ts'
+import { infoOf } from '../permissions/permissions.ts'
+import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
 import { type Caller, callerIdOf } from '../pipeline/request/caller.ts'
 import { workspaceHeader } from '../pipeline/request/session.ts'
+import { toClientError } from './error-response.ts'
 import type { Operation } from './operation.ts'
+import { isRawBody, maxBytesOf } from './request-body.ts'
 
 export const idempotencyHeader = 'idempotency-key'
 
-/** Longer responses are not stored; no record is nearly this long. */
-const maxResponseLength = 256 * 1024
+/** Longer responses are not stored; records are a few KB. */
+const maxResponseBytes = 32 * 1024
 /** A request that has taken longer was interrupted. */
 const longestRequestMs = 15 * 60_000
 
-/** Whether the operation creates something, so that a repeated request must not run twice. */
+/**
+ * Whether the operation creates something, so that a repeated request must not run twice. Those of the own account check
+ * how recent the sign-in is, which a stored response would bypass.
+ */
 export function isIdempotencySupported({ method, permission, inference }: Operation): boolean {
-  return (
-    method === 'POST' && permission !== 'public' && (inference === undefined || inference.isCreation === true)
-  )
+  if (method !== 'POST' || permission === 'public') return false
+  if (permission.endsWith(':read') || infoOf(permission).keys === 'none') return false
+  return inference === undefined || inference.isCreation === true
 }
 
 /** A request with an `Idempotency-Key`. */
@@ -31,28 +41,41 @@ interface KeyedRequest {
   gateway: Gateway
   caller: Caller
   operation: Operation
+  reach: Reach
   httpRequest: Request
   key: string
-  /** The JSON of its body; of other bodies, only the length is compared. */
+  /** The JSON of its body. Undefined for a form, which the handler reads. */
   text: string | undefined
+}
+
+/** A claimed key. */
+interface Claim {
+  id: string
+  organizationId: string
 }
 
 /** Runs the request, unless one with the same key has run: then its response is sent again. */
 export async function runOnce(request: KeyedRequest, run: () => Promise<Response>): Promise<Response> {
-  const { gateway, caller } = request
-  const id = identify(request)
+  const { gateway, caller, httpRequest, operation } = request
   const fingerprint = describeRequest(request)
-  const claim = { id, organizationId: caller.organizationId, fingerprint }
-  const known = await claimIdempotencyKey(gateway.db, gateway.clock, claim)
-  if (known) return replay(gateway, known, fingerprint)
+  const claim = { id: identify(request), organizationId: caller.organizationId, fingerprint }
+  const owner = caller.session
+    ? { keyId: null, userId: caller.userId }
+    : { keyId: caller.key.id, userId: null }
+  const known = await claimIdempotencyKey(gateway.db, gateway.clock, { ...claim, ...owner })
+  if (known) return replay(request, known, fingerprint)
+  const form = isRawBody(httpRequest, operation) ? FormDigest.of(httpRequest) : null
   let response: Response
   try {
     response = await run()
   } catch (error) {
-    await releaseQuietly(gateway, id)
+    const { row, code } = toClientError(error)
+    await endFailed(gateway, claim, code === 'upstream_timeout' ? 'unknown' : row.status)
     throw error
   }
-  return response.ok ? remember(gateway, id, response) : forget(gateway, id, response)
+  if (response.ok) return remember(request, claim, response, form)
+  await endFailed(gateway, claim, response.status)
+  return response
 }
 
 function identify({ caller, operation, key }: KeyedRequest): string {
@@ -61,34 +84,54 @@ function identify({ caller, operation, key }: KeyedRequest): string {
   return sha256(JSON.stringify([callerIdOf(caller), operation.id, key]))
 }
 
-function describeRequest({ httpRequest, text }: KeyedRequest): string {
-  const { headers } = httpRequest
+function describeRequest({ httpRequest, text = '' }: KeyedRequest): string {
   const { pathname, search } = parseRequestUrl(httpRequest)
-  const body = text ?? `length ${headers.get('content-length')}`
-  return sha256(JSON.stringify([pathname, search, headers.get(workspaceHeader), body]))
+  return sha256(JSON.stringify([pathname, search, httpRequest.headers.get(workspaceHeader), text]))
 }
 
-function replay({ vault, clock }: Gateway, known: IdempotencyKey, fingerprint: string): Response {
+async function replay(request: KeyedRequest, known: IdempotencyKey, fingerprint: string): Promise<Response> {
   if (known.fingerprint !== fingerprint) throw gatewayError('idempotency_key_reused')
-  if (known.response === null) throw unfinishedError(clock.now() - Date.parse(known.created_at))
-  const { status, headers, body } = JSON.parse(
-    vault.open(known.response, contextOf(known.id)),
-  ) as StoredResponse
+  const { gateway, reach } = request
+  if (known.response === null) throw noResponseError(gateway, known)
+  const stored = JSON.parse(gateway.vault.open(known.response, contextOf(known.id))) as StoredResponse
+  if (!isReachWithin(stored.reach, reach)) throw gatewayError('forbidden', narrowedReachMessage)
+  if (stored.form !== null && stored.form !== (await hashBody(request)))
+    throw gatewayError('idempotency_key_reused')
+  const { status, headers, body } = stored
   return new Response(body, { status, headers: [...headers, ['idempotent-replayed', 'true']] })
 }
 
-function unfinishedError(ageMs: number): GatewayError {
-  if (ageMs < longestRequestMs)
+const narrowedReachMessage =
+  'The caller no longer has the permissions with which the request with this Idempotency-Key ran.'
+
+function hashBody({ gateway, httpRequest, operation }: KeyedRequest): Promise<string | null> {
+  const maxBytes = maxBytesOf(gateway, httpRequest, operation)
+  return hashForm(httpRequest, { maxBytes, pace: bodyPaceOf(gateway) })
+}
+
+function noResponseError({ clock }: Gateway, { outcome, created_at }: IdempotencyKey): GatewayError {
+  if (outcome === 'succeeded') return gatewayError('conflict', unstoredMessage)
+  if (outcome === 'unknown') return gatewayError('conflict', unknownOutcomeMessage('failed'))
+  if (clock.now() - Date.parse(created_at) < longestRequestMs)
     return new GatewayError('idempotency_key_in_use', { headers: { 'retry-after': '1' } })
-  const message =
-    'The request with this Idempotency-Key was interrupted, and may have had an effect. Check the records, and use another key to repeat it.'
-  return gatewayError('conflict', message)
+  return gatewayError('conflict', unknownOutcomeMessage('was interrupted'))
+}
+
+const unstoredMessage =
+  'The request with this Idempotency-Key succeeded. Its response is not stored: it is larger than 32 KB, or the organization has stored too many. Read the record, or use another key to create another one.'
+
+function unknownOutcomeMessage(end: 'failed' | 'was interrupted'): string {
+  return `The request with this Idempotency-Key ${end}, and may have had an effect. Check the records, and use another key to repeat it.`
 }
 
 interface StoredResponse {
   status: number
   headers: [string, string][]
   body: string
+  /** Where the caller had the permission. */
+  reach: StoredReach
+  /** The hash of a form; null for JSON, which is in the fingerprint. */
+  form: string | null
 }
 
 /** Binds what is sealed to its row. */
@@ -96,21 +139,27 @@ function contextOf(id: string): string {
   return `idempotency:${id}`
 }
 
-async function remember(gateway: Gateway, id: string, response: Response): Promise<Response> {
+/** The request had its effect. */
+async function remember(
+  { gateway, reach }: KeyedRequest,
+  claim: Claim,
+  response: Response,
+  form: FormDigest | null,
+): Promise<Response> {
   const { status } = response
   const headers = [...response.headers] as [string, string][]
   const body = await response.text()
-  const isStored = body.length <= maxResponseLength
-  const sent = new Response(body, { status, headers })
-  if (!isStored) return forget(gateway, id, markDropped(sent))
-  const stored: StoredResponse = { status, headers, body }
-  try {
-    await storeIdempotentResponse(gateway.db, id, gateway.vault.seal(JSON.stringify(stored), contextOf(id)))
-  } catch (err) {
-    // The request had its effect. Without a response, a repeated one is 409 and does not run.
-    gateway.log.warn({ err }, 'response of an idempotent request not stored')
-  }
-  return sent
+  await runQuietly(gateway, 'response of an idempotent request not stored', () => {
+    const stored = { status, headers, body, reach: toStoredReach(reach), form: form?.value ?? null }
+    return storeIdempotentResponse(gateway.db, claim, sealResponse(gateway, claim, stored))
+  })
+  return new Response(body, { status, headers })
+}
+
+/** Null for a response that is too long to be stored. */
+function sealResponse({ vault }: Gateway, { id }: Claim, stored: StoredResponse): string | null {
+  if (Buffer.byteLength(stored.body) > maxResponseBytes) return null
+  return vault.seal(JSON.stringify(stored), contextOf(id))
 }
 
 /** Says that the header had no effect. */
@@ -119,16 +168,18 @@ export function markDropped(response: Response): Response {
   return response
 }
 
-async function forget(gateway: Gateway, id: string, response: Response): Promise<Response> {
-  await releaseQuietly(gateway, id)
-  return response
+/** What is rejected had no effect. A server error, or a provider that did not respond, leaves that open. */
+async function endFailed(gateway: Gateway, { id }: Claim, status: number | 'unknown'): Promise<void> {
+  const hadNoEffect = status !== 'unknown' && status < 500
+  const end = hadNoEffect ? releaseIdempotencyKey : endIdempotentRequest
+  await runQuietly(gateway, 'idempotency key not released', () => end(gateway.db, id))
 }
 
-/** If it fails, a repeated request is 409 until the key expires. */
-async function releaseQuietly({ db, log }: Gateway, id: string): Promise<void> {
+/** If it fails, a repeated request is 409 and does not run. */
+async function runQuietly({ log }: Gateway, message: string, work: () => Promise<void>): Promise<void> {
   try {
-    await releaseIdempotencyKey(db, id)
+    await work()
   } catch (err) {
-    log.warn({ err }, 'idempotency key not released')
+    log.warn({ err }, message)
   }
 }

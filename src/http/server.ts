@@ -202,7 +202,7 @@ async function runOperation(
   if (key === null) return toResponse(operation, httpRequest, await operation.handle(context))
   const run = async () => toResponse(operation, httpRequest, await operation.handle(context))
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
-  return runOnce({ gateway, caller, operation, httpRequest, key, text: source?.text }, run)
+  return runOnce({ gateway, caller, operation, reach, httpRequest, key, text: source?.text }, run)
 }
 
 /** `params` have been validated. */

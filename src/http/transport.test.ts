@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
-import { type CallOptions, describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
-import { pruneIdempotencyKeys } from '../account/idempotency-keys.ts'
+import { describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
 import { enforceIfMatch } from './etag.ts'
 
 /** The status line and body of a request as it is on the wire. */
@@ -99,102 +98,6 @@ describeOnEachDatabase('the transport', (server) => {
     }
     for (const host of ['a.example', 'a.example:8080', '[::1]:80'])
       expect((await sendRaw(server(), `GET /healthz HTTP/1.1\r\nHost: ${host}`)).status).toBe(200)
-  })
-
-  describe('Idempotency-Key', () => {
-    const createKey = (key: string, name = 'once', options: CallOptions = {}) =>
-      server().call('POST', '/keys', { body: { name }, headers: { 'idempotency-key': key }, ...options })
-
-    async function countKeys(name: string): Promise<number> {
-      const { data } = (await server().call('GET', '/keys')).body
-      return data.filter((key: { name: string }) => key.name === name).length
-    }
-
-    test('a repeated request gets the same response, and nothing is created again', async () => {
-      const first = await createKey('a', 'repeated')
-      const second = await createKey('a', 'repeated')
-      expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null])
-      expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true'])
-      expect(second.body).toEqual(first.body)
-      expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
-      expect(await countKeys('repeated')).toBe(1)
-      const rows = await server().gateway.db.selectFrom('idempotency_keys').selectAll().execute()
-      expect(JSON.stringify(rows)).not.toContain(first.body.key)
-    })
-
-    test('another body is 422; another caller or operation has keys of its own', async () => {
-      const { call, foreign } = server()
-      await createKey('b', 'first')
-      const other = await createKey('b', 'second')
-      expect([other.status, other.body.error.metadata.reason]).toEqual([422, 'idempotency_key_reused'])
-      expect((await createKey('b', 'second', { key: foreign.managementKey })).status).toBe(201)
-      const headers = { 'idempotency-key': 'b' }
-      const workspace = await call('POST', '/workspaces', {
-        body: { name: 'W', slug: 'idempotent' },
-        headers,
-      })
-      expect([workspace.status, workspace.headers.get('idempotent-replayed')]).toEqual([201, null])
-    })
-
-    test('of concurrent requests one runs, and the others are 409 or get its response', async () => {
-      const responses = await Promise.all(Array.from({ length: 8 }, () => createKey('c', 'concurrent')))
-      expect(await countKeys('concurrent')).toBe(1)
-      for (const { status, headers } of responses)
-        expect([`201 ${null}`, '409 1']).toContain(`${status} ${headers.get('retry-after')}`)
-    })
-
-    test('a request that failed is not remembered', async () => {
-      const send = () => createKey('d', '', { body: { name: 'x', workspace_id: crypto.randomUUID() } })
-      const { status } = await send()
-      expect(status).toBeGreaterThanOrEqual(400)
-      const ids = await server().gateway.db.selectFrom('idempotency_keys').select('response').execute()
-      expect(ids.every(({ response }) => response !== null)).toBe(true)
-      expect((await createKey('d', 'after the failure')).status).toBe(201)
-    })
-
-    test('an interrupted request is 409 and does not run again, until the key expires', async () => {
-      const { clock, gateway } = server()
-      clock.freeze('2029-01-01T00:00:00.000Z')
-      await createKey('e', 'interrupted')
-      await gateway.db.updateTable('idempotency_keys').set({ response: null }).execute()
-      const running = await createKey('e', 'interrupted')
-      expect([running.status, running.body.error.metadata.reason]).toEqual([409, 'idempotency_key_in_use'])
-      clock.advance(3600_000)
-      const interrupted = await createKey('e', 'interrupted')
-      expect([interrupted.status, interrupted.body.error.metadata.reason]).toEqual([409, 'conflict'])
-      expect(await countKeys('interrupted')).toBe(1)
-      clock.advance(24 * 3600_000)
-      expect((await createKey('e', 'interrupted')).status).toBe(201)
-      clock.advance(25 * 3600_000)
-      await pruneIdempotencyKeys(gateway)
-      expect(await gateway.db.selectFrom('idempotency_keys').selectAll().execute()).toEqual([])
-      clock.release()
-    })
-
-    test('works for uploads, and is 400 if it is not a short text', async () => {
-      const { call, own } = server()
-      const upload = () => {
-        const body = new FormData()
-        body.set('purpose', 'user_data')
-        body.set('file', new File(['once'], 'once.txt'))
-        return call('POST', '/files', { key: own.inferenceKey, body, headers: { 'idempotency-key': 'f' } })
-      }
-      const [first, second] = [await upload(), await upload()]
-      expect([first.status, second.headers.get('idempotent-replayed')]).toEqual([200, 'true'])
-      expect(second.body.id).toBe(first.body.id)
-      const long = await createKey('g'.repeat(256))
-      expect([long.status, long.body.error.param]).toEqual([400, 'Idempotency-Key'])
-    })
-
-    test('where it has no effect, x-headgate-dropped names it', async () => {
-      const { call, own } = server()
-      const headers = { 'idempotency-key': 'h' }
-      const reply = await call('POST', '/chat/completions', { key: own.inferenceKey, body: chat, headers })
-      expect([reply.status, reply.headers.get('x-headgate-dropped')]).toEqual([200, 'Idempotency-Key'])
-      const { hash } = (await createKey('i', 'patched')).body.data
-      const patched = await call('PATCH', `/keys/${hash}`, { body: { name: 'p' }, headers })
-      expect(patched.headers.get('x-headgate-dropped')).toBe('Idempotency-Key')
-    })
   })
 
   describe('ETag', () => {

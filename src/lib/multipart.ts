@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { type GatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { type BodyLimits, readBodyChunks } from './body-reader.ts'
+import { sha256 } from './crypto.ts'
 
 /** One part of a form. Its body must be read before the next part. */
 export interface FormPart {
@@ -20,21 +22,64 @@ const headerEnd = Buffer.from('\r\n\r\n')
  */
 export async function* readFormParts(request: Request, limits: BodyLimits): AsyncGenerator<FormPart> {
   const boundary = parseBoundary(request)
+  const digest = digests.get(request)
   const chunks = readBodyChunks(request, limits)
   try {
     const scanner = new MultipartScanner(chunks)
     const delimiter = Buffer.from(`\r\n--${boundary}`)
     for await (const _ of scanner.readUntil(delimiter));
     while (await hasNextPart(scanner)) {
-      const head = parseHead(await scanner.collectUntil(headerEnd, maxHeaderBytes))
-      const body = scanner.readUntil(delimiter)
-      yield { ...head, body }
+      const headers = await scanner.collectUntil(headerEnd, maxHeaderBytes)
+      const content = scanner.readUntil(delimiter)
+      const body = digest ? digest.readPart(headers, content) : content
+      yield { ...parseHead(headers), body }
       for await (const _ of body);
     }
     for await (const _ of chunks);
+    digest?.finish()
   } finally {
     await chunks.return(undefined)
   }
+}
+
+const digests = new WeakMap<Request, FormDigest>()
+
+/** A hash of the parts of a form. Without the boundary, which differs when a client repeats a request. */
+export class FormDigest {
+  readonly #parts: [string, string][] = []
+  #value: string | null = null
+
+  /** Computes the hash as the form is read. */
+  static of(request: Request): FormDigest {
+    const digest = new FormDigest()
+    digests.set(request, digest)
+    return digest
+  }
+
+  /** Null until the whole form has been read. */
+  get value(): string | null {
+    return this.#value
+  }
+
+  async *readPart(headers: Buffer, content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+    const hash = createHash('sha256')
+    for await (const chunk of content) {
+      hash.update(chunk)
+      yield chunk
+    }
+    this.#parts.push([headers.toString('latin1'), hash.digest('hex')])
+  }
+
+  finish(): void {
+    this.#value = sha256(JSON.stringify(this.#parts))
+  }
+}
+
+/** Reads a whole form for its hash alone. */
+export async function hashForm(request: Request, limits: BodyLimits): Promise<string | null> {
+  const digest = FormDigest.of(request)
+  for await (const _ of readFormParts(request, limits));
+  return digest.value
 }
 
 function parseBoundary(request: Request): string {

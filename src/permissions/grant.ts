@@ -88,6 +88,33 @@ export function isWithinReach(reach: Reach, { workspaceId, ownerId }: RecordPlac
   return reach.own !== null && reach.own.userId === ownerId && reach.own.workspaceIds.has(workspaceId)
 }
 
+/** A reach as JSON. */
+export interface StoredReach {
+  everywhere: boolean
+  workspaceIds: string[]
+  ownWorkspaceIds: string[]
+}
+
+export function toStoredReach({ everywhere, workspaceIds, own }: Reach): StoredReach {
+  if (everywhere) return { everywhere, workspaceIds: [], ownWorkspaceIds: [] }
+  return {
+    everywhere,
+    workspaceIds: [...workspaceIds],
+    ownWorkspaceIds: own ? [...own.workspaceIds] : [],
+  }
+}
+
+/** Whether a caller may still act wherever it could. */
+export function isReachWithin(stored: StoredReach, present: Reach): boolean {
+  if (present.everywhere) return true
+  if (stored.everywhere) return false
+  const { workspaceIds, own } = present
+  return (
+    stored.workspaceIds.every((id) => workspaceIds.has(id)) &&
+    stored.ownWorkspaceIds.every((id) => workspaceIds.has(id) || own?.workspaceIds.has(id))
+  )
+}
+
 /** Throws unless the caller may act on the record. */
 export function assertWithinReach(reach: Reach, record: RecordPlace): void {
   if (!isWithinReach(reach, record)) throw permissionMissingError(reach)

@@ -49,6 +49,7 @@ import { workspaceRecords } from './053-workspace-records.ts'
 import { auditAnchors } from './054-audit-anchors.ts'
 import { memberLimits } from './055-member-limits.ts'
 import { owners } from './056-owners.ts'
+import { idempotencyOutcomes } from './058-idempotency-outcomes.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -101,4 +102,5 @@ export const migrations: Record<string, Migration> = {
   '054-audit-anchors': auditAnchors,
   '055-member-limits': memberLimits,
   '056-owners': owners,
+  '058-idempotency-outcomes': idempotencyOutcomes,
 }
