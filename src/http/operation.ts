@@ -89,6 +89,8 @@ interface OperationDeclaration<A extends Access, P, Q, B, R> {
   errorSchema?: ClientCodec['errorSchema']
   /** Neither a reply nor an error may be cached. */
   noStore?: true
+  /** A public operation whose path or body is the credential: an address counts only requests that fail. */
+  hasOwnCredential?: true
   /** Only for members who are signed in: pages of other origins cannot call it. */
   ownOriginOnly?: true
   /** The path is absolute, not under a base path. */
@@ -131,6 +133,7 @@ export interface Operation {
   encodeError?: ClientCodec['encodeError']
   errorSchema?: ClientCodec['errorSchema']
   noStore?: true
+  hasOwnCredential?: true
   ownOriginOnly?: true
   root?: boolean
   aliases?: readonly string[]

@@ -154,15 +154,43 @@ describeOnEachDatabase(
       setLimits({ management_requests_per_minute: 1200, lookup_requests_per_minute: 6000 })
     })
 
-    test('requests without a key are limited for each address, /healthz is not', async () => {
+    test('requests without a key are limited for each address and kind, /healthz is not', async () => {
       const { call, url } = server()
       setLimits({ anonymous_requests_per_minute: 2 })
       const jwks = await repeat(3, () => call('GET', '/oauth/jwks', { key: null }))
       expect(statusesOf(jwks)).toEqual({ 200: 2, 429: 1 })
-      const page = await fetch(`${url}/signin`)
-      expect([page.status, page.headers.get('retry-after')]).toEqual([429, '45'])
+      const pages = await repeat(3, () => fetch(`${url}/signin`))
+      expect(statusesOf(pages)).toEqual({ 401: 2, 429: 1 })
+      expect(pages.at(-1)?.headers.get('retry-after')).toBe('45')
+      expect((await fetch(`${url}/invitation`)).status).not.toBe(429)
       expect((await fetch(`${url}/healthz`)).status).toBe(200)
       setLimits({ anonymous_requests_per_minute: 1200 })
+    })
+
+    test('an upload URL and a code are credentials: an address counts only those that are not valid', async () => {
+      const { call, own, url } = server()
+      setLimits({ failed_authentications_per_minute: 2, anonymous_requests_per_minute: 1 })
+      const start = await fetch(`${url}/upload/v1beta/files`, {
+        method: 'POST',
+        headers: { 'x-goog-api-key': own.inferenceKey },
+        body: JSON.stringify({ file: { displayName: 'a.txt' } }),
+      })
+      const uploadUrl = start.headers.get('x-goog-upload-url') ?? ''
+      const query = (target: string) => fetch(target, { method: 'POST' })
+      const wrong = await repeat(4, () => query(`${url}/upload/sessions/v1.${'A'.repeat(80)}`))
+      expect(statusesOf(wrong)).toEqual({ 404: 2, 429: 2 })
+      expect(statusesOf(await repeat(3, () => query(uploadUrl)))).toEqual({ 200: 3 })
+
+      const issued = await call('POST', '/auth/keys/code', { body: { callback_url: 'https://app.example/' } })
+      const redeem = (code: string) => call('POST', '/auth/keys', { key: null, body: { code } })
+      expect(statusesOf(await repeat(4, () => redeem('wrong')))).toEqual({ 403: 2, 429: 2 })
+      expect((await redeem(issued.body.data.id)).status).toBe(200)
+
+      // The requests of a valid upload count for its key.
+      setLimits({ lookup_requests_per_minute: 1 })
+      expect((await query(uploadUrl)).status).toBe(429)
+      const defaults = { failed_authentications_per_minute: 300, anonymous_requests_per_minute: 1200 }
+      setLimits({ ...defaults, lookup_requests_per_minute: 6000 })
     })
   },
   { hasDefaultRates: true },

@@ -20,6 +20,8 @@ import type { Operation } from './operation.ts'
 /** A management body is a handful of fields. */
 const maxJsonBytes = 1024 * 1024
 const maxManagementValues = 20_000
+/** A body that is read before its sender is known. */
+const maxCredentialBytes = 16 * 1024
 
 /** What is longer has its values counted before it is parsed. */
 const maxUncountedBytes = 512 * 1024
@@ -153,5 +155,6 @@ export function isRawBody(request: Request, { body, rawBody }: Operation): boole
 export function maxBytesOf(gateway: Gateway, request: Request, operation: Operation): number {
   const rawLimit = isRawBody(request, operation) ? operation.rawBody?.maxBytes?.(gateway.settings) : undefined
   if (rawLimit !== undefined) return rawLimit
+  if (operation.hasOwnCredential) return maxCredentialBytes
   return operation.inference ? gateway.settings.limits.body_bytes : maxJsonBytes
 }

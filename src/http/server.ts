@@ -9,14 +9,14 @@ import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { validateInput } from '../lib/validate-input.ts'
-import { authenticate, hasCredential } from '../pipeline/request/authenticate.ts'
+import { hasCredential } from '../pipeline/request/authenticate.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
-import { limitAnonymous, limitCaller } from '../pipeline/request/request-limits.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
+import { admitCaller, toFailure } from './admit-caller.ts'
 import { compressResponse } from './compress-response.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
-import { buildErrorResponse, errorEncoderOf, type FailingOperation, toClientError } from './error-response.ts'
+import { buildErrorResponse, errorEncoderOf, type FailingOperation } from './error-response.ts'
 import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from './idempotency.ts'
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
@@ -128,28 +128,13 @@ async function serveOperation(
     const response = await runOperation(gateway, request, operation, caller, route)
     return cors ? addHeaders(response, cors) : response
   } catch (error) {
-    const failure = toClientError(error)
+    const failure = toFailure(gateway, request, operation, error)
     Object.assign(failure.headers, cors)
     failure.userId = caller?.userId ?? null
     recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
     if (caller && isModelRequest(operation)) recordUnparsed(gateway, caller, request, failure)
     throw failure
   }
-}
-
-/** Null if the operation is public. Requests to models have limits of their own. */
-async function admitCaller(
-  gateway: Gateway,
-  request: Request,
-  { permission, inference }: Operation,
-): Promise<Caller | null> {
-  if (permission === 'public') {
-    limitAnonymous(gateway, request)
-    return null
-  }
-  const caller = await authenticate(gateway, request, inference !== undefined)
-  if (!inference) limitCaller(gateway, caller, permission)
-  return caller
 }
 
 /** A refused one is in the list of requests. */

@@ -33,10 +33,4 @@ export class MinuteRateLimiter {
     if (this.#counts.size > this.#maxNames) this.#counts.delete(this.#counts.keys().next().value ?? '')
     return true
   }
-
-  /** Takes back what was counted, where only failures count. */
-  restore(key: string): void {
-    const count = this.#counts.get(key)
-    if (count) this.#counts.set(key, count - 1)
-  }
 }

@@ -7,6 +7,7 @@ import { invalidFieldError, toGatewayError } from '../../errors/gateway-error.ts
 import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
+import { acceptCredential, limitCaller } from '../../pipeline/request/request-limits.ts'
 import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { authorizeWorkspace, deleteStoredFile, type FileContext, requireFile } from './context.ts'
 import { newFileId } from './disk.ts'
@@ -120,6 +121,7 @@ const sendBytes = defineOperation({
   description:
     'Requires no key, because clients of this protocol send none here: the URL was issued to the key that started the upload, expires after an hour, and becomes invalid with that key. `x-goog-upload-command` is `upload`, `upload, finalize`, `finalize`, `query` or `cancel`. A concurrent request returns 409 and can be retried. Once the file is complete or the upload is cancelled, the URL returns 404.',
   permission: 'public',
+  hasOwnCredential: true,
   params: z.object({
     upload: z
       .string()
@@ -136,6 +138,8 @@ const sendBytes = defineOperation({
   handle: async (context) => {
     try {
       const { session, caller } = await openUploadSession(context, context.params.upload)
+      acceptCredential(context.httpRequest)
+      limitCaller(context.gateway, caller, 'files:write')
       return await runUploadCommand({ ...context, caller }, session)
     } catch (error) {
       const failure = toGatewayError(error)

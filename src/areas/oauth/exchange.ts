@@ -1,4 +1,5 @@
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
+import { acceptCredential } from '../../pipeline/request/request-limits.ts'
 import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { isVerifierValid } from './codes.ts'
 import { findCode, redeemCode, revokeKey } from './store.ts'
@@ -24,6 +25,7 @@ export async function exchangeCode(request: AuditedRequest, sent: ExchangeReques
     throw invalidCodeError()
   }
   if (code.key_expires_at !== null && Date.parse(code.key_expires_at) <= clock.now()) throw invalidCodeError()
+  acceptCredential(request.httpRequest)
   const key = await redeemCode(request, code).catch(ignoreConflict)
   if (key === undefined) throw invalidCodeError()
   return { key, user_id: code.user_id }

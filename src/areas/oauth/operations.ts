@@ -55,6 +55,7 @@ const exchangeAuthCode = defineOperation({
   description:
     'Returns 403 if the code is unknown, used or expired, or if the verifier is missing or wrong; a wrong verifier does not use up the code. Using a code a second time disables the key it was exchanged for. Returns 400 if the method does not match the code.',
   permission: 'public',
+  hasOwnCredential: true,
   body: exchangeBody,
   errors: [403, 409],
   response: z.strictObject({ key: z.string(), user_id: z.string().nullable() }),

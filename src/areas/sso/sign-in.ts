@@ -26,7 +26,7 @@ const requestsPerMinute = 600
 
 /** Sends the browser to the provider. */
 async function beginSignIn(gateway: Gateway, request: PathRequest): Promise<Response> {
-  limitRequests(gateway, request)
+  limitRequests(gateway, request, 'begin')
   const connection = await requireConnection(gateway, request.params?.connection ?? '')
   const provider = await findProvider(gateway, connection)
   if (!provider) return renderUnavailablePage(gateway)
@@ -64,7 +64,7 @@ function forwardToProvider(
 
 /** Where the provider sends the browser back to. */
 async function receiveCallback(gateway: Gateway, request: PathRequest): Promise<Response> {
-  limitRequests(gateway, request)
+  limitRequests(gateway, request, 'callback')
   const login = readLoginState(gateway, request)
   if (!login)
     throw gatewayError(
@@ -162,11 +162,11 @@ function renderUnavailablePage(gateway: Gateway): Response {
   )
 }
 
-function limitRequests(gateway: Gateway, request: Request): void {
+function limitRequests(gateway: Gateway, request: Request, step: 'begin' | 'callback'): void {
   const { ip } = resolveRequestSource(gateway, request)
   const message = 'Too many sign-ins from this address. Try again in a minute.'
   gateway.rateLimiter.consume(
-    `single sign-on ${networkOf(ip ?? '')}`,
+    `single sign-on ${step} ${networkOf(ip ?? '')}`,
     requestsPerMinute,
     gateway.clock.now(),
     message,

@@ -33,7 +33,6 @@ interface Exchange extends TokenExchange {
 /** Exchanges the token of an issuer for an access token. Every refusal looks the same. */
 export async function exchangeToken(exchange: Exchange) {
   const { gateway, policyId, subjectToken } = exchange
-  const restore = countAttempt(exchange)
   const found = uuidPattern.test(policyId)
     ? await findExchangePolicy(gateway.db, policyId.toLowerCase())
     : undefined
@@ -45,10 +44,10 @@ export async function exchangeToken(exchange: Exchange) {
     const [actor, target] = [{ id: found.policy.id, name: subject.subject }, targetOf(found.policy)]
     const { workspaceId } = issued
     await recordExchange(exchange, found.policy, actor, { action, target, workspaceId })
-    restore()
     return issued.response
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof JwksUnavailableError)) throw error
+    if (error instanceof Refusal) countFailure(exchange)
     const subject = error instanceof Refusal ? error.subject : null
     await recordExchange(
       exchange,
@@ -72,17 +71,11 @@ function toKnownForm(policyId: string): string {
   return uuidPattern.test(policyId) ? policyId.toLowerCase() : 'unknown'
 }
 
-/** Counts before the work, so that concurrent failures count too; what succeeds is taken back. */
-function countAttempt({ gateway, httpRequest, policyId }: Exchange): () => void {
+/** A valid token is exchanged however many others failed: clients may share the address of a proxy. */
+function countFailure({ gateway, httpRequest, policyId }: Exchange): void {
   const address = networkOf(resolveRequestSource(gateway, httpRequest).ip ?? '')
-  const counters: [string, number][] = [
-    [`token exchange ${address}`, maxFailures],
-    [`token exchange ${address} ${policyId.slice(0, 64)}`, maxPolicyFailures],
-  ]
-  for (const [name, limit] of counters) consume(gateway, name, limit)
-  return () => {
-    for (const [name] of counters) gateway.rateLimiter.restore(name)
-  }
+  consume(gateway, `token exchange ${address}`, maxFailures)
+  consume(gateway, `token exchange ${address} ${policyId.slice(0, 64)}`, maxPolicyFailures)
 }
 
 function consume({ rateLimiter, clock }: Gateway, name: string, limit: number): void {

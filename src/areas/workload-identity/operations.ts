@@ -54,6 +54,7 @@ const exchangeSubjectToken = defineOperation({
   description:
     'The access token is sent like an API key and acts with the key of the policy. Whatever is wrong with the subject token or the policy, the error is `invalid_grant` with one message; the audit log of the organization has the reason.',
   permission: 'public',
+  hasOwnCredential: true,
   rawBody: {
     contentType: 'application/x-www-form-urlencoded',
     schema: tokenExchangeRequest,

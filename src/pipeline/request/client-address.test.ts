@@ -26,3 +26,21 @@ test('text that is no address ends the list', () => {
 test('IPv4 in the form of IPv6 is IPv4', () => {
   expect(resolve('::ffff:10.0.0.2', ['10.0.0.0/8'], '2001:db8::1')).toBe('2001:db8::1')
 })
+
+test.each([
+  ['198.51.100.7:41532', '198.51.100.7'],
+  ['[2001:db8::1]:41532', '2001:db8::1'],
+  ['[2001:db8::1]', '2001:db8::1'],
+  ['[::ffff:198.51.100.7]:80', '198.51.100.7'],
+  ['203.0.113.9, 198.51.100.7:41532, 10.0.0.1:80', '198.51.100.7'],
+])('an address of X-Forwarded-For may have a port: %s', (forwarded, expected) => {
+  expect(resolve('10.0.0.2', ['10.0.0.0/8'], forwarded)).toBe(expected)
+  expect(resolve('192.0.2.1', ['10.0.0.0/8'], forwarded)).toBe('192.0.2.1')
+})
+
+test.each(['198.51.100.7:', '198.51.100.7:http', '[198.51.100.7]', '[2001:db8::1', 'host:80'])(
+  'no address: %s',
+  (forwarded) => {
+    expect(resolve('10.0.0.2', ['10.0.0.0/8'], forwarded)).toBe('10.0.0.2')
+  },
+)

@@ -25,11 +25,19 @@ function resolveClientAddress({ connections, settings }: Gateway, request: Reque
   const forwarded = (request.headers.get('x-forwarded-for') ?? '').split(',').map((part) => part.trim())
   let address = peer && normalize(peer)
   while (address && isTrusted(settings.trusted_proxies, address)) {
-    const next = forwarded.pop()
-    if (!next || isIP(next) === 0) break
+    const next = parseForwarded(forwarded.pop() ?? '')
+    if (next === null) break
     address = normalize(next)
   }
   return address
+}
+
+/** An address without its port, which some proxies add; IPv6 may be in brackets. Null for other text. */
+function parseForwarded(text: string): string | null {
+  const ipv6 = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1]
+  if (ipv6 !== undefined) return isIP(ipv6) === 6 ? ipv6 : null
+  const address = text.replace(/^([\d.]+):\d{1,5}$/, '$1')
+  return isIP(address) === 0 ? null : address
 }
 
 /** An IPv4 address in the form of IPv6 is shown as IPv4. */

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import { GatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { networkOf } from '../../lib/client-network.ts'
 import { infoOf, type Permission } from '../../permissions/permissions.ts'
 import { type Caller, callerIdOf } from './caller.ts'
@@ -26,11 +26,41 @@ export function limitScimToken(gateway: Gateway, tokenId: string): void {
   consume(gateway, `lookups SCIM ${tokenId}`, limit, message)
 }
 
-/** Counts a request that needs no credential. */
-export function limitAnonymous(gateway: Gateway, request: Request): void {
+/** Counts a request that needs no credential. Requests of another kind, such as an operation, have their own count. */
+export function limitAnonymous(gateway: Gateway, request: Request, kind: string): void {
   const limit = gateway.settings.limits.anonymous_requests_per_minute
-  const message = `At most ${limit} requests without a key are allowed per minute from one address.`
-  consume(gateway, `anonymous ${addressOf(gateway, request)}`, limit, message)
+  const message = `At most ${limit} requests of this kind without a key are allowed per minute from one address.`
+  consume(gateway, `anonymous ${kind} ${addressOf(gateway, request)}`, limit, message)
+}
+
+/** Requests whose path or body has a valid credential. */
+const accepted = new WeakSet<Request>()
+
+/** What fails from now on is no attempt to guess a credential. */
+export function acceptCredential(request: Request): void {
+  accepted.add(request)
+}
+
+/**
+ * The error of an operation that has its credential in the path or body. Only failures count for an address, and only
+ * they are limited: what others send from the same address cannot keep a valid request from being served.
+ */
+export function limitFailure(
+  gateway: Gateway,
+  request: Request,
+  kind: string,
+  failure: GatewayError,
+): GatewayError {
+  const { status } = failure.row
+  if (status >= 500 || status === 429 || accepted.has(request)) return failure
+  const limit = gateway.settings.limits.failed_authentications_per_minute
+  const message = `At most ${limit} failed requests of this kind are answered per minute from one address.`
+  try {
+    consume(gateway, `failed ${kind} ${addressOf(gateway, request)}`, limit, message)
+    return failure
+  } catch (error) {
+    return toGatewayError(error)
+  }
 }
 
 /**

@@ -1,0 +1,33 @@
+import type { Gateway } from '../app/gateway.ts'
+import type { GatewayError } from '../errors/gateway-error.ts'
+import { authenticate } from '../pipeline/request/authenticate.ts'
+import type { Caller } from '../pipeline/request/caller.ts'
+import { limitAnonymous, limitCaller, limitFailure } from '../pipeline/request/request-limits.ts'
+import { toClientError } from './error-response.ts'
+import type { Operation } from './operation.ts'
+
+/** The error of a request. One whose path or body was the credential counts as a failed attempt. */
+export function toFailure(
+  gateway: Gateway,
+  request: Request,
+  { id, hasOwnCredential }: Operation,
+  error: unknown,
+): GatewayError {
+  const failure = toClientError(error)
+  return hasOwnCredential ? limitFailure(gateway, request, id, failure) : failure
+}
+
+/** Null if the operation is public. Requests to models have limits of their own. */
+export async function admitCaller(
+  gateway: Gateway,
+  request: Request,
+  { id, permission, inference, hasOwnCredential }: Operation,
+): Promise<Caller | null> {
+  if (permission === 'public') {
+    if (!hasOwnCredential) limitAnonymous(gateway, request, id)
+    return null
+  }
+  const caller = await authenticate(gateway, request, inference !== undefined)
+  if (!inference) limitCaller(gateway, caller, permission)
+  return caller
+}
