@@ -19,6 +19,30 @@ export type FailureKind =
   | 'server'
   | 'timeout'
 
+const kindTexts: Record<FailureKind, string> = {
+  context_length_exceeded: 'The prompt is longer than the context of the model.',
+  max_tokens_exceeded: 'The requested output is longer than the model allows.',
+  authentication: 'The provider rejected the credential.',
+  permission_denied: 'The provider does not allow this with the credential.',
+  payment_required: 'The account at the provider has no credit left.',
+  rate_limit_exceeded: 'The rate limit at the provider is reached.',
+  provider_overloaded: 'The provider is overloaded.',
+  provider_unavailable: 'The provider could not be reached, or failed.',
+  invalid_request: 'The provider rejected the request as invalid.',
+  not_found: 'The provider does not know the model or the address.',
+  payload_too_large: 'The request is too large for the provider.',
+  unprocessable: 'The provider could not process the request.',
+  content_policy_violation: 'The provider rejected the content of the request or reply.',
+  refusal: 'The model refused to reply.',
+  server: 'The provider failed.',
+  timeout: 'The provider did not respond in time.',
+}
+
+/** For where the vendor's message must not be shown or stored. */
+export function describeFailureKind(kind: FailureKind): string {
+  return kindTexts[kind]
+}
+
 /** How an upstream failed, before or during its reply. */
 export interface UpstreamFailure {
   kind: FailureKind

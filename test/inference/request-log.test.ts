@@ -99,14 +99,67 @@ describeWithUpstreams('the list of requests', (bench) => {
     return (await server().call('GET', `/generation/explanation?id=${id}`)).body.data
   }
 
-  test('a failed request is explained in the words of its provider, without secrets', async () => {
-    const error = { message: 'Model m is overloaded for org-AbCdEf123456789', code: 'engine_busy' }
-    bench().first.enqueue({ status: 400, json: { error } })
-    const failed = await send({ model: 'test/chat', session_id: 'explained' })
-    const explained = await explain(failed.headers.get('x-generation-id') ?? '')
-    expect(explained.attempts).toMatchObject([{ status: 400, provider_code: 'engine_busy' }])
-    expect(explained.attempts[0].message).toStartWith('Model m is overloaded for ')
-    expect(explained.attempts[0].message).not.toContain('org-AbCdEf123456789')
+  const setLogging = (is_observability_io_logging_enabled: boolean, io_logging_sampling_rate = 1) =>
+    server().call('PATCH', `/workspaces/${server().own.workspace.id}`, {
+      body: { is_observability_io_logging_enabled, io_logging_sampling_rate },
+    })
+
+  /** What is stored of an error that quotes the prompt. */
+  async function failQuoting(body: Record<string, unknown>, key?: string): Promise<string> {
+    const { gateway } = server()
+    const error = { message: 'No policy allows "canary-of-the-prompt" for org-AbCdEf123456789', code: 'E7' }
+    for (const upstream of [bench().first, bench().second])
+      upstream.setDefault({ status: 400, json: { error } })
+    const failed = await send(body, key)
+    expect([failed.status, (await readJson(failed)).error.message]).toEqual([
+      400,
+      expect.stringContaining('canary-of-the-prompt'),
+    ])
+    for (const upstream of [bench().first, bench().second]) upstream.setDefault(null)
+    const id = failed.headers.get('x-generation-id') ?? ''
+    const [attempt] = (await explain(id)).attempts
+    expect([attempt.status, attempt.outcome, attempt.provider_code]).toEqual([400, 'invalid_request', 'E7'])
+    const row = await gateway.db
+      .selectFrom('generations')
+      .select('attempts')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    expect(row.attempts).not.toContain('org-AbCdEf123456789')
+    expect(row.attempts).toContain(JSON.stringify(attempt.message).slice(1, -1))
+    return attempt.message
+  }
+
+  test('R40 a failed request is explained in the words of its provider only if its content is stored', async () => {
+    const generic = 'The provider rejected the request as invalid.'
+    const plain = { model: 'test/chat' }
+    expect(await failQuoting(plain)).toBe(generic)
+    await setLogging(true)
+    expect(await failQuoting(plain)).toStartWith('No policy allows "canary-of-the-prompt" for ')
+    await setLogging(true, 0.0001)
+    expect(await failQuoting(plain)).toBe(generic)
+    await setLogging(true)
+    expect(await failQuoting({ model: 'test/both-chat', provider: { zdr: true } })).toBe(generic)
+    const { call } = server()
+    const made = (await call('POST', '/keys', { body: { name: 'zdr' } })).body
+    const rules = { name: 'zdr', enforce_zdr: true }
+    const guardrail = (await call('POST', '/guardrails', { body: rules })).body.data
+    const assignment = { body: { key_hashes: [made.data.hash] } }
+    await call('POST', `/guardrails/${guardrail.id}/assignments/keys`, assignment)
+    expect(await failQuoting({ model: 'test/both-chat' }, made.key)).toBe(generic)
+    await setLogging(false)
+  })
+
+  test('R40 nor are the words in which a stream broke off', async () => {
+    const frames = [
+      'data: {"id":"1","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n',
+      'data: {"error":{"message":"canary-of-the-prompt","code":500}}\n\n',
+    ]
+    bench().first.enqueue({ sse: frames })
+    const failed = await send({ model: 'test/chat', stream: true })
+    expect(await failed.text()).toContain('canary-of-the-prompt')
+    const id = failed.headers.get('x-generation-id') ?? ''
+    const { attempts } = await explain(id)
+    expect(attempts[0].message).toBe('The provider could not be reached, or failed.')
   })
 
   test('a request is explained: candidates, attempts, the price to the nano-dollar, the nearest limit', async () => {

@@ -51,7 +51,7 @@ const attempt = z.strictObject({
   outcome: z.string().describe('`completed`, `failed`, `cancelled`, or the kind of failure.'),
   provider_code: text.describe('The error code of the provider.'),
   message: text.describe(
-    "The beginning of the provider's error message, without secrets. null if there is none, and for problems with the account of the installation unless the caller operates it.",
+    "The beginning of the provider's error message, without secrets; a general text unless the content of the request is stored. null if there is none, and for problems with the account of the installation unless the caller operates it.",
   ),
   started: milliseconds.describe('Milliseconds after the request arrived.'),
   duration: milliseconds,

@@ -37,12 +37,6 @@ function parseFlag(text: string | null): boolean | undefined {
   return value === 'true' ? true : value === 'false' ? false : undefined
 }
 
-/** Zero data retention applies to the response cache too. */
-export function forbidsRetention({ keyContext, options }: ModelRequest): boolean {
-  const enforced = Object.values(keyContext.policy.enforce_zdr).some(({ value }) => value)
-  return enforced || options.preferences.zdr === true
-}
-
 /** For text, what is sent may also depend on the client's own text and headers. */
 export interface CacheableRequest extends ModelRequest {
   format: RequestFormat & Partial<Pick<ClientFormat, 'dialect'>>

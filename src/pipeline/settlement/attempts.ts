@@ -1,46 +1,70 @@
-import type { UpstreamFailure } from '../../call/failure.ts'
+import { describeFailureKind, type UpstreamFailure } from '../../call/failure.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { forbidsRetention } from '../request/retention.ts'
 import { type FailedAttempt, isPlainCode } from '../upstream/failure.ts'
 import { redactAccounts } from '../upstream/redact-secrets.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
-/** Enough for what a provider says, too little for the prompt it may quote. */
+/** Enough for what a provider says. */
 const maxMessageLength = 300
 
+type StoredRequest = Pick<ModelRequest, 'logsContent' | 'keyContext' | 'options'>
+type Attempts = Pick<RequestTrace, 'attempts' | 'startedAt'>
+
 /** JSON array of the attempts that failed, as it is stored. */
-export function encodeAttempts(attempts: readonly FailedAttempt[], requestStartedAt: number): string {
+export function encodeAttempts(request: StoredRequest, { attempts, startedAt }: Attempts): string {
   if (attempts.length === 0) return '[]'
-  return JSON.stringify(attempts.map((attempt) => toAttemptRecord(attempt, requestStartedAt)))
+  const describe = selectDescription(request)
+  return JSON.stringify(attempts.map((attempt) => toAttemptRecord(attempt, startedAt, describe)))
 }
 
 /** The same for a request that has ended, with the reply that broke off. */
 export function encodeAllAttempts(
-  { attempts, startedAt }: Pick<RequestTrace, 'attempts' | 'startedAt'>,
+  request: StoredRequest,
+  trace: Attempts,
   { error, summary }: Pick<Outcome, 'error' | 'summary'>,
 ): string {
+  const { attempts, startedAt } = trace
   const failure = findReplyFailure(attempts, error?.cause, summary?.failure ?? null)
-  if (!failure) return encodeAttempts(attempts, startedAt)
-  const records = attempts.map((attempt) => toAttemptRecord(attempt, startedAt))
-  return JSON.stringify([...records, { ...describeFailure(failure), in_reply: true }])
+  if (!failure) return encodeAttempts(request, trace)
+  const describe = selectDescription(request)
+  const records = attempts.map((attempt) => toAttemptRecord(attempt, startedAt, describe))
+  return JSON.stringify([...records, { ...describeFailure(failure, describe), in_reply: true }])
+}
+
+type Description = (failure: UpstreamFailure) => string
+
+/** The message of a provider may quote the prompt: it is stored only where the prompt may be. */
+function selectDescription(request: StoredRequest): Description {
+  return request.logsContent && !forbidsRetention(request)
+    ? quoteMessage
+    : ({ kind }) => describeFailureKind(kind)
+}
+
+function quoteMessage({ message }: UpstreamFailure): string {
+  return redactAccounts(message.slice(0, 4 * maxMessageLength)).slice(0, maxMessageLength)
 }
 
 /** Times in milliseconds: `at` since the request arrived. */
 function toAttemptRecord(
   { provider, endpoint, model, byokKeyId, failure, startedAt, endedAt }: FailedAttempt,
   requestStartedAt: number,
+  describe: Description,
 ) {
   return {
     provider,
     endpoint,
     model,
-    ...describeFailure(failure),
+    ...describeFailure(failure, describe),
     ...(byokKeyId !== null && { own_key: true }),
     at: Math.round(startedAt - requestStartedAt),
     ms: Math.round(endedAt - startedAt),
   }
 }
 
-function describeFailure({ kind, status, code, message }: UpstreamFailure) {
-  const text = redactAccounts(message.slice(0, 4 * maxMessageLength)).slice(0, maxMessageLength)
+function describeFailure(failure: UpstreamFailure, describe: Description) {
+  const { kind, status, code } = failure
+  const text = describe(failure)
   return {
     code: kind,
     status,

@@ -127,21 +127,21 @@ export function buildCheckpoint(
   gateway: Gateway,
   request: ModelRequest,
   admission: Admission,
-  { plan, attempts, firstTokenMs, translation, startedAt, ...trace }: RequestTrace,
+  trace: RequestTrace,
   summary: ReplySummary,
 ): string | null {
   // A plugin may cost something before the request is sent to the first candidate.
-  const candidate = trace.candidate ?? plan.candidates[0]
+  const candidate = trace.candidate ?? trace.plan.candidates[0]
   if (!candidate) return null
   const checkpoint: Checkpoint = {
     place: {
-      ...buildUpstreamTarget(gateway, candidate, translation?.dialect.name ?? ''),
+      ...buildUpstreamTarget(gateway, candidate, trace.translation?.dialect.name ?? ''),
       pricing: pricingOf(gateway, resolveServingEndpoint(candidate, summary)),
     },
     reply: buildBillableReply(summary),
     tier: tierOf(candidate, summary),
-    firstTokenMs: firstTokenMs === null ? null : Math.round(firstTokenMs),
-    attempts: encodeAttempts(attempts, startedAt),
+    firstTokenMs: trace.firstTokenMs === null ? null : Math.round(trace.firstTokenMs),
+    attempts: encodeAttempts(request, trace),
     ...(request.work && { bill: request.work.bill.encode(remainingHold(request, admission)) }),
     ...(request.outer && { outer: request.outer }),
   }
@@ -285,7 +285,7 @@ function createSettlement(
       hold_nanos: totalHold(admission).amount,
       latency_ms: Math.round(performance.now() - startedAt),
       first_token_ms: firstTokenMs === null ? null : Math.round(firstTokenMs),
-      attempts: encodeAllAttempts(trace, outcome),
+      attempts: encodeAllAttempts(request, trace, outcome),
       dispatch_ms: Math.round(attemptStartedAt - startedAt),
       routing_plan_id: recordPlan(gateway, request, plan),
       nearest_limit: nearest && encodeNearestLimit(nearest),

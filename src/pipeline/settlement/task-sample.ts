@@ -2,8 +2,8 @@ import type { Gateway } from '../../app/gateway.ts'
 import { classifyTask } from '../../classifier/classify.ts'
 import type { Statement } from '../../db/batch.ts'
 import { buildTaskStatement as buildSampleStatement } from '../../ledger/datasets/task-samples.ts'
-import { forbidsRetention } from '../cache/options.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import { forbidsRetention } from '../request/retention.ts'
 
 /**
  * Classifies the prompt of a sampled request by its task. Only the classification is stored. Requests of a region, and

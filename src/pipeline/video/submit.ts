@@ -72,13 +72,13 @@ export function submitVideo(
       exchange.setTimeout(gateway.settings.limits.whole_reply)
       // The job exists, whether or not its client waits.
       exchange.outliveClient()
-      const { media } = completeRequest(request, candidate)
-      const sent = describeSubmission(gateway, candidate, translation, media, trace)
+      const completed = completeRequest(request, candidate)
+      const sent = describeSubmission(gateway, candidate, translation, completed, trace)
       const { access } = translation
       const isUsable = access.problem === null && !access.endpoint.provider.inProcess
       if (isUsable) await ensureReachable(gateway, exchange, access)
       await recordSending(gateway, jobId, candidate, sent)
-      const upstreamId = await send(gateway, exchange, media, candidate, translation)
+      const upstreamId = await send(gateway, exchange, completed.media, candidate, translation)
       return { upstreamId, sent }
     },
   })
@@ -96,12 +96,13 @@ function describeSubmission(
   gateway: Gateway,
   candidate: Candidate,
   { dialect, upstreamRequest }: MediaTranslation<VideoDialect>,
-  { duration, resolution, aspectRatio, size, audio }: VideoCall,
-  { attempts, startedAt }: RequestTrace,
+  request: MediaRequest<VideoCall>,
+  trace: RequestTrace,
 ): SentVideoJob {
+  const { duration, resolution, aspectRatio, size, audio } = request.media
   return {
     target: buildUpstreamTarget(gateway, candidate, dialect.name),
-    attempts: encodeAttempts(attempts, startedAt),
+    attempts: encodeAttempts(request, trace),
     dropped: upstreamRequest.dropped,
     chosen: { duration, resolution, aspectRatio, size, audio },
   }
