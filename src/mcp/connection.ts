@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { EgressError } from '../lib/egress-client.ts'
+import { EgressError, type EgressErrorKind } from '../lib/egress-client.ts'
 import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
 import { runInSlices } from '../lib/time-slicer.ts'
 import { createGuardedFetch, type McpEgress } from './guarded-fetch.ts'
@@ -31,16 +31,18 @@ export interface McpResult {
 export class McpError extends Error {
   readonly kind: 'mcp_protocol_error' | 'http_error'
   readonly code: number
-  /** The server did not respond in time: the same request may succeed later. */
-  readonly isTimeout: boolean
+  readonly reason: McpFailureReason
 
-  constructor(kind: McpError['kind'], code: number, message: string, isTimeout = false) {
+  constructor(kind: McpError['kind'], code: number, message: string, reason: McpFailureReason = 'rejected') {
     super(message)
     this.kind = kind
     this.code = code
-    this.isTimeout = isTimeout
+    this.reason = reason
   }
 }
+
+/** `credential`: the server did not accept the caller. `rejected`: a retry does not help either. */
+export type McpFailureReason = 'timeout' | 'unavailable' | 'rate_limited' | 'credential' | 'rejected'
 
 const maxTools = 200
 const maxPages = 20
@@ -198,15 +200,40 @@ async function run<T>(work: () => Promise<T>): Promise<T> {
 function toMcpError(error: unknown): McpError {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if (cause instanceof EgressError)
-      return new McpError('http_error', 502, cause.message, cause.kind === 'timeout')
+      return new McpError('http_error', 502, cause.message, egressReasons[cause.kind])
     const code = 'code' in cause && typeof cause.code === 'number' ? cause.code : undefined
     const status = 'status' in cause && typeof cause.status === 'number' ? cause.status : undefined
     if (status !== undefined)
-      return new McpError('http_error', status, `The server responded with status ${status}.`)
-    if (code !== undefined || isTimeoutError(cause))
-      return new McpError('mcp_protocol_error', code ?? -32001, clip(cause.message), isTimeoutError(cause))
+      return new McpError(
+        'http_error',
+        status,
+        `The server responded with status ${status}.`,
+        reasonForStatus(status),
+      )
+    if (isTimeoutError(cause))
+      return new McpError('mcp_protocol_error', code ?? -32001, clip(cause.message), 'timeout')
+    if (code !== undefined) {
+      const reason = code === internalErrorCode ? 'unavailable' : 'rejected'
+      return new McpError('mcp_protocol_error', code, clip(cause.message), reason)
+    }
   }
-  return new McpError('mcp_protocol_error', -32000, 'The server could not be used.')
+  return new McpError('mcp_protocol_error', -32000, 'The server could not be used.', 'unavailable')
+}
+
+/** Of JSON-RPC. */
+const internalErrorCode = -32603
+
+const egressReasons: Partial<Record<EgressErrorKind, McpFailureReason>> = {
+  timeout: 'timeout',
+  unresolved: 'unavailable',
+  unreachable: 'unavailable',
+}
+
+function reasonForStatus(status: number): McpFailureReason {
+  if (status === 401 || status === 403) return 'credential'
+  if (status === 408 || status === 504) return 'timeout'
+  if (status === 429) return 'rate_limited'
+  return status >= 500 ? 'unavailable' : 'rejected'
 }
 
 /** The client has a code of its own for a request without a response, and passes the reason of its signal on. */

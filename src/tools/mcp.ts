@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import type { FunctionTool } from '../call/call.ts'
 import type { ImagePart, OutputPart, TextPart, ToolCallPart } from '../call/part.ts'
-import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { type GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
-import { McpConnection, type McpContent, McpError, type McpTool } from '../mcp/connection.ts'
+import {
+  McpConnection,
+  type McpContent,
+  McpError,
+  type McpFailureReason,
+  type McpTool,
+} from '../mcp/connection.ts'
 import type { McpEgress } from '../mcp/guarded-fetch.ts'
 import { defineServerTool, type ToolOutcome, type ToolRequest, type ToolRun } from './tool.ts'
 
@@ -167,6 +173,12 @@ export const mcpTimes = { listMs: 15_000 }
 const maxListBytes = 512 * 1024
 const maxCallBytes = 4 * 1024 * 1024
 
+const listErrorCodes = {
+  timeout: 'upstream_timeout',
+  unavailable: 'upstream_failed',
+  rate_limited: 'upstream_rate_limited',
+} as const
+
 /** A server, to which the request has at most one session. */
 class RemoteServer {
   readonly #settings: Parameters
@@ -186,13 +198,24 @@ class RemoteServer {
       return tools.filter((tool) => isAllowed(this.#settings, tool))
     } catch (error) {
       if (!(error instanceof McpError)) throw error
-      const message = `the tools of the MCP server could not be listed: ${error.message}`
-      if (abort.isTimedOut || error.isTimeout)
-        throw gatewayError('upstream_timeout', `${at}: ${message} Send the request again.`)
-      throw invalidFieldError(at, message)
+      throw this.#toListError(at, error, abort.isTimedOut ? 'timeout' : error.reason)
     } finally {
       abort.close()
     }
+  }
+
+  /** A server that fails is not the fault of the request, which may succeed later. */
+  #toListError(at: string, { message }: McpError, reason: McpFailureReason): GatewayError {
+    const problem = `the tools of the MCP server could not be listed: ${message}`
+    if (reason === 'rejected') return invalidFieldError(at, problem)
+    if (reason === 'credential') return invalidFieldError(this.#nameCredential(at), problem)
+    return gatewayError(listErrorCodes[reason], `${at}: ${problem} Send the request again.`)
+  }
+
+  #nameCredential(at: string): string {
+    const { authorization, headers: own } = this.#settings
+    if (!authorization && own && Object.keys(own).length > 0) return `${at}.headers`
+    return `${at}.${this.#request.format === 'messages' ? 'authorization_token' : 'authorization'}`
   }
 
   async #list(signal: AbortSignal): Promise<McpTool[]> {

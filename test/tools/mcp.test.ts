@@ -24,6 +24,10 @@ async function serve(request: Request): Promise<Response> {
     hanging.resolve(request.signal)
     return new Promise<Response>(() => undefined)
   }
+  const [, status] = /\/status\/(\d+)$/.exec(request.url) ?? []
+  if (status !== undefined) return new Response('secret page', { status: Number(status) })
+  if (request.url.endsWith('/garbage'))
+    return new Response('secret page', { headers: { 'content-type': 'application/json' } })
   received.push({ authorization: request.headers.get('authorization') })
   const server = new McpServer({ name: 'notes', version: '1' })
   const inputSchema = z.object({ title: z.string() })
@@ -325,6 +329,60 @@ describeWithUpstreams(
       expect(await listed({ read_only: true })).toEqual(['find'])
     })
 
+    test.each([
+      ['http://127.0.0.1:1/mcp', 502, 'provider_unavailable'],
+      [`${url}/status/500`, 502, 'provider_unavailable'],
+      [`${url}/status/503`, 502, 'provider_unavailable'],
+      [`${url}/garbage`, 502, 'provider_unavailable'],
+      [`${url}/status/504`, 408, 'timeout'],
+      [`${url}/status/429`, 429, 'rate_limit_exceeded'],
+    ])(
+      'a server that fails is an error that a retry may solve: %s',
+      async (server_url, status, error_type) => {
+        for (const stream of [false, true]) {
+          const tools = [{ ...entry, server_url }]
+          const response = await sendRequest(bench(), 'responses', { model, input: 'hi', stream, tools })
+          const { error } = await readJson(response)
+          expect([response.status, response.headers.get('x-should-retry')]).toEqual([status, null])
+          expect(error).toMatchObject({ metadata: { error_type } })
+          expect(error.message).toStartWith('tools[0]: the tools of the MCP server could not be listed: ')
+          expect(error.message).not.toMatch(/secret page|127\.0\.0\.1/)
+        }
+      },
+    )
+
+    test.each([
+      ['responses', { tools: [{ ...entry, server_url: `${url}/status/401` }] }, 'tools[0].authorization'],
+      ['responses', { tools: [{ ...entry, server_url: `${url}/status/403` }] }, 'tools[0].authorization'],
+      [
+        'responses',
+        {
+          tools: [
+            { ...entry, server_url: `${url}/status/401`, authorization: null, headers: { 'x-key': 'a' } },
+          ],
+        },
+        'tools[0].headers',
+      ],
+      [
+        'messages',
+        {
+          max_tokens: 100,
+          messages: [{ role: 'user', content: 'hi' }],
+          mcp_servers: [{ type: 'url', name: 'n', url: `${url}/status/401`, authorization_token: secret }],
+        },
+        'mcp_servers[0].authorization_token',
+      ],
+      ['responses', { tools: [{ ...entry, server_url: `${url}/status/404` }] }, 'tools[0]'],
+    ] as const)(
+      'a server that refuses the request of %s %j is a 400 that names %s',
+      async (format, body, field) => {
+        const response = await sendRequest(bench(), format, { model, input: 'hi', ...body })
+        const { error } = await readJson(response)
+        expect([response.status, error.message.split(':')[0]]).toEqual([400, field])
+        expect(error.message).not.toContain(secret)
+      },
+    )
+
     test('S5 a server that cannot be used is a 400 that names the entry, without its address', async () => {
       const refused = async (fields: JsonObject) => {
         const response = await sendRequest(bench(), 'responses', {
@@ -335,7 +393,7 @@ describeWithUpstreams(
         const { error } = (await response.json()) as { error: { message: string } }
         return [response.status, error.message] as const
       }
-      const [status, message] = await refused({ server_url: 'http://127.0.0.1:1/mcp' })
+      const [status, message] = await refused({ server_url: 'http://127.0.0.1:2/mcp' })
       expect(status).toBe(400)
       expect(message).toStartWith('tools[0]')
       expect(message).not.toContain(secret)
@@ -344,7 +402,7 @@ describeWithUpstreams(
     })
   },
   (first, second) =>
-    buildSettings(first, second, `egress: { allow_private: ["127.0.0.1:${http.port}"] }`)
+    buildSettings(first, second, `egress: { allow_private: ["127.0.0.1:${http.port}", "127.0.0.1:1"] }`)
       .replace(
         'providers:\n',
         `providers:\n  - { slug: openai, base_url: "${first}", api_key: vendor-secret }\n`,
