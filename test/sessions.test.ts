@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { createSignInToken } from '../src/account/sessions.ts'
+import { createSignInToken, deleteSession, startSession } from '../src/account/sessions.ts'
 import { loadOperations } from '../src/areas/all.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { createSessionHeaders, headersOf } from './support/sessions.ts'
@@ -161,13 +161,43 @@ describeOnEachDatabase('Sessions', (server) => {
     clock.freeze('2041-01-02T00:00:00Z')
     expect(await messageOf(idle)).toContain('idle for 86400 seconds')
     for (let day = 2; day <= 7; day++) {
-      clock.freeze(`2041-01-0${day}T06:00:00Z`)
+      clock.freeze(`2041-01-0${day}T0${8 - day}:00:00Z`)
       await call('GET', '/session', used)
     }
     clock.freeze('2041-01-08T00:00:00Z')
     expect(await messageOf(used)).toContain('604800 seconds after the sign-in')
-    expect(await messageOf({ cookie: 'headgate_session=unknown' })).toContain('signed out')
+    // The next sign-in deletes both.
+    const [signedOut, revoked, deactivated] = [await newSession(), await newSession(), await newSession()]
+    expect(await messageOf(used)).toContain('604800 seconds after the sign-in')
+    expect(await messageOf(idle)).toContain('idle for 86400 seconds')
+    const init = { method: 'POST', headers: { cookie: signedOut.cookie }, body: new URLSearchParams() }
+    await fetch(`${server().url}/signout`, init)
+    expect(await messageOf(signedOut)).toContain('it was signed out')
+    const { session_id } = (await call('GET', '/session', revoked)).body.data
+    await call('DELETE', `/sessions/${session_id}`, deactivated)
+    expect(await messageOf(revoked)).toContain('ended from another session, or by an admin')
+    await server().call('DELETE', `/organization/members/${server().own.owner.id}/sessions`)
+    expect(await messageOf(deactivated)).toContain('ended from another session, or by an admin')
+    const unknown = 'The session has ended. Sign in again.'
+    expect(await messageOf({ cookie: 'headgate_session=unknown' })).toBe(unknown)
+    clock.freeze('2041-01-23T00:00:01Z')
+    await newSession()
+    expect(await messageOf(signedOut)).toBe(unknown)
     clock.release()
+  })
+
+  test('S13 how sessions ended is known of the last hundred of a member', async () => {
+    const { gateway, own } = server()
+    for (let count = 0; count < 102; count++) {
+      const { token } = await gateway.db
+        .transaction()
+        .execute((tx) =>
+          startSession(tx, gateway, { userId: own.owner.id, method: 'link', ip: null, userAgent: null }),
+        )
+      await deleteSession(gateway.db, token)
+    }
+    const rows = await gateway.db.selectFrom('ended_sessions').select('token_hash').execute()
+    expect(rows.length).toBeLessThanOrEqual(101)
   })
 
   test('expires_at is the earlier of both ends', async () => {

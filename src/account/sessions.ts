@@ -1,10 +1,11 @@
-import { type Selectable, sql } from 'kysely'
+import { type DeleteQueryBuilder, type DeleteResult, type Selectable, sql } from 'kysely'
 import { type Db, isPostgres } from '../db/db.ts'
-import type { SessionTable, SignInLinkTable, SignInMethod } from '../db/schema.ts'
+import type { Schema, SessionEnd, SessionTable, SignInLinkTable, SignInMethod } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { newToken, newUuid } from '../lib/ids.ts'
 import { type Ceilings, deleteBeyondCeiling } from './ceilings.ts'
+import { findEnd, forgetOldestEnds, rememberEnds } from './ended-sessions.ts'
 import { findActiveMember, type Member } from './members.ts'
 import { assertMethodAllowed, isMethodAllowed } from './sign-in-rules.ts'
 
@@ -112,11 +113,14 @@ export async function claimSignInToken(tx: Db, clock: Clock, token: string): Pro
  */
 export async function startSession(
   tx: Db,
-  { clock, settings }: SessionStore,
+  store: SessionStore,
   { userId, method, ip, userAgent }: NewSession,
 ): Promise<{ session: Session; token: string }> {
+  const { clock, settings } = store
   await assertMethodAllowed(tx, userId, method)
-  await deleteExpiredRows(tx, clock, 'sessions')
+  await deleteExpiredSessions(tx, store)
+  await deleteExpiredRows(tx, clock, 'ended_sessions')
+  await forgetOldestEnds(tx, userId)
   const token = newToken()
   const now = isoAfter(clock, 0)
   const session = {
@@ -156,26 +160,52 @@ export async function findSession(
   return { session, member }
 }
 
-/** Why a token has no session that `findSession` finds, as a sentence for the member. */
-export async function explainEndedSession(
-  { db, clock, settings }: SessionStore & { db: Db },
-  token: string,
-): Promise<string> {
+/**
+ * Why a token has no session that `findSession` finds, as a sentence for the member. A token that never had one gets the
+ * sentence of one that ended long ago.
+ */
+export async function explainEndedSession(store: SessionStore & { db: Db }, token: string): Promise<string> {
+  const { db, clock } = store
   const session = await db
     .selectFrom('sessions')
     .selectAll()
     .where('token_hash', '=', sha256(token))
     .executeTakeFirst()
-  if (!session) return 'The session has ended: it was signed out, ended by an admin, or expired.'
-  const { lifetime, idle_timeout } = settings.sessions
-  if (session.expires_at <= isoAfter(clock, 0))
-    return `The session has expired: sessions end ${lifetime / 1000} seconds after the sign-in.`
-  if (session.last_seen_at <= isoAfter(clock, -idle_timeout))
-    return `The session has expired: it was idle for ${idle_timeout / 1000} seconds.`
+  if (!session) return describeEnd(store, await findEnd(db, sha256(token)))
+  if (endOfSession(store, session) <= isoAfter(clock, 0)) return describeEnd(store, reasonOf(store, session))
   if (!(await findActiveMember(db, session.user_id)))
     return 'The session has ended: the member is deactivated.'
   return 'The session has ended: your organization requires single sign-on.'
 }
+
+function describeEnd({ settings }: SessionStore, reason: SessionEnd | undefined): string {
+  const { lifetime, idle_timeout } = settings.sessions
+  if (reason === undefined) return 'The session has ended.'
+  return {
+    signed_out: 'The session has ended: it was signed out.',
+    revoked: 'The session has ended: it was ended from another session, or by an admin.',
+    idle: `The session has expired: it was idle for ${idle_timeout / 1000} seconds.`,
+    expired: `The session has expired: sessions end ${lifetime / 1000} seconds after the sign-in.`,
+  }[reason]
+}
+
+/** Of a session that has expired. */
+function reasonOf(store: SessionStore, session: Session): SessionEnd {
+  return endOfSession(store, session) < session.expires_at ? 'idle' : 'expired'
+}
+
+/** Deletes sessions, and remembers why they ended. */
+export async function endSessions(
+  tx: Db,
+  reason: SessionEnd,
+  select: (query: SessionDeletion) => SessionDeletion,
+): Promise<Session[]> {
+  const ended = await select(tx.deleteFrom('sessions')).returningAll().execute()
+  await rememberEnds(tx, ended, () => reason)
+  return ended
+}
+
+type SessionDeletion = DeleteQueryBuilder<Schema, 'sessions', DeleteResult>
 
 async function recordSeen(db: Db, clock: Clock, { token_hash }: Session): Promise<void> {
   await db
@@ -192,14 +222,18 @@ export async function deleteMailedLinks(tx: Db, userId: string): Promise<void> {
 
 /** Deletes a member's sign-in tokens, sessions and authorization codes. */
 export async function deleteSignInCredentials(tx: Db, userId: string): Promise<void> {
-  for (const table of ['auth_codes', 'signin_links', 'sessions'] as const) {
+  for (const table of ['auth_codes', 'signin_links'] as const) {
     await tx.deleteFrom(table).where('user_id', '=', userId).execute()
   }
+  await endSessions(tx, 'revoked', (query) => query.where('user_id', '=', userId))
 }
 
-/** Returns the session that the token had. */
-export async function deleteSession(db: Db, token: string): Promise<Session | undefined> {
-  return db.deleteFrom('sessions').where('token_hash', '=', sha256(token)).returningAll().executeTakeFirst()
+/** Signs out. Returns the session that the token had. */
+export async function deleteSession(tx: Db, token: string): Promise<Session | undefined> {
+  const [ended] = await endSessions(tx, 'signed_out', (query) =>
+    query.where('token_hash', '=', sha256(token)),
+  )
+  return ended
 }
 
 /** Newest first, without those that have ended. */
@@ -226,13 +260,12 @@ export async function deleteSessions(
   which: { id?: string; exceptId?: string | undefined } = {},
 ): Promise<Session[]> {
   const { id, exceptId } = which
-  return tx
-    .deleteFrom('sessions')
-    .where('user_id', '=', userId)
-    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
-    .$if(exceptId !== undefined, (query) => query.where('id', '!=', exceptId ?? ''))
-    .returningAll()
-    .execute()
+  return endSessions(tx, 'revoked', (query) =>
+    query
+      .where('user_id', '=', userId)
+      .$if(id !== undefined, (one) => one.where('id', '=', id ?? ''))
+      .$if(exceptId !== undefined, (others) => others.where('id', '!=', exceptId ?? '')),
+  )
 }
 
 /** When a session ends if it is not used again. */
@@ -245,6 +278,7 @@ const expiringTables = {
   auth_codes: 'code_hash',
   signin_links: 'token_hash',
   sessions: 'token_hash',
+  ended_sessions: 'token_hash',
   sso_used_tokens: 'token_hash',
   used_challenges: 'challenge_hash',
 } as const
@@ -256,11 +290,26 @@ const deleteBatchSize = 100
 export async function deleteExpiredRows(
   db: Db,
   clock: Clock,
-  table: keyof typeof expiringTables,
+  table: Exclude<keyof typeof expiringTables, 'sessions'>,
 ): Promise<void> {
+  await sql`delete from ${sql.table(table)} where ${selectExpired(db, clock, table)}`.execute(db)
+}
+
+/** As `deleteExpiredRows`; why the sessions ended is remembered. */
+async function deleteExpiredSessions(tx: Db, store: SessionStore): Promise<void> {
+  const ended = await tx
+    .deleteFrom('sessions')
+    .where(selectExpired(tx, store.clock, 'sessions'))
+    .returningAll()
+    .execute()
+  const reasons = new Map(ended.map((session) => [session.token_hash, reasonOf(store, session)]))
+  await rememberEnds(tx, ended, ({ token_hash }) => reasons.get(token_hash) ?? 'expired')
+}
+
+function selectExpired(db: Db, clock: Clock, table: keyof typeof expiringTables) {
   const id = sql.ref(expiringTables[table])
   // Skips locked rows: two nodes that delete the same rows in different orders would deadlock.
   const unlocked = isPostgres(db) ? sql`for update skip locked` : sql``
-  await sql`delete from ${sql.table(table)} where ${id} in (select ${id} from ${sql.table(table)}
-    where expires_at <= ${isoAfter(clock, 0)} limit ${deleteBatchSize} ${unlocked})`.execute(db)
+  return sql<boolean>`${id} in (select ${id} from ${sql.table(table)}
+    where expires_at <= ${isoAfter(clock, 0)} limit ${deleteBatchSize} ${unlocked})`
 }

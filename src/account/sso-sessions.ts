@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { SsoSessionTable } from '../db/schema.ts'
 import type { Clock } from '../lib/clock.ts'
 import { sha256 } from '../lib/crypto.ts'
-import { deleteExpiredRows } from './sessions.ts'
+import { deleteExpiredRows, endSessions } from './sessions.ts'
 
 export type SsoSession = Selectable<SsoSessionTable>
 
@@ -37,19 +37,21 @@ export async function endSsoSessions(
     .where('connection_id', '=', connectionId)
     .$if(sid !== null, (query) => query.where('sid', '=', sid))
     .$if(subject !== null, (query) => query.where('subject', '=', subject ?? ''))
-  const rows = await tx.deleteFrom('sessions').where('token_hash', 'in', ended).returning('user_id').execute()
+  const rows = await endSessions(tx, 'revoked', (query) => query.where('token_hash', 'in', ended))
   return [...new Set(rows.map(({ user_id }) => user_id))]
 }
 
 /** All sessions that a connection started. */
 export async function endConnectionSessions(tx: Db, connectionId: string): Promise<void> {
   const ended = tx.selectFrom('sso_sessions').select('token_hash').where('connection_id', '=', connectionId)
-  await tx.deleteFrom('sessions').where('token_hash', 'in', ended).execute()
+  await endSessions(tx, 'revoked', (query) => query.where('token_hash', 'in', ended))
 }
 
 /** Sessions that a member started with another method. */
 export async function endOwnSessions(tx: Db, userId: string): Promise<void> {
-  await tx.deleteFrom('sessions').where('method', '!=', 'oidc').where('user_id', '=', userId).execute()
+  await endSessions(tx, 'revoked', (query) =>
+    query.where('method', '!=', 'oidc').where('user_id', '=', userId),
+  )
 }
 
 /** Sessions that were started with another method by members who have to use single sign-on. */
@@ -63,7 +65,9 @@ export async function endOtherSessions(tx: Db, organizationId: string): Promise<
     .select('id')
     .where('organization_id', '=', organizationId)
     .where('id', 'not in', exempt)
-  await tx.deleteFrom('sessions').where('method', '!=', 'oidc').where('user_id', 'in', members).execute()
+  await endSessions(tx, 'revoked', (query) =>
+    query.where('method', '!=', 'oidc').where('user_id', 'in', members),
+  )
 }
 
 /** False if the token was used before. */

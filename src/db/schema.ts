@@ -23,6 +23,7 @@ export interface Schema {
   auth_codes: AuthCodeTable
   signin_links: SignInLinkTable
   sessions: SessionTable
+  ended_sessions: EndedSessionTable
   member_passwords: MemberPasswordTable
   member_totp: MemberTotpTable
   recovery_codes: RecoveryCodeTable
@@ -601,6 +602,18 @@ export interface SessionTable {
   created_at: string
   /** Written at most once a minute. */
   last_seen_at: string
+  expires_at: string
+}
+
+/** `revoked`: by an admin, from another session, or with what the member may sign in with. */
+export type SessionEnd = 'signed_out' | 'idle' | 'expired' | 'revoked'
+
+/** A session that was deleted. */
+export interface EndedSessionTable {
+  token_hash: string
+  user_id: string
+  reason: SessionEnd
+  /** When the row is deleted. */
   expires_at: string
 }
 

@@ -1,4 +1,5 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
+import { endSessions } from '../../account/sessions.ts'
 import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { listMappings, type SsoMapping } from '../../account/sso-connections.ts'
 import type { SsoIdentity } from '../../account/sso-identities.ts'
@@ -176,5 +177,7 @@ export async function deleteIdentitySessions(
     .select('token_hash')
     .where('issuer', '=', issuer)
     .where('subject', '=', subject)
-  await tx.deleteFrom('sessions').where('user_id', '=', user_id).where('token_hash', 'in', ended).execute()
+  await endSessions(tx, 'revoked', (query) =>
+    query.where('user_id', '=', user_id).where('token_hash', 'in', ended),
+  )
 }

@@ -50,6 +50,7 @@ import { auditAnchors } from './054-audit-anchors.ts'
 import { memberLimits } from './055-member-limits.ts'
 import { owners } from './056-owners.ts'
 import { idempotencyOutcomes } from './058-idempotency-outcomes.ts'
+import { endedSessions } from './059-ended-sessions.ts'
 
 export const migrations: Record<string, Migration> = {
   '001-foundation': foundation,
@@ -103,4 +104,5 @@ export const migrations: Record<string, Migration> = {
   '055-member-limits': memberLimits,
   '056-owners': owners,
   '058-idempotency-outcomes': idempotencyOutcomes,
+  '059-ended-sessions': endedSessions,
 }
