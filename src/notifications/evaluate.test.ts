@@ -120,6 +120,35 @@ describeOnEachDatabase('notifications', (server) => {
     expect((await notify('budget')).map(({ data }) => data.percent)).toEqual([80, 100, 80, 100])
   })
 
+  test('the limit of a member: what all their keys spent in all workspaces, for the whole organization', async () => {
+    const { gateway, clock } = server()
+    const { organization, workspace, owner } = tenant
+    const path = `/organization/members/${owner.id}`
+    await call('PATCH', path, { limit: 10, limit_reset: 'monthly' })
+    const other = await call('POST', '/workspaces', { name: 'Elsewhere', slug: 'elsewhere' })
+    const place = { organizationId: organization.id, kind: 'inference' as const, creatorUserId: owner.id }
+    const spendIn = async (workspaceId: string, usd: number) => {
+      const { key } = await createKey(gateway.db, clock, { ...place, workspaceId, name: 'key' })
+      await recordSpend(gateway, key, utcDay(clock.now()), { credits: usd })
+    }
+    await spendIn(workspace.id, 5)
+    expect(await notify('budget')).toEqual([])
+    await spendIn(other.body.data.id, 4)
+    const [first, ...more] = await notify('budget')
+    expect(more).toEqual([])
+    expect(first).toMatchObject({
+      workspace_id: null,
+      title: expect.stringContaining(owner.email),
+      text: expect.stringContaining(`PATCH ${path}`),
+      data: { spent_usd: 9, limit_usd: 10, percent: 80, limit_kind: 'member', window: 'month' },
+    })
+    await spendIn(workspace.id, 1)
+    expect((await notify('budget')).map(({ data }) => data.percent)).toEqual([80, 100])
+    await call('PATCH', path, { limit: null })
+    clock.advance(31 * dayMs)
+    expect(await notify('budget')).toHaveLength(2)
+  })
+
   test('budgets of workspaces and guardrails, for keys and members', async () => {
     await call('PUT', `/workspaces/${tenant.workspace.id}/budgets/monthly`, { limit_usd: 20 })
     await call('PUT', `/workspaces/${tenant.workspace.id}/budgets/lifetime`, { limit_usd: 40 })

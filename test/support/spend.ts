@@ -19,7 +19,12 @@ export async function recordSpend(
     meterSubjects.organization(key.organization_id),
     meterSubjects.workspace(key.workspace_id),
     meterSubjects.key(key.id),
-    ...(key.creator_user_id ? [meterSubjects.member(key.workspace_id, key.creator_user_id)] : []),
+    ...(key.creator_user_id
+      ? [
+          meterSubjects.member(key.workspace_id, key.creator_user_id),
+          meterSubjects.memberTotal(key.creator_user_id),
+        ]
+      : []),
   ]
   const rejection = await gateway.ledger.admit({
     op: 'admit',

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import type { Db } from '../../db/db.ts'
 import type { LimitReset } from '../../db/schema.ts'
 import { evaluateLimit, type Limit } from '../../ledger/ledger-state.ts'
 import { type Meter, newMeter, type Window } from '../../ledger/meter.ts'
@@ -9,12 +10,19 @@ import { windowByReset } from '../../ledger/usage.ts'
 import { utcDay, utcMonthStart, utcWeekStart } from '../../lib/time.ts'
 import { buildOrganizationGuardrail, buildWorkspaceGuardrail } from '../../policy/default-guardrail.ts'
 import { type AlertSource, type Finding, formatUsd, openPeriod, quoteName, type RuleIndex } from '../alert.ts'
-import { loadBudgetGuardrails, loadGuardrailMembers, loadKeysAfter, loadWorkspaceBudgets } from './store.ts'
+import {
+  loadBudgetGuardrails,
+  loadGuardrailMembers,
+  loadKeysAfter,
+  loadMemberLimitsAfter,
+  loadWorkspaceBudgets,
+} from './store.ts'
 
 /** A limit on spending, and how a notification names it. */
 interface NamedLimit {
   organizationId: string
-  workspaceId: string
+  /** Null if it counts in all workspaces. */
+  workspaceId: string | null
   subject: string
   name: string
   remedy: string
@@ -59,6 +67,7 @@ async function* listLimits({ db, clock }: Gateway): AsyncGenerator<NamedLimit[]>
     const subject = meterSubjects.member(member.workspace_id, member.user_id)
     return [toGuardrailLimit(guardrail, { subject, workspaceId: member.workspace_id, name: member.email })]
   })
+  yield* listMemberLimits(db)
   const now = new Date(clock.now()).toISOString()
   for (let lastId = 0; ; ) {
     const keys = await loadKeysAfter(db, lastId, now)
@@ -66,6 +75,28 @@ async function* listLimits({ db, clock }: Gateway): AsyncGenerator<NamedLimit[]>
     const last = keys.at(-1)
     if (!last) return
     lastId = last.id
+  }
+}
+
+/** What all keys of a member may spend together. */
+async function* listMemberLimits(db: Db): AsyncGenerator<NamedLimit[]> {
+  for (let lastId = ''; ; ) {
+    const members = await loadMemberLimitsAfter(db, lastId)
+    yield members.map((row) => ({
+      organizationId: row.organization_id,
+      workspaceId: null,
+      subject: meterSubjects.memberTotal(row.user_id),
+      name: `The ${describeReset(row.limit_reset)}limit of the member ${quoteName(row.email)}`,
+      remedy: `raise it with PATCH /organization/members/${row.user_id}`,
+      limit: toLimit('member', meterSubjects.memberTotal(row.user_id), {
+        amount: row.limit_nanos,
+        window: windowByReset[row.limit_reset ?? 'lifetime'],
+        includeByok: false,
+      }),
+    }))
+    const last = members.at(-1)
+    if (!last) return
+    lastId = last.user_id
   }
 }
 

@@ -127,6 +127,19 @@ export function loadWorkspaceBudgets(db: Db) {
     .execute()
 }
 
+/** A page of the limits of members, in all workspaces together. */
+export function loadMemberLimitsAfter(db: Db, userId: string) {
+  return db
+    .selectFrom('member_limits')
+    .innerJoin('members', 'members.id', 'member_limits.user_id')
+    .select(['user_id', 'limit_nanos', 'limit_reset', 'members.organization_id', 'email'])
+    .where('user_id', '>', userId)
+    .where('active', '=', 1)
+    .orderBy('user_id')
+    .limit(maxIds)
+    .execute()
+}
+
 /** Guardrails with a budget that is enforced. */
 export function loadBudgetGuardrails(db: Db) {
   return db
