@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { createKey } from '../../src/account/keys.ts'
 import { createMember } from '../../src/account/members.ts'
+import { utcDay } from '../../src/lib/time.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
+import { recordSpend } from '../support/spend.ts'
 import { Person } from './person.ts'
 
 const hostileName = '<img src=x onerror=alert(1)> <script>alert(2)</script>'
@@ -61,6 +64,43 @@ describeInChromium('Access in the console', (chromium) => {
     await page.getByRole('button', { name: /Details of member.update/ }).click()
     const change = page.getByRole('row', { name: /^role/ })
     expect(await change.getByRole('cell').allTextContents()).toEqual(['role', 'org:member', 'org:admin'])
+    expect(await chromium().takeProblems()).toEqual([])
+  })
+
+  test('the limit for all keys of a person is set, shown with what is spent, and removed', async () => {
+    const { gateway, own, clock } = server
+    const person = await addMember('limited@example.com', 'Lin')
+    const owner = await arrive(own.owner.id)
+    const { page } = owner
+    const readLimit = async () => (await server.call('GET', `/organization/members/${person.id}`)).body.data
+    const panel = page.getByRole('region', { name: 'Limit for all keys' })
+    await owner.open(`/members/${person.id}`)
+    await panel.getByText('No limit.').waitFor()
+    await panel.getByRole('button', { name: 'Change limit' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Spending limit').fill('10')
+    await dialog.getByLabel('The limit starts again').click()
+    await page.getByRole('option', { name: 'every month' }).click()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await panel.getByText('$0 of $10.00 a month, $10.00 left').waitFor()
+    expect(await readLimit()).toMatchObject({ limit: 10, limit_reset: 'monthly' })
+
+    const { key } = await createKey(gateway.db, clock, {
+      organizationId: own.organization.id,
+      workspaceId: own.workspace.id,
+      kind: 'inference',
+      creatorUserId: person.id,
+      name: 'spending',
+    })
+    await recordSpend(gateway, key, utcDay(clock.now()), { credits: 4 })
+    await owner.open(`/members/${person.id}`)
+    await panel.getByText('$4.00 of $10.00 a month, $6.00 left').waitFor()
+
+    await panel.getByRole('button', { name: 'Change limit' }).click()
+    await dialog.getByLabel('Spending limit').fill('')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await panel.getByText('No limit.').waitFor()
+    expect(await readLimit()).toMatchObject({ limit: null, limit_reset: null })
     expect(await chromium().takeProblems()).toEqual([])
   })
 

@@ -19,6 +19,7 @@ import { TextLink } from '../../components/text-link.tsx'
 import { nameOfPerson } from '../../format/person.ts'
 import { AdditionalRoles, assignmentsOptions } from './additional-roles.tsx'
 import { EditMember } from './edit-member.tsx'
+import { MemberLimit } from './member-limit.tsx'
 import { MemberSessions, sessionsOptions } from './member-sessions.tsx'
 import { labelOfRole } from './organization-role.ts'
 
@@ -47,6 +48,7 @@ function MemberScreen() {
       calls={calls}
     >
       <QueryView query={query}>{({ data }) => <Profile member={data} />}</QueryView>
+      {query.data && <MemberLimit member={query.data.data} />}
       {query.data && spending && (
         <NodeSpending
           nodeId={spending}
