@@ -2,7 +2,8 @@ import { RE2JS, RE2Set } from 're2js'
 import type { TextPlace } from '../call/texts.ts'
 import { mergeSpans, type Span } from './detector.ts'
 import { detectorLabels, detectors } from './detectors.ts'
-import { findInPlain, type PlainText, plainCharacters } from './plain-text.ts'
+import { FilterMatches, MatchStream } from './match-stream.ts'
+import { findInPlain, mapInPlain, type PlainText, plainCharacters } from './plain-text.ts'
 import { createInjectionDetector } from './prompt-injection.ts'
 import { computeReach, type Reach, splitRules } from './reach.ts'
 import type { CustomRule, FilterRules, RuleTraits } from './rules.ts'
@@ -31,7 +32,7 @@ interface CompiledFilter extends RuleTraits {
   label: string
   isUserOnly: boolean
   /** `from`: a match cannot begin before. */
-  find: (text: string, from: number) => Span[]
+  find: (text: string, from: number) => Iterable<Span>
 }
 
 /** The filters of a set by how far their matches reach. */
@@ -108,10 +109,30 @@ export class FilterSet {
     return { hits, redactions: mergeSpans(redacted.flat()) }
   }
 
+  /** As `scan`, for a text whose matches may take more memory than the text: they are found as they are taken. */
+  openScan(text: string, place: TextPlace): MatchStream<FilterHit> {
+    const plain = plainCharacters(text)
+    const streams: FilterStream[] = []
+    for (const filter of this.#builtins) {
+      if (filter.isUserOnly && place.role !== 'user') continue
+      const { merged, kinds } = mergeKinds(findInPlain((visible) => filter.find(visible, 0), plain))
+      streams.push({ filter, kinds, spans: [merged] })
+    }
+    const plainMatching = plain.text === text ? [] : this.#listMatching(plain.text)
+    const matching = this.#listMatching(text)
+    for (const filter of new Set([...matching, ...plainMatching])) {
+      const spans: Iterable<Span>[] = []
+      if (matching.includes(filter)) spans.push(filter.find(text, 0))
+      if (plainMatching.includes(filter)) spans.push(mapInPlain(filter.find(plain.text, 0), plain))
+      streams.push({ filter, kinds: [], spans })
+    }
+    return new MatchStream(streams.map((stream) => toFilterMatches(stream, place)))
+  }
+
   /** In the text as it is, and in ordinary characters. */
   #findCustoms(text: string, plain: PlainText, from: number): Map<CompiledFilter, Span[]> {
     const found = new Map<CompiledFilter, Span[]>()
-    for (const filter of this.#listMatching(text)) found.set(filter, filter.find(text, from))
+    for (const filter of this.#listMatching(text)) found.set(filter, [...filter.find(text, from)])
     if (plain.text === text) return found
     const plainFrom = plainCharacters(text.slice(0, from)).text.length
     for (const filter of this.#listMatching(plain.text)) {
@@ -127,6 +148,21 @@ export class FilterSet {
     const matching = new Set(this.#screen.match(text))
     return this.#customs.filter((_, index) => matching.has(index))
   }
+}
+
+/** The matches of a filter, in lists that are in order each. */
+interface FilterStream {
+  filter: CompiledFilter
+  kinds: string[]
+  spans: Iterable<Span>[]
+}
+
+function toFilterMatches({ filter, kinds, spans }: FilterStream, place: TextPlace): FilterMatches<FilterHit> {
+  return new FilterMatches(
+    spans,
+    (count) => toHit(filter, { merged: [], kinds, count }, place),
+    filter.action === 'redact' && filter.isEnforced,
+  )
 }
 
 function cutBefore(from: number, spans: Span[]): Span[] {
@@ -163,17 +199,19 @@ function compileCustom(rule: CustomRule): CompiledFilter {
   const { pattern, label, ...traits } = rule
   const program = RE2JS.compile(RE2JS.translateRegExp(pattern))
   const replacement = label ?? defaultLabel
-  const find = (text: string, from: number) => {
-    const spans: Span[] = []
+  const find = function* (text: string, from: number): Generator<Span> {
+    let count = 0
     const matcher = program.matcher(text)
     for (let isFound = matcher.find(from); isFound; isFound = matcher.find()) {
       const [start, end] = [matcher.start(), matcher.end()]
-      if (end > start) spans.push({ start, end, label: replacement })
-      if (spans.length < maxMatches) continue
-      spans.push({ start: end, end: text.length, label: replacement })
-      break
+      if (end > start) {
+        count++
+        yield { start, end, label: replacement }
+      }
+      if (count < maxMatches) continue
+      yield { start: end, end: text.length, label: replacement }
+      return
     }
-    return spans
   }
   return { ...traits, name: nameCustomRule(rule), label: replacement, isUserOnly: false, find }
 }

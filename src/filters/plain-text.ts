@@ -1,4 +1,4 @@
-import { type Detector, mapSpan, type Span } from './detector.ts'
+import { mapSpan, type Span } from './detector.ts'
 
 /** A text in ordinary characters, and where its characters were before. */
 export interface PlainText {
@@ -45,23 +45,47 @@ export function findFromEnd(text: string, count: number): number {
 }
 
 /** What a detector finds in a text of ordinary characters, as spans of the text before. */
-export function findInPlain(find: Detector, { text, offsetOf }: PlainText): Span[] {
-  return find(text).map((span) => mapSpan(span, offsetOf))
+export function findInPlain(find: (text: string) => Iterable<Span>, plain: PlainText): Span[] {
+  return [...mapInPlain(find(plain.text), plain)]
+}
+
+/** Spans of a text of ordinary characters, as spans of the text before. */
+export function* mapInPlain(spans: Iterable<Span>, { offsetOf }: PlainText): Generator<Span> {
+  for (const span of spans) yield mapSpan(span, offsetOf)
 }
 
 function respellText(text: string, pattern: RegExp, respell: (character: string) => string): PlainText {
   if (text.search(pattern) === -1) return { text, offsetOf: (index) => index }
-  const removed: number[] = []
+  const removed = new IndexList()
   const plain = text.replace(pattern, (character, index: number) => {
     const replacement = respell(character)
-    if (replacement === '') removed.push(index)
+    if (replacement === '') removed.add(index)
     return replacement
   })
-  return { text: plain, offsetOf: (index) => findOriginal(removed, index) }
+  return { text: plain, offsetOf: (index) => findOriginal(removed.take(), index) }
+}
+
+/** Four bytes for each index: a text may consist of nothing but characters to remove. */
+class IndexList {
+  #indexes = new Int32Array(16)
+  #count = 0
+
+  add(index: number): void {
+    if (this.#count === this.#indexes.length) {
+      const larger = new Int32Array(2 * this.#count)
+      larger.set(this.#indexes)
+      this.#indexes = larger
+    }
+    this.#indexes[this.#count++] = index
+  }
+
+  take(): Int32Array {
+    return this.#indexes.subarray(0, this.#count)
+  }
 }
 
 /** The index plus the number of characters removed before it. */
-function findOriginal(removed: readonly number[], index: number): number {
+function findOriginal(removed: Int32Array, index: number): number {
   let [low, high] = [0, removed.length]
   while (low < high) {
     const middle = (low + high) >> 1

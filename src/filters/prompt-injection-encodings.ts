@@ -15,27 +15,28 @@ const spacedPattern = /(?<![a-z0-9])[a-z]([ .\-_*|])[a-z](?![a-z0-9])(?:\1{1,4}[
 const pieceLength = 4096
 const pieceOverlap = 32
 
-/** Injections that are encoded or spaced out; `isInjection` judges the plain text. */
-export function findEncodedInjections(text: string, isInjection: (plain: string) => boolean): Span[] {
+/** Injections that are encoded or spaced out, by their kind; `isInjection` judges the plain text. */
+export function findEncodedInjections(
+  text: string,
+  isInjection: (plain: string) => boolean,
+): Iterable<Span>[] {
   return [
-    ...findEncoded(text, base64Pattern, decodeBase64, 'base64_encoded_injection'),
-    ...findEncoded(text, hexPattern, decodeHex, 'hex_encoded_injection'),
-    ...findSpaced(text, isInjection),
+    findEncoded(text, base64Pattern, decodeBase64, 'base64_encoded_injection'),
+    findEncoded(text, hexPattern, decodeHex, 'hex_encoded_injection'),
+    findSpaced(text, isInjection),
   ]
 }
 
-function findEncoded(
+function* findEncoded(
   text: string,
   pattern: RegExp,
   decode: (encoded: string) => Buffer,
   kind: string,
-): Span[] {
-  const spans: Span[] = []
+): Generator<Span> {
   for (const { index, 0: encoded } of text.matchAll(pattern)) {
     if (isSuspicious(decode(encoded)))
-      spans.push({ start: index, end: index + encoded.trimEnd().length, label, kind })
+      yield { start: index, end: index + encoded.trimEnd().length, label, kind }
   }
-  return spans
 }
 
 function decodeBase64(encoded: string): Buffer {
@@ -66,15 +67,13 @@ function isReadable(text: string): boolean {
 }
 
 /** The letters of spaced text joined; longer gaps separate words. */
-function findSpaced(text: string, isInjection: (plain: string) => boolean): Span[] {
-  const spans: Span[] = []
+function* findSpaced(text: string, isInjection: (plain: string) => boolean): Generator<Span> {
   for (const { index, 0: spaced, 1: sign = ' ' } of text.matchAll(spacedPattern)) {
     const plain = spaced.replaceAll(sign.repeat(2), '\0').replaceAll(sign, '').replace(/\0+/g, ' ')
     const compact = plain.replaceAll(' ', '').toLowerCase()
     if (isInjection(plain) || compactPhrases.test(compact))
-      spans.push({ start: index, end: index + spaced.length, label, kind: 'spaced_injection' })
+      yield { start: index, end: index + spaced.length, label, kind: 'spaced_injection' }
   }
-  return spans
 }
 
 /** Without its spaces a text has no words, so phrases are searched for without theirs. */

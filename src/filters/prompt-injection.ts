@@ -20,31 +20,66 @@ export function createInjectionDetector(allowedPhrases: readonly string[] = []):
   return (text) => {
     const plain = plainLetters(text)
     const masked = allowed ? plain.text.replace(allowed, (phrase) => ' '.repeat(phrase.length)) : plain.text
-    const spans = [
-      ...findPlainInjections(masked),
-      ...findMisspelled(plain.text),
+    const found = [
+      findPlainInjections(masked),
+      findMisspelled(plain.text),
       ...findEncodedInjections(plain.text, isInjection),
     ]
-    return spans.map((span) => mapSpan(span, plain.offsetOf))
+    return found.flatMap((spans) =>
+      takeFirst(spans, text.length).map((span) => mapSpan(span, plain.offsetOf)),
+    )
   }
+}
+
+/** Of one kind in one text. What follows the last of them counts as one more. */
+const maxInjections = 20_000
+
+function takeFirst(spans: Iterable<Span>, textLength: number): Span[] {
+  const first: Span[] = []
+  for (const span of spans) {
+    first.push(span)
+    if (first.length < maxInjections) continue
+    first.push({ ...span, start: span.end, end: textLength })
+    break
+  }
+  return first.filter(({ start, end }) => end > start)
 }
 
 export const findInjections = createInjectionDetector()
 
-function findPlainInjections(text: string): Span[] {
-  const spans: Span[] = []
+function* findPlainInjections(text: string): Generator<Span> {
   for (const { index, 0: stem } of text.matchAll(anchorPattern)) {
     for (const { name, pattern } of patternsByStart.get(stem.slice(0, 2).toLowerCase()) ?? []) {
       pattern.lastIndex = index
       const end = pattern.test(text) ? pattern.lastIndex : index
-      if (end > index) spans.push({ start: index, end, label: injectionLabel, kind: name })
+      if (end > index) yield { start: index, end, label: injectionLabel, kind: name }
     }
   }
-  return spans
 }
 
-/** An injection that is one only with its words spelled right. */
-function findMisspelled(text: string): Span[] {
+/** A long text is corrected in windows, so that the memory of its words is that of a window. */
+const windowLength = 256 * 1024
+/** More than the longest match of a pattern. */
+const windowOverlap = 16 * 1024
+
+/** Injections that are some only with their words spelled right. */
+function* findMisspelled(text: string): Generator<Span> {
+  for (let start = 0; start < text.length; ) {
+    const end = findWordStart(text, start + windowLength)
+    for (const span of findMisspelledIn(text.slice(start, end + windowOverlap)))
+      if (start + span.start < end) yield { ...span, start: start + span.start, end: start + span.end }
+    start = end
+  }
+}
+
+/** The beginning of the word at this place, unless it is far before. */
+function findWordStart(text: string, at: number): number {
+  if (at >= text.length) return text.length
+  const space = text.slice(at - 1024, at).search(/\s\S*$/)
+  return space === -1 ? at : at - 1024 + space + 1
+}
+
+function findMisspelledIn(text: string): Span[] {
   const { text: corrected, words, suspicious } = respell(text)
   if (words.length === 0) return []
   const found = [...suspicious, ...findPlainInjections(corrected)].toSorted((a, b) => a.start - b.start)
@@ -57,7 +92,7 @@ function findMisspelled(text: string): Span[] {
 }
 
 function isInjection(text: string): boolean {
-  return findPlainInjections(text).length > 0
+  return !findPlainInjections(text).next().done
 }
 
 function buildAnchorPattern(): RegExp {

@@ -1,4 +1,4 @@
-import { applyTextEdits, readJsonText } from '../call/json-text.ts'
+import { applyTextEdits, type Edit, readJsonText } from '../call/json-text.ts'
 import type { TextPlace } from '../call/texts.ts'
 import { mergeSpans, type Span } from './detector.ts'
 import type { FilterHit, FilterSet } from './filter-set.ts'
@@ -17,36 +17,85 @@ const sectionLength = 32 * 1024
 
 /** In a JSON text the strings are read and replaced without their escapes: it stays valid. */
 export function redactText(filters: FilterSet, text: string, place: TextPlace): RedactedText {
+  const redacted = new RedactedSections(text)
+  const hits = findEdits(filters, text, place, (edits) => redacted.add(edits))
+  return { hits, text: redacted.take() }
+}
+
+/** Passes what to replace in a text on in order, section by section, and returns what was found. */
+export function findEdits(
+  filters: FilterSet,
+  text: string,
+  place: TextPlace,
+  pass: (edits: readonly Edit[]) => void,
+): FilterHit[] {
   const json = readJsonText(text)
-  if (!json && text.length > sectionLength) return redactSections(filters, text, place)
-  const { hits, redactions } = filters.scan(json?.readable ?? text, place)
-  const edit = () => json?.apply(redactions) ?? applyTextEdits(text, redactions)
-  return { hits: hits.map(withoutStarts), text: redactions.length > 0 ? edit() : null }
+  const editor = json?.openEditor()
+  const passTranslated = (edits: readonly Edit[]) => {
+    const translated = editor?.translate(edits) ?? edits
+    if (translated.length > 0) pass(translated)
+  }
+  const readable = json?.readable ?? text
+  const hits =
+    readable.length > sectionLength
+      ? findInSections(filters, readable, place, passTranslated)
+      : findAtOnce(filters, readable, place, passTranslated)
+  const last = editor?.end() ?? []
+  if (last.length > 0) pass(last)
+  return hits
+}
+
+/** A text with its edits, joined once: those of a section are applied together. */
+export class RedactedSections {
+  readonly #text: string
+  readonly #sections: string[] = []
+  #end = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** They follow those that were added before. */
+  add(edits: readonly Edit[]): void {
+    const start = this.#end
+    this.#end = edits.at(-1)?.end ?? start
+    this.#sections.push(applyTextEdits(this.#text.slice(start, this.#end), edits.map(moveBy(-start))))
+  }
+
+  /** The whole text, or null if nothing was edited. */
+  take(): string | null {
+    if (this.#sections.length === 0) return null
+    this.#sections.push(this.#text.slice(this.#end))
+    return this.#sections.splice(0).join('')
+  }
+}
+
+type PassEdits = (edits: readonly Edit[]) => void
+
+function findAtOnce(filters: FilterSet, text: string, place: TextPlace, pass: PassEdits): FilterHit[] {
+  const { hits, redactions } = filters.scan(text, place)
+  pass(redactions)
+  return hits.map(withoutStarts)
 }
 
 function withoutStarts(hit: FilterHit): FilterHit {
   return { ...hit, starts: [] }
 }
 
-function redactSections(filters: FilterSet, text: string, place: TextPlace): RedactedText {
+function findInSections(filters: FilterSet, text: string, place: TextPlace, pass: PassEdits): FilterHit[] {
   const { bounded, unbounded, reach } = filters.splitByReach()
-  const whole = unbounded.scan(text, place)
+  const whole = unbounded.openScan(text, place)
   const hits = new HitSums()
-  hits.add(whole.hits)
-  const redacted: string[] = []
-  let isChanged = false
-  for (const { start, end, found, edits } of readSections(bounded, reach, text, place)) {
+  for (const { end, found, edits } of readSections(bounded, reach, text, place)) {
     hits.add(found)
-    const wholeEdits = takeBetween(whole.redactions, start, end)
-    const merged = wholeEdits.length === 0 ? edits : mergeSpans([...edits, ...wholeEdits])
-    isChanged ||= merged.length > 0
-    redacted.push(applyTextEdits(text.slice(start, end), merged.map(moveBy(-start))))
+    const wholeEdits = whole.takeRedactions(end)
+    pass(wholeEdits.length === 0 ? edits : mergeSpans([...edits, ...wholeEdits]))
   }
-  return { hits: hits.list(), text: isChanged ? redacted.join('') : null }
+  hits.add(whole.listHits())
+  return hits.list()
 }
 
 interface Section {
-  start: number
   end: number
   found: FilterHit[]
   edits: Span[]
@@ -75,7 +124,6 @@ function* readSections(
     }
     const edits = redactions.filter((span) => span.end <= end)
     yield {
-      start,
       end: contextStart + end,
       found: selectHits(hits, end),
       edits: edits.map(moveBy(contextStart)),
@@ -86,20 +134,8 @@ function* readSections(
   }
 }
 
-function moveBy(distance: number): (span: Span) => Span {
-  return (span) => ({ ...span, start: span.start + distance, end: span.end + distance })
-}
-
-/** The parts of the spans within this range; the label is in the first part. */
-function takeBetween(spans: readonly Span[], start: number, end: number): Span[] {
-  return spans
-    .filter((span) => span.start < end && span.end > start)
-    .map((span) => ({
-      ...span,
-      start: Math.max(span.start, start),
-      end: Math.min(span.end, end),
-      label: span.start < start ? '' : span.label,
-    }))
+function moveBy<T extends Edit>(distance: number): (edit: T) => T {
+  return (edit) => ({ ...edit, start: edit.start + distance, end: edit.end + distance })
 }
 
 /** The hits before this place. */

@@ -1,12 +1,14 @@
+import type { Edit } from '../call/json-text.ts'
 import type { PlacedText } from '../call/texts.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { estimateProgramSize } from '../lib/pattern.ts'
-import { WorkerThread } from '../lib/worker-thread.ts'
-import { type FilterResult, FilterSet } from './filter-set.ts'
+import { type ReceiveText, WorkerThread } from '../lib/worker-thread.ts'
+import { type FilterHit, type FilterResult, FilterSet } from './filter-set.ts'
 import { FilterSetCache } from './filter-set-cache.ts'
-import { type RedactedText, redactText } from './redact-text.ts'
+import { findEdits, type RedactedText, redactText } from './redact-text.ts'
 import type { FilterRules } from './rules.ts'
 import { type ScannedText, scanText } from './scan-text.ts'
+import type { ScanMode, ScanRequest } from './scan-worker.ts'
 
 /** Rules under the key that their compiled form is cached by. */
 export interface RuleSet {
@@ -41,9 +43,8 @@ interface ScanThread {
 
 interface ScanJob extends RuleSet {
   texts: readonly ScannedText[]
-  characters: number
-  /** The worker redacts the texts. */
-  redacts: boolean
+  mode: ScanMode
+  receive?: ReceiveText
 }
 
 interface PatternSizes {
@@ -66,32 +67,42 @@ export class ContentScanner {
 
   /** The places of all matches, one result for each text. For texts that are not long: there may be many places. */
   scan(ruleSet: RuleSet, texts: readonly ScannedText[]): FilterResult[] | Promise<FilterResult[]> {
-    const scanning = this.#scanOffThread<FilterResult>(ruleSet, texts, false)
-    if (scanning) return scanning
+    const scanning = this.#scanOffThread({ ...ruleSet, texts, mode: 'places' })
+    if (scanning) return scanning as Promise<FilterResult[]>
     const filters = this.#compile(ruleSet)
     return texts.map((text) => scanText(filters, text))
   }
 
   /** What matches in each text, and the text as it is redacted, which takes no memory for the places. */
   redact(ruleSet: RuleSet, texts: readonly PlacedText[]): RedactedText[] | Promise<RedactedText[]> {
-    const scanning = this.#scanOffThread<RedactedText>(ruleSet, texts, true)
-    if (scanning) return scanning
+    const redacted = new Map<unknown, string>()
+    const receive: ReceiveText = (index, text) => void redacted.set(index, text)
+    const scanning = this.#scanOffThread({ ...ruleSet, texts, mode: 'texts', receive })
+    const complete = (hits: FilterHit[], index: number) => ({ hits, text: redacted.get(index) ?? null })
+    if (scanning) return scanning.then((found) => (found as FilterHit[][]).map(complete))
     const filters = this.#compile(ruleSet)
     return texts.map(({ text, place }) => redactText(filters, text, place))
   }
 
+  /** As `redact`, with what to replace instead of the text: passed on in order, section by section. */
+  async findEdits(
+    ruleSet: RuleSet,
+    text: PlacedText,
+    pass: (edits: readonly Edit[]) => void,
+  ): Promise<FilterHit[]> {
+    const receive: ReceiveText = (_, edits) => pass(JSON.parse(edits) as Edit[])
+    const scanning = this.#scanOffThread({ ...ruleSet, texts: [text], mode: 'edits', receive })
+    if (scanning) return ((await scanning) as FilterHit[][])[0] ?? []
+    return findEdits(this.#compile(ruleSet), text.text, text.place, pass)
+  }
+
   /** Null for what is scanned at once. */
-  #scanOffThread<Result>(
-    { key, rules }: RuleSet,
-    texts: readonly ScannedText[],
-    redacts: boolean,
-  ): Promise<Result[]> | null {
-    const characters = texts.reduce((sum, { text }) => sum + Math.max(text.length, minTextLength), 0)
-    const { size, repetitions } = this.#measurePatterns(rules)
+  #scanOffThread(job: ScanJob): Promise<unknown> | null {
+    const characters = job.texts.reduce((sum, { text }) => sum + Math.max(text.length, minTextLength), 0)
+    const { size, repetitions } = this.#measurePatterns(job.rules)
     if (size <= maxInlineProgram && characters * (detectorSteps + size) <= maxInlineSteps) return null
     const isLong = characters * (detectorSteps + repetitions) > maxShortSteps
-    const job: ScanJob = { key, rules, texts, characters, redacts }
-    return this.#scanOnThread(isLong ? this.#long : this.#short, job) as Promise<Result[]>
+    return this.#scanOnThread(isLong ? this.#long : this.#short, job, characters)
   }
 
   #compile({ key, rules }: RuleSet): FilterSet {
@@ -117,13 +128,12 @@ export class ContentScanner {
     return sizes
   }
 
-  async #scanOnThread(thread: ScanThread, job: ScanJob): Promise<unknown> {
-    const { characters } = job
+  async #scanOnThread(thread: ScanThread, job: ScanJob, characters: number): Promise<unknown> {
     if (thread.pendingCharacters > maxPendingCharacters)
       throw unavailableError(new Error('too many texts wait for the content filters'))
     thread.pendingCharacters += characters
     // One after the other: the thread can be ended without harm to other requests.
-    const scanning = thread.last.then(() => this.#scanInTime(thread.worker, job))
+    const scanning = thread.last.then(() => this.#scanInTime(thread.worker, job, characters))
     thread.last = scanning.catch(() => undefined)
     try {
       return await scanning
@@ -134,7 +144,7 @@ export class ContentScanner {
     }
   }
 
-  async #scanInTime(worker: WorkerThread, job: ScanJob): Promise<unknown> {
+  async #scanInTime(worker: WorkerThread, job: ScanJob, characters: number): Promise<unknown> {
     const { milliseconds, perCharacter } = this.#timeLimit
     const expired = Promise.withResolvers<never>()
     const timer = setTimeout(
@@ -142,7 +152,7 @@ export class ContentScanner {
         worker.terminate()
         expired.reject(new Error('the content filters took too long'))
       },
-      milliseconds + job.characters * perCharacter,
+      milliseconds + characters * perCharacter,
     )
     try {
       return await Promise.race([callWorker(worker, job), expired.promise])
@@ -152,12 +162,15 @@ export class ContentScanner {
   }
 }
 
-async function callWorker(worker: WorkerThread, { key, rules, texts, redacts }: ScanJob): Promise<unknown> {
+async function callWorker(
+  worker: WorkerThread,
+  { key, rules, texts, mode, receive }: ScanJob,
+): Promise<unknown> {
   const places = texts.map(({ text: _, ...place }) => place)
   const contents = texts.map(({ text }) => text)
+  const call = (request: ScanRequest) => worker.call(request, contents, receive)
   // The thread may have compiled the rules before.
-  const scanned = await worker.call({ key, places, redacts }, contents)
-  return scanned ?? (await worker.call({ key, rules, places, redacts }, contents))
+  return (await call({ key, places, mode })) ?? (await call({ key, rules, places, mode }))
 }
 
 function createThread(): ScanThread {

@@ -5,6 +5,13 @@ interface WorkerReply {
   error?: { message: string; code: string }
 }
 
+/** Receives what a worker sends before its reply: a note, and a text that is not copied. */
+export type ReceiveText = (note: unknown, text: string) => void
+
+interface PendingCall extends PromiseWithResolvers<unknown> {
+  receive: ReceiveText | undefined
+}
+
 /** When a thread without calls is ended, so that its memory is free; the next call starts another. */
 export interface IdleEnd {
   afterMs: number
@@ -21,7 +28,7 @@ export class WorkerThread {
   readonly #file: URL
   readonly #initMessage: unknown
   readonly #idleEnd: IdleEnd | undefined
-  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
+  readonly #pending = new Map<number, PendingCall>()
   #lastId = 0
   #worker: Worker | null = null
   #idleTimer: Timer | undefined
@@ -37,10 +44,10 @@ export class WorkerThread {
     return this.#worker !== null
   }
 
-  call(request: unknown, texts: readonly string[] = []): Promise<unknown> {
+  call(request: unknown, texts: readonly string[] = [], receive?: ReceiveText): Promise<unknown> {
     clearTimeout(this.#idleTimer)
     this.#worker ??= this.#start()
-    return this.#post(this.#worker, request, texts)
+    return this.#post(this.#worker, request, texts, receive)
   }
 
   terminate(): void {
@@ -60,19 +67,25 @@ export class WorkerThread {
 
   #start(): Worker {
     const worker = new Worker(this.#file)
-    worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => this.#settleReply(data)
+    worker.onmessage = ({ data }: MessageEvent<WorkerReply | SentText>) =>
+      Array.isArray(data) ? this.#receiveText(data) : this.#settleReply(data)
     worker.onerror = ({ message }) => this.#failPending(message)
     worker.unref()
     this.#post(worker, this.#initMessage, []).catch((error: unknown) => this.#failPending(String(error)))
     return worker
   }
 
-  #post(worker: Worker, request: unknown, texts: readonly string[]): Promise<unknown> {
-    const pending = Promise.withResolvers<unknown>()
+  #post(worker: Worker, request: unknown, texts: readonly string[], receive?: ReceiveText): Promise<unknown> {
+    const pending = { ...Promise.withResolvers<unknown>(), receive }
     const id = ++this.#lastId
     this.#pending.set(id, pending)
     worker.postMessage([JSON.stringify({ id, request }), ...texts])
     return pending.promise
+  }
+
+  #receiveText([head, text]: SentText): void {
+    const { id, note } = JSON.parse(head) as { id: number; note: unknown }
+    this.#pending.get(id)?.receive?.(note, text)
   }
 
   #settleReply({ id, result, error }: WorkerReply): void {
@@ -100,20 +113,29 @@ export class WorkerThread {
   }
 }
 
-type Handler = (request: unknown, texts: readonly string[]) => unknown
+/** Lists of texts are not copied between threads. */
+type SentText = [head: string, text: string]
+
+/** `send`: what is sent before the reply. */
+type Handler = (request: unknown, texts: readonly string[], send: ReceiveText) => unknown
 
 /** The worker's side. */
 export function handleRequests(handle: Handler): void {
   const worker = globalThis as unknown as Worker
   worker.onmessage = ({ data }: MessageEvent<[string, ...string[]]>) => {
-    void buildReply(handle, data).then((message) => worker.postMessage(message))
+    void buildReply(handle, data, worker).then((message) => worker.postMessage(message))
   }
 }
 
-async function buildReply(handle: Handler, [text, ...texts]: [string, ...string[]]): Promise<WorkerReply> {
+async function buildReply(
+  handle: Handler,
+  [text, ...texts]: [string, ...string[]],
+  worker: Worker,
+): Promise<WorkerReply> {
   const { id, request } = JSON.parse(text) as { id: number; request: unknown }
+  const send: ReceiveText = (note, sent) => worker.postMessage([JSON.stringify({ id, note }), sent])
   try {
-    return { id, result: await handle(request, texts) }
+    return { id, result: await handle(request, texts, send) }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     return { id, error: { message: String(error), code } }

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { applyTextEdits, type Edit } from '../../call/json-text.ts'
+import { StringBuilder } from '../../lib/string-builder.ts'
 import type { GuardrailHit, ReplyRules } from '../../policy/content-rules.ts'
 import { HeldText } from './held-text.ts'
 import { ReplyFilter, toReplyHit } from './reply-filter.ts'
@@ -39,14 +40,9 @@ export class MediaFilter {
   /** The pieces of a text that was counted before: a match may extend over several, and leaves its label in the first. */
   async redactPieces(pieces: readonly string[]): Promise<string[]> {
     if (!this.#filter || pieces.length === 0) return [...pieces]
-    const starts: number[] = []
-    let joined = ''
-    for (const piece of pieces) {
-      if (joined !== '' && !/^\s/.test(piece)) joined += ' '
-      starts.push(joined.length)
-      joined += piece
-    }
-    return editPieces(pieces, starts, await this.#filter.findRedactions(joined))
+    const editor = new PieceEditor(pieces)
+    await this.#filter.findEdits(editor.joined, (edits) => editor.apply(edits))
+    return editor.end()
   }
 
   /** For a text that arrives in deltas; null if no filter can change it. */
@@ -61,26 +57,57 @@ export class MediaFilter {
   }
 }
 
-/** The edits are in order, as the pieces are: both are passed through once. */
-function editPieces(pieces: readonly string[], starts: readonly number[], edits: readonly Edit[]): string[] {
-  let next = 0
-  return pieces.map((piece, index) => {
-    const start = starts[index] ?? 0
-    while ((edits[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next++
-    let last = next
-    while ((edits[last]?.start ?? Number.POSITIVE_INFINITY) < start + piece.length) last++
-    return applyTextEdits(
-      piece,
-      edits.slice(next, last).map((edit) => moveEdit(edit, start, piece.length)),
-    )
-  })
-}
+/** Pieces of a text and, as they arrive, its edits: both are in order, and passed through once. */
+class PieceEditor {
+  readonly joined: string
+  readonly #pieces: readonly string[]
+  readonly #starts: number[] = []
+  readonly #edited: string[] = []
+  /** Of the piece that is being edited. */
+  #open: Edit[] = []
 
-/** The part of an edit that is in the piece. */
-function moveEdit({ start, end, label }: Edit, pieceStart: number, length: number): Edit {
-  return {
-    start: Math.max(0, start - pieceStart),
-    end: Math.min(length, end - pieceStart),
-    label: start >= pieceStart ? label : '',
+  constructor(pieces: readonly string[]) {
+    this.#pieces = pieces
+    const parts = new StringBuilder()
+    let length = 0
+    for (const piece of pieces) {
+      const separator = length === 0 || /^\s/.test(piece) ? '' : ' '
+      parts.add(separator + piece)
+      length += separator.length + piece.length
+      this.#starts.push(length - piece.length)
+    }
+    this.joined = parts.take()
+  }
+
+  /** An edit that began before the piece leaves no label in it. */
+  apply(edits: readonly Edit[]): void {
+    for (const edit of edits) {
+      let index = this.#edited.length
+      for (; this.#endOf(index) <= edit.start; index++) this.#endPiece()
+      for (; (this.#starts[index] ?? Number.POSITIVE_INFINITY) < edit.end; index++) {
+        const [start, length] = [this.#starts[index] ?? 0, this.#pieces[index]?.length ?? 0]
+        this.#open.push({
+          start: Math.max(0, edit.start - start),
+          end: Math.min(length, edit.end - start),
+          label: edit.start >= start ? edit.label : '',
+        })
+        if (edit.end < start + length) break
+        this.#endPiece()
+      }
+    }
+  }
+
+  end(): string[] {
+    while (this.#edited.length < this.#pieces.length) this.#endPiece()
+    return this.#edited
+  }
+
+  #endOf(index: number): number {
+    return (this.#starts[index] ?? Number.POSITIVE_INFINITY) + (this.#pieces[index]?.length ?? 0)
+  }
+
+  #endPiece(): void {
+    this.#edited.push(applyTextEdits(this.#pieces[this.#edited.length] ?? '', this.#open))
+    this.#open = []
   }
 }

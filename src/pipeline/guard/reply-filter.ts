@@ -1,9 +1,9 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ChoiceEnd, PartDelta, ReplyEvent } from '../../call/event.ts'
+import type { Edit } from '../../call/json-text.ts'
 import type { OutputPart } from '../../call/part.ts'
 import type { TextPlace } from '../../call/texts.ts'
 import type { ReplyFeature } from '../../dialects/reply-losses.ts'
-import type { Span } from '../../filters/detector.ts'
 import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
 import type { RedactedText } from '../../filters/redact-text.ts'
 import type { GuardrailHit, ReplyRules } from '../../policy/content-rules.ts'
@@ -88,11 +88,11 @@ export class ReplyFilter implements ReplyTransform {
     return redacted === text ? value : (JSON.parse(redacted) as T)
   }
 
-  /** What must be replaced in a text whose matches are counted elsewhere. */
-  async findRedactions(text: string): Promise<Span[]> {
-    const { hits, redactions } = await this.#scan(text, 'text', 0)
+  /** Passes on what must be replaced in a text whose matches are counted elsewhere, section by section. */
+  async findEdits(text: string, pass: (edits: readonly Edit[]) => void): Promise<void> {
+    const place = { part: 'text', role: 'assistant', message: null } as const
+    const hits = await this.#scanner.findEdits(this.#rules, { text, place }, pass)
     this.#report(hits.filter(({ action }) => action === 'block'))
-    return redactions
   }
 
   async #startPart({ type, choice, part, content: received }: PartStart): Promise<ReplyEvent[]> {
