@@ -1,4 +1,5 @@
-import { flattenToolName, type ModelCall } from '../call/call.ts'
+import type { ModelCall } from '../call/call.ts'
+import { findTool } from '../call/find-tool.ts'
 import type { ToolCallPart } from '../call/part.ts'
 import { tryParseJson } from '../lib/json.ts'
 import { asObject, asString } from '../lib/json-values.ts'
@@ -6,7 +7,7 @@ import { asObject, asString } from '../lib/json-values.ts'
 /** A call of a free-text tool by an upstream that only has JSON arguments: `{"input": text}`. */
 export function isWrappedCustomCall(part: ToolCallPart, { tools }: ModelCall): boolean {
   if (part.custom) return false
-  return tools?.some((tool) => tool.kind === 'custom' && flattenToolName(tool) === part.name) ?? false
+  return findTool(tools, part.name)?.kind === 'custom'
 }
 
 /** The text of such a call; arguments of any other form are returned unchanged. */

@@ -5,6 +5,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../call/call.ts'
+import { findTool } from '../../call/find-tool.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asBoolean, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { type Losses, listUnknownMembers } from '../fields.ts'
@@ -141,6 +142,7 @@ export function encodeToolChoice(choice: ToolChoice, tools: Tool[], losses: Loss
 }
 
 function encodeToolReference(name: string, tools: Tool[]): JsonObject {
-  const custom = tools.some((tool) => tool.kind === 'custom' && flattenToolName(tool) === name)
-  return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } }
+  return findTool(tools, name)?.kind === 'custom'
+    ? { type: 'custom', custom: { name } }
+    : { type: 'function', function: { name } }
 }

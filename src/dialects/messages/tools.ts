@@ -58,6 +58,7 @@ export function decodeToolChoice(value: unknown): ToolChoice | undefined {
 
 export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losses: Losses): JsonObject[] {
   const encoded: JsonObject[] = []
+  const allowed = choice?.kind === 'allowed' ? new Set(choice.names) : null
   for (const tool of tools) {
     if (tool.kind === 'native') {
       if (tool.dialect === 'messages') encoded.push({ ...tool.value })
@@ -65,7 +66,7 @@ export function encodeTools(tools: Tool[], choice: ToolChoice | undefined, losse
       continue
     }
     // The format cannot restrict the choice to some tools; omitting the others has the same effect.
-    if (choice?.kind === 'allowed' && !choice.names.includes(flattenToolName(tool))) continue
+    if (allowed && !allowed.has(flattenToolName(tool))) continue
     encoded.push(tool.kind === 'custom' ? encodeCustomTool(tool) : encodeFunctionTool(tool))
   }
   return encoded

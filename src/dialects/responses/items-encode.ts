@@ -1,4 +1,5 @@
 import { type Message, type ModelCall, splitToolName } from '../../call/call.ts'
+import { findTool } from '../../call/find-tool.ts'
 import type { ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { canReplayReasoning } from '../../call/reasoning.ts'
 import { asString, type JsonObject, omitUndefined } from '../../lib/json-values.ts'
@@ -6,7 +7,6 @@ import type { Target } from '../dialect.ts'
 import type { Losses } from '../fields.ts'
 import { encodeAnnotations } from './annotations.ts'
 import { encodeInputParts } from './parts-encode.ts'
-import { findTool } from './tools.ts'
 
 type Part = Message['parts'][number]
 

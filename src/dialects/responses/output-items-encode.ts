@@ -5,6 +5,7 @@ import {
   type ModelCall,
   splitToolName,
 } from '../../call/call.ts'
+import { findTool } from '../../call/find-tool.ts'
 import type {
   AudioPart,
   ImagePart,
@@ -21,7 +22,6 @@ import { unwrapCustomInput } from '../custom-tools.ts'
 import { encodeReasoningFormat, type FormatNames } from '../reasoning-format.ts'
 import { encodeAnnotations, encodeLogprobs } from './annotations.ts'
 import { encodeServerToolItem } from './server-tool.ts'
-import { findTool } from './tools.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 

@@ -1,4 +1,5 @@
 import type { PartDelta } from '../../call/event.ts'
+import { findTool } from '../../call/find-tool.ts'
 import type { AudioPart, OpaquePart, OutputPart, ReasoningPart, ToolCallPart } from '../../call/part.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
 import { encodeAnnotation, encodeLogprobs } from './annotations.ts'
@@ -11,7 +12,6 @@ import {
   isShownAsSummary,
   toShownReasoning,
 } from './output-items-encode.ts'
-import { findTool } from './tools.ts'
 
 export type Emit = (type: string, fields: JsonObject) => string
 

@@ -6,6 +6,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../call/call.ts'
+import { findTool } from '../../call/find-tool.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import {
   asBoolean,
@@ -147,11 +148,4 @@ export function encodeToolChoice(choice: ToolChoice, tools: Tool[], losses: Loss
 
 function encodeToolReference(name: string, tools: Tool[]): JsonObject {
   return { type: findTool(tools, name)?.kind === 'custom' ? 'custom' : 'function', name }
-}
-
-/** The tool a client declared, by its flat name. */
-export function findTool(tools: Tool[] | undefined, flatName: string): FunctionTool | CustomTool | undefined {
-  return tools?.find(
-    (tool): tool is FunctionTool | CustomTool => tool.kind !== 'native' && flattenToolName(tool) === flatName,
-  )
 }
