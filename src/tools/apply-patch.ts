@@ -72,8 +72,18 @@ function buildCallItem(call: ToolCallPart): JsonObject {
   return { type: 'apply_patch_call', id: `apc_${id}`, call_id: id, status: 'completed', operation }
 }
 
-/** The operation, or the reason why it is invalid. */
+const operations = new WeakMap<ToolCallPart, PatchOperation | string>()
+
+/** The operation, or the reason why it is invalid. Its diff may be megabytes, so it is read once. */
 function readOperation(call: ToolCallPart): PatchOperation | string {
+  const known = operations.get(call)
+  if (known !== undefined) return known
+  const operation = checkOperation(call)
+  operations.set(call, operation)
+  return operation
+}
+
+function checkOperation(call: ToolCallPart): PatchOperation | string {
   const { type, path, diff } = asObject(parseArguments(call.arguments).operation) ?? {}
   const known = operationTypes.find((operation) => operation === type)
   const file = asString(path)?.trim()

@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc'
 import { describe, expect, test } from 'bun:test'
 import { findDiffProblem } from './v4a-diff.ts'
 
@@ -17,7 +18,18 @@ describe('diffs of patches', () => {
     expect(findDiffProblem('update_file', '*** Begin Patch\n+new')).toContain('without headers')
   })
 
+  test.each(['create_file', 'update_file'] as const)('S13 the lines of a long %s are not copied', (type) => {
+    const diff = '+added\r\n'.repeat(300_000)
+    const before = countStrings()
+    expect(findDiffProblem(type, diff)).toBeNull()
+    expect(countStrings() - before).toBeLessThan(10_000)
+  })
+
   test('a deletion has none', () => {
     expect(findDiffProblem('delete_file', '')).toBeNull()
   })
 })
+
+function countStrings(): number {
+  return heapStats().objectTypeCounts.string ?? 0
+}

@@ -72,6 +72,9 @@ function isServerTool(tool: Tool): tool is NativeTool {
   return tool.kind === 'native' && isServerToolType(tool.type)
 }
 
+/** Far more than a model can choose from. Each is compared with the others and with the calls of the history. */
+const maxServerTools = 128
+
 /** An entry of `tools`, ready to run. */
 interface PreparedEntry {
   /** As the client sent it. */
@@ -91,6 +94,8 @@ async function replaceTools(
   const { content } = request
   const { call } = content
   if ((call.n ?? 1) > 1) throw invalidFieldError('n', 'must be 1 in a request with server tools')
+  if (tools.filter(isServerTool).length > maxServerTools)
+    throw invalidFieldError('tools', `must have at most ${maxServerTools} server tools`)
   const names = new Set(tools.flatMap(listNames))
   const replaced: Tool[] = []
   const entries: PreparedEntry[] = []
