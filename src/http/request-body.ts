@@ -5,6 +5,7 @@ import { mayHaveSynonyms, translateFieldNames, translateSynonyms } from '../dial
 import { gatewayError } from '../errors/gateway-error.ts'
 import { type BodyLimits, declaredLengthOf, readBodyText } from '../lib/body-reader.ts'
 import { parseCountedLenientJson, parseJson, parseRaw } from '../lib/json.ts'
+import { maxShapes } from '../lib/json-bounds.ts'
 import { JsonCounter } from '../lib/json-counter.ts'
 import { JsonError } from '../lib/json-error.ts'
 import { countJsonValues, isShallow } from '../lib/json-size.ts'
@@ -102,7 +103,7 @@ function createCounter(
   const declared = declaredLengthOf(request)
   return declared <= Math.min(maxUncountedBytes, body_values)
     ? null
-    : new JsonCounter({ values: body_values })
+    : new JsonCounter({ values: body_values, shapes: maxShapes })
 }
 
 /** Null for a text that is cheaper to count once it is parsed. */

@@ -8,8 +8,8 @@ const minCountedLength = 128 * 1024
 /** Counted within a millisecond. */
 const sliceLength = 128 * 1024
 
-/** Far more than any API has; parsed within 50 ms. */
-const maxShapes = 50_000
+/** Combinations of names of the objects in one text: far more than any API has; parsed within 50 ms. */
+export const maxShapes = 50_000
 
 /**
  * Throws a `JsonError` if a text from outside is nested too deeply or has more values than `maxValues`. Comes before

@@ -17,6 +17,28 @@ const many = <T>(count: number, entry: (index: number) => T): T[] =>
 const pairs = (count: number, value: unknown) =>
   Object.fromEntries(many(count, (index) => [`k${index}`, value]))
 
+describeWithUpstreams('S13 a request beyond a fixed bound', (bench) => {
+  test('has objects of too many shapes, each of which takes memory of its own to parse', async () => {
+    const shapes = many(55_000, (index) => ({ [`name_${index}`]: 1 }))
+    const rejected = await sendRequest(bench(), 'chat', { model: 'test/chat', messages: [hello], shapes })
+    expect([rejected.status, (await readJson(rejected)).error.message]).toEqual([
+      400,
+      'The request body is larger than the maximum: its objects have more than 50000 combinations of names.',
+    ])
+    expect(bench().first.requests).toEqual([])
+  })
+
+  test.each(['chat', 'responses'] as const)('in %s has too many server tools', async (format) => {
+    const tools = many(129, () => ({ type: 'service:datetime' }))
+    const prompt = format === 'chat' ? { messages: [hello] } : { input: 'Hello' }
+    const rejected = await sendRequest(bench(), format, { model: 'test/chat', ...prompt, tools })
+    expect([rejected.status, (await readJson(rejected)).error.message]).toEqual([
+      400,
+      'tools: must have at most 128 server tools',
+    ])
+  })
+})
+
 describeWithUpstreams(
   'S13 a request beyond a size limit',
   (bench) => {
