@@ -130,6 +130,8 @@ export const settingsFields = z.strictObject({
       total: secondsField(3600),
       /** Interval of heartbeats to a client that would otherwise receive nothing. */
       heartbeat: secondsField(10),
+      /** How long a client may read nothing of its reply; at least two heartbeats of a stream. */
+      client_idle: secondsField(120, 255),
       /** The longest cooldown that a provider's `Retry-After` can cause. */
       cooldown: secondsField(300),
       /** Time for requests in flight to finish after a stop signal. */

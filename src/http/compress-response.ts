@@ -1,9 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { acceptsEncoding } from '../lib/accept-encoding.ts'
+import { minCompressedBytes, shortResponses } from '../lib/response-traits.ts'
 
-/** What is shorter fits into one packet anyway. */
-const minBytes = 1024
 /** Takes a fraction of a millisecond; what is longer is compressed on another thread. */
 const maxBytesAtOnce = 32 * 1024
 
@@ -43,7 +42,8 @@ function isShort({ length }: Uint8Array): boolean {
 /** A JSON response in an encoding that the client accepts. Streams and short responses remain as they are. */
 export function compressResponse(request: Request, response: Response): Response | Promise<Response> {
   const accepted = request.headers.get('accept-encoding')
-  if (accepted === null || request.method === 'HEAD' || !isCompressible(response.headers)) return response
+  if (accepted === null || request.method === 'HEAD' || shortResponses.has(response)) return response
+  if (!isCompressible(response.headers)) return response
   const compressor = compressors.find(({ name }) => acceptsEncoding(accepted, name))
   return compressor ? encode(response, compressor) : response
 }
@@ -61,7 +61,7 @@ async function encode(response: Response, { name, compress }: Compressor): Promi
   const { status, headers } = response
   const bytes = new Uint8Array(await response.arrayBuffer())
   headers.append('vary', 'accept-encoding')
-  if (bytes.length <= minBytes) return new Response(bytes, { status, headers })
+  if (bytes.length <= minCompressedBytes) return new Response(bytes, { status, headers })
   headers.set('content-encoding', name)
   return new Response(await compress(bytes), { status, headers })
 }

@@ -8,6 +8,7 @@ import { toAsciiHost } from '../lib/host-name.ts'
 import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
+import { heartbeatResponses } from '../lib/response-traits.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { hasCredential } from '../pipeline/request/authenticate.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
@@ -184,10 +185,30 @@ async function runOperation(
   if (operation.method === 'GET') return readRecord(operation, context)
   if (operation.method !== 'POST') return changeRecord(operation, context, methods.get('GET'))
   const key = httpRequest.headers.get(idempotencyHeader)
-  if (key === null) return toResponse(operation, httpRequest, await operation.handle(context))
-  const run = async () => toResponse(operation, httpRequest, await operation.handle(context))
+  const run = async () => {
+    const response = toResponse(operation, httpRequest, await operation.handle(context))
+    if (operation.inference) limitClientPause(gateway, connections, httpRequest, response)
+    return response
+  }
+  if (key === null) return run()
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
   return runOnce({ gateway, caller, operation, reach, httpRequest, key, text: source?.text }, run)
+}
+
+/** The longest timeout of the runtime, in seconds. */
+const maxConnectionTimeout = 255
+
+/** Disconnects a client that reads nothing of its reply, unless the provider may be what is silent. */
+function limitClientPause(
+  { settings: { limits } }: Gateway,
+  connections: Route['connections'],
+  request: Request,
+  response: Response,
+): void {
+  const isStream = response.headers.has('x-accel-buffering')
+  if (isStream && !heartbeatResponses.has(response)) return
+  const seconds = Math.ceil(Math.max(limits.client_idle, isStream ? 2 * limits.heartbeat : 0) / 1000)
+  if (seconds <= maxConnectionTimeout) connections.timeout(request, seconds)
 }
 
 /** `params` have been validated. */

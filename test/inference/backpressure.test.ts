@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { buildSettings } from './two-upstreams.ts'
 
@@ -53,7 +53,8 @@ describe('a client that reads slowly', () => {
   let server: TestServer
   beforeAll(async () => {
     const url = await fountain.start()
-    server = await startTestServer('sqlite', { settings: buildSettings(url, url) })
+    const limits = 'limits: { client_idle: 1, heartbeat: 0.4 }'
+    server = await startTestServer('sqlite', { settings: buildSettings(url, url, limits) })
   })
   afterAll(async () => {
     fountain.stop()
@@ -82,4 +83,28 @@ describe('a client that reads slowly', () => {
       await Bun.sleep(5)
     expect(fountain.sockets.size).toBe(0)
   })
+
+  test('S13 and not at all is disconnected, and its request is settled', async () => {
+    const cancelled = server.gateway.db
+      .selectFrom('generations')
+      .select('id')
+      .where('status', '=', 'cancelled')
+    const before = (await cancelled.execute()).length
+    const { hostname, port } = new URL(server.url)
+    const body = JSON.stringify({
+      model: 'test/chat',
+      stream: true,
+      messages: [{ role: 'user', content: 'x' }],
+    })
+    const client = connect(Number(port), hostname)
+    client.on('error', () => undefined)
+    client.pause()
+    client.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${server.own.inferenceKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    while (fountain.sockets.size === 0) await Bun.sleep(5)
+    while (fountain.sockets.size > 0) await Bun.sleep(20)
+    while ((await cancelled.execute()).length === before) await Bun.sleep(20)
+    client.destroy()
+  }, 30_000)
 })

@@ -1,6 +1,7 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeJsonChunks, estimateJsonLength } from '../../lib/long-json.ts'
+import { minCompressedBytes, shortResponses } from '../../lib/response-traits.ts'
 import type { ClientFormat } from '../request/client-format.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
@@ -15,14 +16,17 @@ export function toJsonResponse(
   headers: Record<string, string>,
   receivedLength: number | null = null,
 ): Response {
-  const isShort = (receivedLength ?? estimateJsonLength(body, chunkedReplyLength)) < chunkedReplyLength
-  return new Response(isShort ? JSON.stringify(body) : timeSlicer.iterate(encodeJsonChunks(body)), {
+  const isLong = (receivedLength ?? estimateJsonLength(body, chunkedReplyLength)) >= chunkedReplyLength
+  const text = isLong ? null : JSON.stringify(body)
+  const response = new Response(text ?? timeSlicer.iterate(encodeJsonChunks(body)), {
     headers: {
       'content-type': 'application/json;charset=utf-8',
-      ...(!isShort && chunkedHeaders),
+      ...(isLong && chunkedHeaders),
       ...headers,
     },
   })
+  if (text !== null && text.length < minCompressedBytes) shortResponses.add(response)
+  return response
 }
 
 /** It is not collected in memory to be compressed. */

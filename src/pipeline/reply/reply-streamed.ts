@@ -1,5 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
+import { heartbeatResponses } from '../../lib/response-traits.ts'
 import { augmentRequest } from '../../plugins/apply.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
@@ -34,10 +35,12 @@ export async function replyStreamed(
   } catch (error) {
     throw await settleFailure(request, trace, settle, error)
   }
-  return new Response(streamBody(gateway, request, session, opening), {
+  const response = new Response(streamBody(gateway, request, session, opening), {
     headers: {
       ...buildStreamHeaders(request.format),
       ...buildReplyHeaders(request, listDroppedFields(trace)),
     },
   })
+  heartbeatResponses.add(response)
+  return response
 }
