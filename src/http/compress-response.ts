@@ -2,6 +2,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { acceptsEncoding } from '../lib/accept-encoding.ts'
 import { minCompressedBytes, shortResponses } from '../lib/response-traits.ts'
+import { findSharedBody } from './shared-body.ts'
 
 /** Takes a fraction of a millisecond; what is longer is compressed on another thread. */
 const maxBytesAtOnce = 32 * 1024
@@ -59,8 +60,14 @@ function isCompressible(headers: Headers): boolean {
 
 async function encode(response: Response, { name, compress }: Compressor): Promise<Response> {
   const { status, headers } = response
-  const bytes = new Uint8Array(await response.arrayBuffer())
   headers.append('vary', 'accept-encoding')
+  const shared = findSharedBody(response)
+  if (shared && shared.text.length > minCompressedBytes) {
+    headers.set('content-encoding', name)
+    const compressed = shared.compress(name, (text) => compress(Buffer.from(text)))
+    return new Response(new Uint8Array(await compressed), { status, headers })
+  }
+  const bytes = new Uint8Array(await response.arrayBuffer())
   if (bytes.length <= minCompressedBytes) return new Response(bytes, { status, headers })
   headers.set('content-encoding', name)
   return new Response(await compress(bytes), { status, headers })

@@ -2,6 +2,7 @@ import type { Gateway } from '../app/gateway.ts'
 import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
 import type { Operation } from './operation.ts'
+import { attachSharedBody, sharedBodyOf } from './shared-body.ts'
 
 /** What changes as the record is used. `If-Match` does not compare it. */
 const counterPattern = /^(?:byok_)?usage(?:_|$)|^limit_remaining$|^last_used_at$/
@@ -11,16 +12,18 @@ export function toTaggedResponse(operation: Operation, request: Request, result:
   const { status, noStore, params } = operation
   const shown = usesSynonyms(request) ? addSynonyms(result) : result
   if (noStore) return Response.json(shown, { status })
-  const text = JSON.stringify(shown)
+  const shared = shown === result ? sharedBodyOf(result) : undefined
+  const text = shared?.text ?? JSON.stringify(shown)
   // The record itself is compared, whatever names a client is shown.
   const compared = shown === result ? text : JSON.stringify(result)
   const etag = params ? buildRecordETag(compared, result) : `"${hash(compared)}"`
   const headers = { etag, 'cache-control': 'private, no-cache' }
   if (isNotModified(request, etag)) return new Response(null, { status: 304, headers })
-  return new Response(text, {
+  const response = new Response(text, {
     status,
     headers: { ...headers, 'content-type': 'application/json;charset=utf-8' },
   })
+  return shared ? attachSharedBody(response, shared) : response
 }
 
 /** The record without its counters, then all of it. A list is never changed as a whole: it needs only the latter. */

@@ -25,6 +25,7 @@ import {
 import { codexModel, toCodexModel } from './codex.ts'
 import { type Filter, filterQuery, matchesFilter } from './filter.ts'
 import { geminiModelOperations, geminiPageQuery, readGeminiModelPage, toGeminiModel } from './gemini.ts'
+import { reuseList } from './list-cache.ts'
 import { type LiveMetrics, readLiveMetrics } from './live-metrics.ts'
 import { orderQuery, sortModels } from './order.ts'
 import { renderRssFeed } from './rss.ts'
@@ -64,10 +65,12 @@ const listModels = defineOperation({
     const listed = await listReachableModels(context, query)
     const models = sortModels(filterModels(listed, query, metrics), query.sort, metrics)
     if (query.use_rss) return renderRssFeed(models, resolvePublicUrl(gateway, httpRequest))
-    const list = toModelList(models, query, httpRequest, metrics.findBenchmarks)
-    if (query.include_providers) list.data = nameProviders(list.data, models)
-    if (query.client_version === undefined) return list
-    return { ...list, models: models.map(toCodexModel) }
+    const { pathname, search } = parseRequestUrl(httpRequest)
+    return reuseList(gateway, pathname + search, models, () => {
+      const list = toModelList(models, query, httpRequest, metrics.findBenchmarks)
+      if (query.include_providers) list.data = nameProviders(list.data, models)
+      return query.client_version === undefined ? list : { ...list, models: models.map(toCodexModel) }
+    })
   },
 })
 
@@ -111,7 +114,10 @@ const listUserModels = defineOperation({
     const { gateway, query, httpRequest } = context
     const metrics = readLiveMetrics(gateway)
     const models = await listUsableModels(context, (model) => matchesFilter(model, query, metrics))
-    return toModelList(models, query, httpRequest, metrics.findBenchmarks)
+    const { pathname, search } = parseRequestUrl(httpRequest)
+    return reuseList(gateway, pathname + search, models, () =>
+      toModelList(models, query, httpRequest, metrics.findBenchmarks),
+    )
   },
 })
 

@@ -31,8 +31,26 @@ export async function listReachableModels(
   const routers = listRouterModels(gateway, region)
   if (query.include_unavailable) return [...gateway.catalogue.models, ...routers]
   const { byokKeys } = await gateway.accounts.findContext(caller.key)
-  const context = { policy: unrestrictedPolicy, byokKeys, region }
-  return [...filterUsable(gateway, gateway.catalogue.models, context), ...routers]
+  return [...findReachable(gateway, byokKeys, region), ...routers]
+}
+
+type ReachableByRegion = Map<DataRegion, readonly Model[]>
+const reachableModels = new WeakMap<readonly Model[], WeakMap<ReachContext['byokKeys'], ReachableByRegion>>()
+
+/** Catalogues and lists of keys are replaced when they change, so what is reachable is found once for each. */
+function findReachable(
+  gateway: Gateway,
+  byokKeys: ReachContext['byokKeys'],
+  region: DataRegion,
+): readonly Model[] {
+  const { models } = gateway.catalogue
+  const byKeys = reachableModels.get(models) ?? new WeakMap<ReachContext['byokKeys'], ReachableByRegion>()
+  const byRegion = byKeys.get(byokKeys) ?? new Map<DataRegion, readonly Model[]>()
+  const known = byRegion.get(region)
+  if (known) return known
+  const reachable = filterUsable(gateway, models, { policy: unrestrictedPolicy, byokKeys, region })
+  reachableModels.set(models, byKeys.set(byokKeys, byRegion.set(region, reachable)))
+  return reachable
 }
 
 /** Regional hosts have none. */
