@@ -441,6 +441,9 @@ test('a member that is present but empty does not hide another', () => {
   expect(chat.upstream.decodeError(400, { error: {}, message: 'No such model.' }).message).toBe(
     'No such model.',
   )
+  const turn = { role: 'assistant', content: 'Yes.', reasoning: '', reasoning_content: 'Look.' }
+  const { messages } = chat.client.decodeRequest({ messages: [{ role: 'user', content: 'Why?' }, turn] })
+  expect(messages[1]?.parts).toContainEqual(expect.objectContaining({ kind: 'reasoning', text: 'Look.' }))
 })
 
 test('R9 tokens written to a cache do not overlap those read from it', () => {

@@ -71,3 +71,11 @@ test('the message of the vendor is preserved, and a page is truncated', () => {
   })
   expect(decodeError(502, 'x'.repeat(5000)).message).toHaveLength(500)
 })
+
+test.each([
+  ['a text', { error: 'Out of memory.' }],
+  ['an object with details instead of a message', { error: { type: 'api_error', detail: 'Out of memory.' } }],
+  ['an object with an empty message', { error: { message: '', detail: 'Out of memory.' } }],
+])('an error of an upstream that is %s has its message', (_, body) => {
+  expect(decodeError(500, body).message).toBe('Out of memory.')
+})
