@@ -463,3 +463,14 @@ test('R9 tokens written to a cache do not overlap those read from it', () => {
     cacheWrite: 400,
   })
 })
+
+test.each([
+  ['its name', 'report.pdf', 'report.pdf', { name: 'report.pdf' }],
+  ['its id', 'file-1', 'report.pdf', { id: 'file-1', name: 'report.pdf' }],
+])('a citation of a file by %s says which it is', (_, urn, title, file) => {
+  const url_citation = { url: `urn:file:${urn}`, title, start_index: 0, end_index: 4 }
+  const [part] =
+    decodeWhole({ content: 'Yes.', annotations: [{ type: 'url_citation', url_citation }] }).choices[0]
+      ?.parts ?? []
+  expect(part?.kind === 'text' && part.citations?.[0]?.file).toEqual(file)
+})
