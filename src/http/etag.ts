@@ -1,6 +1,7 @@
 import type { Gateway } from '../app/gateway.ts'
 import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { asObject } from '../lib/json-values.ts'
 import type { Operation } from './operation.ts'
 import { attachSharedBody, sharedBodyOf } from './shared-body.ts'
 
@@ -28,7 +29,11 @@ export function toTaggedResponse(operation: Operation, request: Request, result:
 
 /** The record without its counters, then all of it. A list is never changed as a whole: it needs only the latter. */
 function buildRecordETag(text: string, result: unknown): string {
-  const record = JSON.stringify(result, (name, value) => (counterPattern.test(name) ? undefined : value))
+  // Only those of the record itself: a setting within it may have the same name.
+  const holders = new Set([result, asObject(result)?.data])
+  const record = JSON.stringify(result, function (this: unknown, name, value) {
+    return holders.has(this) && counterPattern.test(name) ? undefined : value
+  })
   return `"${hash(record)}.${hash(text)}"`
 }
 
@@ -75,17 +80,17 @@ function recordPartOf(etag: string): string {
 class RecordQueue {
   readonly #tails = new Map<string, Promise<unknown>>()
 
-  async run<T>(path: string, work: () => Promise<T>): Promise<T> {
-    const previous = this.#tails.get(path)
+  async run<T>(record: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.#tails.get(record)
     const running = (async () => {
       await previous?.catch(() => undefined)
       return work()
     })()
-    this.#tails.set(path, running)
+    this.#tails.set(record, running)
     try {
       return await running
     } finally {
-      if (this.#tails.get(path) === running) this.#tails.delete(path)
+      if (this.#tails.get(record) === running) this.#tails.delete(record)
     }
   }
 }

@@ -1,6 +1,5 @@
 import type { Gateway } from '../app/gateway.ts'
 import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
-import { parseRequestUrl } from '../lib/request-url.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { noReach, type Reach } from '../permissions/grant.ts'
 import { authorize } from '../pipeline/request/authorize.ts'
@@ -49,10 +48,13 @@ export async function changeRecord(
   const response =
     condition === null
       ? await run()
-      : await recordQueueOf(gateway).run(parseRequestUrl(httpRequest).pathname, () =>
-          runIfMatching(condition),
-        )
+      : await recordQueueOf(gateway).run(nameRecord(operation, context), () => runIfMatching(condition))
   return httpRequest.headers.has(idempotencyHeader) ? markDropped(response) : response
+}
+
+/** The same under every base path of the API. */
+function nameRecord({ path }: Operation, { caller, params }: Context): string {
+  return JSON.stringify([caller?.organizationId, path, params])
 }
 
 /** The record as its GET returns it to the caller. */

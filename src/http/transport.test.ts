@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
-import { enforceIfMatch } from './etag.ts'
+import { enforceIfMatch, toTaggedResponse } from './etag.ts'
+import type { Operation } from './operation.ts'
 
 /** The status line and body of a request as it is on the wire. */
 async function sendRaw({ url }: TestServer, head: string): Promise<{ status: number; body: string }> {
@@ -127,8 +128,13 @@ describeOnEachDatabase('the transport', (server) => {
       const { call } = server()
       const path = await createRecord('contested')
       const headers = { 'if-match': (await call('GET', path)).headers.get('etag') ?? '' }
+      const { url, own } = server()
       const changes = Array.from({ length: 6 }, (_, index) =>
-        call('PATCH', path, { body: { name: `change ${index}` }, headers }),
+        fetch(`${url}${['/api/v1', '/v1'][index % 2]}${path}${index % 3 === 0 ? '/' : ''}`, {
+          method: 'PATCH',
+          headers: { ...headers, authorization: `Bearer ${own.managementKey}` },
+          body: JSON.stringify({ name: `change ${index}` }),
+        }),
       )
       const statuses = (await Promise.all(changes)).map(({ status }) => status)
       expect(statuses.toSorted()).toEqual([200, 412, 412, 412, 412, 412])
@@ -144,6 +150,20 @@ describeOnEachDatabase('the transport', (server) => {
       expect((await call('GET', path, { headers: { 'if-none-match': etag } })).status).toBe(200)
       const changed = await call('PATCH', path, { body: { name: 'changed' }, headers: { 'if-match': etag } })
       expect(changed.status).toBe(200)
+    })
+
+    test('only the counters of the record itself are not compared, not settings of the same name', async () => {
+      const operation = { status: 200, params: {} } as Operation
+      const record = (include: boolean, usage: number) => ({
+        data: { usage, config: { usage: { include } } },
+      })
+      const etag =
+        toTaggedResponse(operation, new Request('http://localhost/'), record(true, 1)).headers.get('etag') ??
+        ''
+      await enforceIfMatch(etag, async () => record(true, 2))
+      await expect(enforceIfMatch(etag, async () => record(false, 1))).rejects.toMatchObject({
+        code: 'precondition_failed',
+      })
     })
 
     test('a client that has the list or the record gets 304 without a body', async () => {

@@ -1,5 +1,6 @@
 import { type Duplex, Readable } from 'node:stream'
 import {
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -14,7 +15,7 @@ const decoders = {
   gzip: () => createGunzip(options),
   'x-gzip': () => createGunzip(options),
   br: () => createBrotliDecompress(options),
-  zstd: () => createZstdDecompress(options),
+  zstd: () => createZstdDecompress({ ...options, params: zstdParams }),
   deflate: (first: Uint8Array) => (isZlib(first) ? createInflate(options) : createInflateRaw(options)),
 } satisfies Record<string, (first: Uint8Array) => Duplex>
 
@@ -22,6 +23,9 @@ type ContentEncoding = keyof typeof decoders
 
 /** Decoded at a time: more waits until the reader has taken it. */
 const options = { chunkSize: 64 * 1024 }
+
+/** 8 MB, the most that RFC 9659 allows for HTTP: a frame of a few bytes could require 128 MB. */
+const zstdParams = { [constants.ZSTD_d_windowLogMax]: 23 }
 
 /** Some clients send `deflate` without the header of zlib, whose first two bytes are a multiple of 31. */
 function isZlib([first = 0, second = 0]: Uint8Array): boolean {
@@ -45,8 +49,8 @@ export async function* decodeChunks(
   chunks: AsyncGenerator<Uint8Array, undefined>,
   encoding: ContentEncoding,
 ): AsyncGenerator<Uint8Array, undefined> {
-  const { done, value: first } = await chunks.next()
-  if (done) return undefined
+  const first = await readStart(chunks)
+  if (first.length === 0) return undefined
   const frames = encoding === 'zstd' ? new ZstdFrames() : null
   const source = Readable.from(prepend(first, chunks, frames), { objectMode: false })
   const decoder = decoders[encoding](first)
@@ -61,6 +65,17 @@ export async function* decodeChunks(
     source.destroy()
   }
   return undefined
+}
+
+/** At least two bytes, which `isZlib` reads, unless the body is shorter. */
+async function readStart(chunks: AsyncGenerator<Uint8Array, undefined>): Promise<Uint8Array> {
+  let start: Uint8Array = new Uint8Array()
+  while (start.length < 2) {
+    const { done, value } = await chunks.next()
+    if (done) break
+    start = start.length === 0 ? value : Buffer.concat([start, value])
+  }
+  return start
 }
 
 async function* prepend(
