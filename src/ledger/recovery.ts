@@ -138,17 +138,14 @@ function isInUse(ledger: Pick<Ledger, 'isOpen'>, id: string): boolean {
 }
 
 /** Every node that owns a hold, and every registered node. */
-async function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
-  const nodes = await db.selectFrom('nodes').select(['id', 'seen_at']).execute()
-  const lastSeen = new Map<string, string | null>(nodes.map(({ id, seen_at }) => [id, seen_at]))
-  const holders = await db
+function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null }[]> {
+  const unregistered = db
     .selectFrom('holds')
-    .select('owner')
-    .distinct()
-    .where('owner', '<>', jobOwner)
-    .execute()
-  for (const { owner } of holders) if (!lastSeen.has(owner)) lastSeen.set(owner, null)
-  return [...lastSeen].map(([owner, seen_at]) => ({ owner, seen_at }))
+    .leftJoin('nodes', 'nodes.id', 'holds.owner')
+    .select(['holds.owner', 'nodes.seen_at'])
+    .where('holds.owner', '<>', jobOwner)
+    .where('nodes.id', 'is', null)
+  return db.selectFrom('nodes').select(['id as owner', 'seen_at']).union(unregistered).execute()
 }
 
 /** The holds of requests, each with the amounts of its extensions, and the ids of the extensions among `holds`. */
