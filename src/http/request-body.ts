@@ -11,10 +11,11 @@ import { JsonError } from '../lib/json-error.ts'
 import { countJsonValues, isShallow } from '../lib/json-size.ts'
 import { spliceJson } from '../lib/json-splice.ts'
 import { asObject } from '../lib/json-values.ts'
+import { parseCountedLongJson } from '../lib/long-json.ts'
 import { yieldToEventLoop } from '../lib/time-slicer.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
-import { isLarge, type RequestSource } from '../pipeline/request/content.ts'
+import { isLarge, largeTextLength, type RequestSource } from '../pipeline/request/content.ts'
 import { enforceSizeLimits } from '../pipeline/request/size-limits.ts'
 import type { Operation } from './operation.ts'
 
@@ -85,8 +86,13 @@ async function parseText(
     return { value, values: countJsonValues(value) }
   }
   if (isLarge({ text, values: counter.valueCount })) await yieldToEventLoop()
-  const value = operation.inference ? parseCountedLenientJson(text) : parseJson(text, counter)
+  const value = operation.inference ? await parsePrompt(text) : parseJson(text, counter)
   return { value, values: counter.valueCount }
+}
+
+/** The long strings of a long prompt are not copied. */
+function parsePrompt(text: string): unknown {
+  return text.length > largeTextLength ? parseCountedLongJson(text) : parseCountedLenientJson(text)
 }
 
 /**

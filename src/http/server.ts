@@ -8,13 +8,13 @@ import { toAsciiHost } from '../lib/host-name.ts'
 import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
-import { heartbeatResponses } from '../lib/response-traits.ts'
 import { validateInput } from '../lib/validate-input.ts'
 import { hasCredential } from '../pipeline/request/authenticate.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { admitCaller, toFailure } from './admit-caller.ts'
+import { respond } from './client-pause.ts'
 import { compressResponse } from './compress-response.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import { buildErrorResponse, errorEncoderOf, type FailingOperation } from './error-response.ts'
@@ -22,7 +22,7 @@ import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from 
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
-import { type Context, changeRecord, readRecord, resolveReach, toResponse } from './record-operations.ts'
+import { type Context, changeRecord, readRecord, resolveReach } from './record-operations.ts'
 import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 import {
@@ -185,30 +185,10 @@ async function runOperation(
   if (operation.method === 'GET') return readRecord(operation, context)
   if (operation.method !== 'POST') return changeRecord(operation, context, methods.get('GET'))
   const key = httpRequest.headers.get(idempotencyHeader)
-  const run = async () => {
-    const response = toResponse(operation, httpRequest, await operation.handle(context))
-    if (operation.inference) limitClientPause(gateway, connections, httpRequest, response)
-    return response
-  }
-  if (key === null) return run()
+  if (key === null) return respond(operation, context, connections, await operation.handle(context))
+  const run = async () => respond(operation, context, connections, await operation.handle(context))
   if (!caller || !isIdempotencySupported(operation)) return markDropped(await run())
   return runOnce({ gateway, caller, operation, reach, httpRequest, key, text: source?.text }, run)
-}
-
-/** The longest timeout of the runtime, in seconds. */
-const maxConnectionTimeout = 255
-
-/** Disconnects a client that reads nothing of its reply, unless the provider may be what is silent. */
-function limitClientPause(
-  { settings: { limits } }: Gateway,
-  connections: Route['connections'],
-  request: Request,
-  response: Response,
-): void {
-  const isStream = response.headers.has('x-accel-buffering')
-  if (isStream && !heartbeatResponses.has(response)) return
-  const seconds = Math.ceil(Math.max(limits.client_idle, isStream ? 2 * limits.heartbeat : 0) / 1000)
-  if (seconds <= maxConnectionTimeout) connections.timeout(request, seconds)
 }
 
 /** `params` have been validated. */

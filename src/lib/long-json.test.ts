@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { measureLoopDelay } from '../../test/support/loop-delay.ts'
 import { JsonError } from './json-error.ts'
-import { encodeJsonChunks, estimateJsonLength, parseLongJson } from './long-json.ts'
+import { encodeJsonChunks, estimateJsonLength, parseCountedLongJson, parseLongJson } from './long-json.ts'
 
 const long = 'ab"c\\d\n\u{1f600}é'.repeat(20_000)
 
@@ -41,6 +42,29 @@ describe('JSON with long strings', () => {
     await expect(parseLongJson(`{"pad":"${long}",${members}}`, 100)).rejects.toThrow(
       'more than 100 JSON values',
     )
+  })
+
+  test('S13 with escapes is decoded in chunks that split none of them', async () => {
+    for (let offset = 0; offset < 10; offset++) {
+      const text = `{"a":"${'x'.repeat(256 * 1024 - offset)}${'\\u00e9\\ud83d\\ude00\\n'.repeat(20_000)}${'\\\\'.repeat(300_000)}"}`
+      expect(await parseLongJson(text, 100)).toEqual(JSON.parse(text))
+    }
+  })
+
+  test('that was counted is read alike, and rejected where a string has a control character', async () => {
+    const value = { a: [long, { k: 'x'.repeat(200_000) }], b: null }
+    expect(await parseCountedLongJson(JSON.stringify(value))).toEqual(value)
+    for (const control of ['\n', '\0']) {
+      const text = `{"a":"${'x'.repeat(300_000)}${control}"}`
+      await expect(parseCountedLongJson(text)).rejects.toThrow(JsonError)
+    }
+  })
+
+  test('S13 with megabytes of escapes does not hold the event loop', async () => {
+    const text = JSON.stringify({ a: 'line "x"\n'.repeat(1_500_000) })
+    const whole = await measureLoopDelay(0, () => JSON.parse(text))
+    const sliced = await measureLoopDelay(0, () => parseLongJson(text, 100))
+    expect(sliced).toBeLessThan(whole * 0.8)
   })
 
   test('has about the estimated length', () => {

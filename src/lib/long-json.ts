@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { assertNoProto, parseCountedLenientJson, parseLenientJson, parseRaw } from './json.ts'
 import { assertJsonBoundsInSlices } from './json-bounds.ts'
 import { JsonError } from './json-error.ts'
-import { findStringEnd } from './json-string.ts'
+import { findStringEnd, isEscaped } from './json-string.ts'
 import { runInSlices, yieldToEventLoop } from './time-slicer.ts'
 
 /** Longer strings are not copied when JSON is parsed, and are serialised in chunks. */
@@ -26,7 +26,30 @@ export async function parseLongJson(
   const { skeleton, strings } = await runInSlices(extractLongStrings(text, marker))
   if (rewrite.isNeeded(skeleton)) return parseLongJson(rewrite.apply(text), maxValues)
   const value = await parseSkeleton(skeleton)
-  return strings.length === 0 ? value : restoreLongStrings(value, { strings, marker })
+  if (strings.length === 0) return value
+  return restoreLongStrings(value, { strings: await runInSlices(decodeStrings(strings)), marker })
+}
+
+/** As `parseLongJson`, for a text whose values were counted as it arrived. Control characters in strings are rejected. */
+export async function parseCountedLongJson(text: string): Promise<unknown> {
+  const marker = `\0${randomUUID()}:`
+  const { skeleton, strings } = await runInSlices(extractLongStrings(text, marker))
+  const value = await parseSkeleton(skeleton)
+  if (strings.length === 0) return value
+  await runInSlices(assertNoControls(strings))
+  return restoreLongStrings(value, { strings: await runInSlices(decodeStrings(strings)), marker })
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON does not allow.
+const controlPattern = /[\x00-\x1f]/
+
+function* assertNoControls(strings: readonly string[]): Generator<void> {
+  for (const text of strings) {
+    for (let at = 0; at < text.length; at += decodedChunkLength) {
+      if (controlPattern.test(text.slice(at, at + decodedChunkLength))) throw new JsonError('not valid JSON')
+      yield
+    }
+  }
 }
 
 /** For a text whose values were counted. */
@@ -51,6 +74,7 @@ export interface TextRewrite {
 export const noRewrite: TextRewrite = { isNeeded: () => false, apply: (text) => text }
 
 interface LongStrings {
+  /** Decoded. */
   strings: readonly string[]
   marker: string
 }
@@ -80,7 +104,7 @@ function* extractLongStrings(
 /** In place. */
 function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
   const { marker } = extracted
-  if (typeof value === 'string') return value.startsWith(marker) ? unquoteString(value, extracted) : value
+  if (typeof value === 'string') return value.startsWith(marker) ? findLongString(value, extracted) : value
   if (typeof value !== 'object' || value === null) return value
   const holder = value as Record<string, unknown>
   for (const key in holder) {
@@ -93,17 +117,56 @@ function restoreLongStrings(value: unknown, extracted: LongStrings): unknown {
   return value
 }
 
-function unquoteString(marked: string, { strings, marker }: LongStrings): string {
-  const quoted = strings[Number(marked.slice(marker.length))] ?? '""'
+function findLongString(marked: string, { strings, marker }: LongStrings): string {
+  return strings[Number(marked.slice(marker.length))] ?? ''
+}
+
+/** Each step is a chunk of a string: to decode megabytes of escapes takes tens of milliseconds. */
+function* decodeStrings(quoted: string[]): Generator<void, string[]> {
+  const decoded: string[] = []
+  for (const text of quoted) decoded.push(yield* decodeString(text))
+  return decoded
+}
+
+function* decodeString(quoted: string): Generator<void, string> {
   // Unescaped control characters are accepted: finding them would take longer than everything else.
   // `indexOf` searches for a character three times as fast as `includes`.
   if (quoted.indexOf('\\') === -1) return quoted.slice(1, -1)
+  const chunks: string[] = []
+  for (let start = 1; start < quoted.length - 1; ) {
+    const end = findChunkEnd(quoted, start)
+    chunks.push(decodeChunk(quoted.slice(start, end)))
+    start = end
+    yield
+  }
+  return chunks.join('')
+}
+
+/** One without an escape stays a slice of the text. */
+function decodeChunk(text: string): string {
+  if (text.indexOf('\\') === -1) return text
   try {
-    return JSON.parse(quoted)
+    return JSON.parse(`"${text}"`)
   } catch (cause) {
     throw new JsonError('not valid JSON', { cause })
   }
 }
+
+/** Not within an escape. */
+function findChunkEnd(quoted: string, start: number): number {
+  const end = start + decodedChunkLength
+  if (end >= quoted.length - 1) return quoted.length - 1
+  const last = quoted.slice(end - longestEscape, end).lastIndexOf('\\')
+  const backslash = end - longestEscape + last
+  if (last === -1 || isEscaped(quoted, start, backslash)) return end
+  return Math.min(
+    quoted.length - 1,
+    Math.max(end, backslash + (quoted.charAt(backslash + 1) === 'u' ? 6 : 2)),
+  )
+}
+
+const decodedChunkLength = 256 * 1024
+const longestEscape = 6
 
 /** Approximate length of a value as JSON: escapes are not counted. What is beyond `max` is not read any further. */
 export function estimateJsonLength(value: unknown, max = Number.POSITIVE_INFINITY): number {

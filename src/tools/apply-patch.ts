@@ -22,7 +22,11 @@ export const applyPatch = defineServerTool({
       )
       .optional(),
   }),
-  create: (): ToolInstance => ({
+  create: (): ToolInstance => createInstance(new OperationReader()),
+})
+
+function createInstance(reader: OperationReader): ToolInstance {
+  return {
     functions: [
       {
         kind: 'function',
@@ -55,32 +59,38 @@ export const applyPatch = defineServerTool({
         operation: asObject(parseArguments(call.arguments).operation),
       }),
     }),
-    needsClient: (call) => typeof readOperation(call) !== 'string',
-    toClientCall: (call) => ({ kind: 'opaque', dialect: 'responses', value: buildCallItem(call) }),
+    needsClient: (call) => typeof reader.read(call) !== 'string',
+    toClientCall: (call) => ({
+      kind: 'opaque',
+      dialect: 'responses',
+      value: buildCallItem(call, reader.read(call)),
+    }),
     // Only for a call that is not sent to the client: the model gets the reason.
     run: async (call) => {
-      const problem = readOperation(call)
+      const problem = reader.read(call)
       return failedOutcome(typeof problem === 'string' ? problem : 'The patch is for the client to apply.')
     },
     restoreItem,
-  }),
-})
+  }
+}
 
-function buildCallItem(call: ToolCallPart): JsonObject {
-  const { id } = call
-  const operation = readOperation(call)
+function buildCallItem({ id }: ToolCallPart, operation: PatchOperation | string): JsonObject {
   return { type: 'apply_patch_call', id: `apc_${id}`, call_id: id, status: 'completed', operation }
 }
 
-const operations = new WeakMap<ToolCallPart, PatchOperation | string>()
+/** Reads the operation of a call, which may be megabytes, once for all that a request does with it. */
+class OperationReader {
+  #arguments: string | null = null
+  #operation: PatchOperation | string = ''
 
-/** The operation, or the reason why it is invalid. Its diff may be megabytes, so it is read once. */
-function readOperation(call: ToolCallPart): PatchOperation | string {
-  const known = operations.get(call)
-  if (known !== undefined) return known
-  const operation = checkOperation(call)
-  operations.set(call, operation)
-  return operation
+  /** The operation, or the reason why it is invalid. */
+  read(call: ToolCallPart): PatchOperation | string {
+    if (call.arguments !== this.#arguments) {
+      this.#operation = checkOperation(call)
+      this.#arguments = call.arguments
+    }
+    return this.#operation
+  }
 }
 
 function checkOperation(call: ToolCallPart): PatchOperation | string {
