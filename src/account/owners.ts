@@ -2,7 +2,7 @@ import type { Db } from '../db/db.ts'
 import { meterSubjects } from '../ledger/meter-subjects.ts'
 import { sha256 } from '../lib/crypto.ts'
 
-/** The account of whoever owns an organization: more organizations do not raise the limits of free models. */
+/** The account of the owner of an organization: more organizations do not raise the limits of free models. */
 export interface OwnerAccount {
   /** The meter that counts requests to free variants of all organizations of the owner. */
   subject: string
@@ -21,7 +21,9 @@ export async function loadOwnerAccount(db: Db, organizationId: string): Promise<
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
-  const subject = owner ? meterSubjects.owner(sha256(owner.email)) : meterSubjects.organization(organizationId)
+  const subject = owner
+    ? meterSubjects.owner(sha256(owner.email))
+    : meterSubjects.organization(organizationId)
   return { subject, purchased: await loadPurchased(db, organizationId, owner?.email) }
 }
 

@@ -163,10 +163,7 @@ export function findImageTokens(upstreamModel: string): ImageTokens | null {
 }
 
 /** The most that one image counts, with its previews; what the request leaves open counts as much as it can. */
-export function countImageTokens(
-  { output, byArea, preview }: ImageTokens,
-  images: RequestedImages,
-): number {
+export function countImageTokens({ output, byArea, preview }: ImageTokens, images: RequestedImages): number {
   if (byArea) return countByArea(byArea, images) + preview * images.previews
   const possible = output.filter(
     (row) =>

@@ -248,6 +248,11 @@ export function canBeSettled(rejection: Rejection): rejection is LimitRejection 
   return rejection.reason === 'limit' && !rejection.isFinal && rejection.needed <= rejection.attainable
 }
 
+/** Whether waiting cannot help. */
+export function isFinal(rejection: Rejection): boolean {
+  return rejection.reason === 'rate' || rejection.isFinal === true
+}
+
 function comparePlaces(a: QueuePlace, b: QueuePlace): number {
   return Number(b.hasPaid) - Number(a.hasPaid) || a.since - b.since
 }

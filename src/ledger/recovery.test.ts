@@ -126,7 +126,8 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     const open = new Set(['gen-ended+1', 'gen-running', 'gen-running+1', 'gen-early+1'])
     const watched = { isOpen: (id: string) => open.has(id), settle: ledger.settle.bind(ledger) }
     await node.settleOrphans(db, watched, now)
-    const left = () => db.selectFrom('holds').select('id').where('owner', '=', node.id).orderBy('id').execute()
+    const left = () =>
+      db.selectFrom('holds').select('id').where('owner', '=', node.id).orderBy('id').execute()
     expect(await left()).toEqual([{ id: 'gen-early+1' }, { id: 'gen-running+1' }])
     await db.deleteFrom('holds').where('owner', '=', node.id).execute()
   })

@@ -209,7 +209,10 @@ function countResults(outcome: OrphanOutcome, results: readonly (RecoveredReques
   }
 }
 
-function buildNestedLine({ draft, target, charge, lines = [] }: SettledGeneration, purpose: string): BillLine {
+function buildNestedLine(
+  { draft, target, charge, lines = [] }: SettledGeneration,
+  purpose: string,
+): BillLine {
   const nested = lines.filter(({ kind }) => kind === 'request').reduce((sum, { cost }) => sum + cost, 0n)
   return {
     kind: 'request',

@@ -91,7 +91,10 @@ describe('R3 the hold of images', () => {
     const holdOf = (model: string, body: object) => {
       const call = { messages: [], stream: false, unknown: [], ...body }
       const size = computeRequestSize(call, {}, 0)
-      return Number(computeWorstCaseCost(size, { ...limits, pricing, image_tokens: findImageTokens(model) }, at)) / 1000
+      return (
+        Number(computeWorstCaseCost(size, { ...limits, pricing, image_tokens: findImageTokens(model) }, at)) /
+        1000
+      )
     }
 
     test('has as many images as a reply can have, and the rest as text', () => {
@@ -143,7 +146,13 @@ describe('R3 the hold of images', () => {
       'gemini-3-pro-image-preview',
     ])
       expect(findImageTokens(name)).not.toBeNull()
-    for (const name of ['gpt-image-10', 'gpt-image-2.6-flare', 'gpt-image-2.5', 'gemini-3.1-flash', 'dall-e-3'])
+    for (const name of [
+      'gpt-image-10',
+      'gpt-image-2.6-flare',
+      'gpt-image-2.5',
+      'gemini-3.1-flash',
+      'dall-e-3',
+    ])
       expect(findImageTokens(name)).toBeNull()
   })
 

@@ -15,7 +15,8 @@ export function computeImagesSize(call: ImagesCall, referencePixels: (number | n
   const known = listKnown(call)
   const inputPixels = referencePixels.reduce<number>((sum, count) => sum + (count ?? maxReferencePixels), 0)
   return {
-    promptTokens: tokensPerRequest + Buffer.byteLength(call.prompt) + maxTokensPerImage * referencePixels.length,
+    promptTokens:
+      tokensPerRequest + Buffer.byteLength(call.prompt) + maxTokensPerImage * referencePixels.length,
     outputTokens: maxTokensPerImage,
     choices: call.n,
     images: referencePixels.length,

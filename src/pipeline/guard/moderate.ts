@@ -40,9 +40,7 @@ async function applyGroups<R extends ModelRequest>(
   groups: ReadonlyMap<string | null, AppliedModeration[]>,
 ): Promise<R> {
   const lines: NestedRequestLine[] = []
-  const judging = [...groups].map(([model, group]) =>
-    judge(gateway, request, { model, rules: group }, lines),
-  )
+  const judging = [...groups].map(([model, group]) => judge(gateway, request, { model, rules: group }, lines))
   await Promise.allSettled(judging)
   const billed = addToBill(request, lines)
   const verdicts = await Promise.all(judging)

@@ -251,10 +251,7 @@ function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
   return { ...endpoint, pricing: pricingOf(gateway, endpoint) }
 }
 
-function buildFreeLimit(
-  { keyContext, at }: ModelRequest,
-  { candidates }: RoutingPlan,
-): FreeLimit | null {
+function buildFreeLimit({ keyContext, at }: ModelRequest, { candidates }: RoutingPlan): FreeLimit | null {
   if (!hasFreeVariant(candidates)) return null
   return {
     subject: keyContext.freeSubject,

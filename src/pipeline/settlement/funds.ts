@@ -10,7 +10,7 @@ import {
 } from '../../ledger/amounts.ts'
 import type { Bill } from '../../ledger/bill.ts'
 import type { AdmitOperation, ExchangeOperation } from '../../ledger/engine.ts'
-import { canBeSettled } from '../../ledger/hold-queue.ts'
+import { canBeSettled, isFinal } from '../../ledger/hold-queue.ts'
 import type { LimitRejection, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
 import type { Shortage } from '../../ledger/shortages.ts'
 import { ClientDisconnectedError } from '../upstream/errors.ts'
@@ -267,7 +267,7 @@ export class Funds {
     throw new ClientDisconnectedError()
   }
 
-  /** If the result is lost, nobody knows which holds exist: the ledger releases the new ones, and this the old ones. */
+  /** If the result is lost, it is unknown which holds exist: the ledger releases the new ones, and this the old ones. */
   async #exchange(gateway: Gateway, exchange: () => Promise<Rejection | null>): Promise<Rejection | null> {
     try {
       return await exchange()
@@ -345,9 +345,4 @@ export class Funds {
     if (gateway.ledger.holdQueue.length > 0) this.#reportShortage(gateway, this.#peak - 1n)
     await this.#hold.release(gateway).catch((err: unknown) => this.#hold.logFailure(gateway, err))
   }
-}
-
-/** Whether waiting cannot help. */
-function isFinal(rejection: Rejection): boolean {
-  return rejection.reason === 'rate' || rejection.isFinal === true
 }

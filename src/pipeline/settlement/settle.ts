@@ -22,6 +22,7 @@ import type { RoutingPlan } from '../routing/plan.ts'
 import { recordPlan } from '../routing/recorded-plan.ts'
 import { type Admission, buildUpstreamTarget, findEndpointForTier, pricingOf } from './admit.ts'
 import { encodeAllAttempts, encodeAttempts } from './attempts.ts'
+import { encodeDropped, toFinishColumns } from './end-columns.ts'
 import { remainingHold, totalHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
@@ -335,18 +336,4 @@ function buildLines(
     nestedId: null,
   }
   return [...lines, last]
-}
-
-const maxNativeReasonLength = 100
-
-export function toFinishColumns(finish: ReplySummary['finishReasons'][number] | null | undefined) {
-  return {
-    finish_reason: finish?.reason ?? null,
-    // PostgreSQL has no text with a NUL.
-    native_finish_reason: finish?.native?.slice(0, maxNativeReasonLength).replaceAll('\0', '') ?? null,
-  }
-}
-
-export function encodeDropped(dropped: string[]): string | null {
-  return dropped.length === 0 ? null : JSON.stringify(dropped)
 }

@@ -28,8 +28,8 @@ import { settleRecovered } from '../../ledger/recovery.ts'
 import { createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { maxCharacters } from '../reply/transcript.ts'
+import { encodeDropped } from '../settlement/end-columns.ts'
 import { buildDetachedStatements } from '../settlement/records.ts'
-import { encodeDropped } from '../settlement/settle.ts'
 
 type CompletedVideo = Extract<VideoProgress, { status: 'completed' }>
 
