@@ -14,7 +14,7 @@ import { runDeliveries } from '../delivery/worker.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import { liveness, type OrphanOutcome } from '../ledger/recovery.ts'
 import { isoNow, RemoteClock } from '../lib/clock.ts'
-import { RepeatedTask } from '../lib/repeated-task.ts'
+import { RepeatedTask, type RunResult } from '../lib/repeated-task.ts'
 import { rootCauseMessage } from '../lib/root-cause.ts'
 import { deliverNotifications } from '../notifications/deliveries/deliver.ts'
 import { runNotifications } from '../notifications/evaluate.ts'
@@ -54,12 +54,13 @@ const deliverySyncMs = 1000
 const queueSyncMs = 10_000
 /** A refusal that was only counted is recorded within about this time after its minute. */
 const refusalSyncMs = 10_000
-/** A refused request is in the list within about this time. */
+/** What the request log could not write is tried again after this time. */
 const requestLogMs = 500
 /** A response is cancelled by any node within about this time. */
 const backgroundSyncMs = 1000
 
 const deliveryJob = 'deliveries'
+const requestLogJob = 'request log'
 
 /** Background jobs, each at its own interval; runs of a job never overlap. */
 export const jobs: readonly Job[] = [
@@ -93,7 +94,7 @@ export const jobs: readonly Job[] = [
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
-  { name: 'request log', everyMs: requestLogMs, run: (gateway) => flushRequestLog(gateway) },
+  { name: requestLogJob, everyMs: requestLogMs, run: writeRequestLog },
   { name: 'refusals', everyMs: refusalSyncMs, run: recordRefusals },
   { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
@@ -125,6 +126,7 @@ export function startJobs(gateway: Gateway): () => void {
     if (job.tables) listenToChanges(gateway.db, job.tables, () => task.wake())
     // Events are stored by the ledger.
     if (job.name === deliveryJob) gateway.deliverySignal.listen(() => task.runNow())
+    if (job.name === requestLogJob) gateway.requestLogSignal.listen(() => task.runNow())
     task.start(job.everyMs > rareJobMs ? minuteMs : 0)
     return task
   })
@@ -147,6 +149,12 @@ async function pollVersions(gateway: Gateway): Promise<void> {
   const versions = await readVersions(gateway.db)
   await pollOverrides(gateway, versions.get('catalogue_version'))
   await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
+}
+
+/** Additions wake it; minutes that end with refusals that were only counted do not. */
+async function writeRequestLog(gateway: Gateway): Promise<RunResult> {
+  await flushRequestLog(gateway)
+  return 'idle'
 }
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {

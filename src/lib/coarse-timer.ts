@@ -5,14 +5,21 @@ interface Ticking {
   tick(now: number): void
 }
 
-/** One interval for all timeouts: a timer for each event of each stream would cost more than the event. */
+/**
+ * One interval for all timeouts: a timer for each event of each stream would cost more than the event. It ends with the
+ * first tick without a timeout, so that an idle process is not woken.
+ */
 export class CoarseTimer {
   readonly #ticking = new Set<Ticking>()
-  readonly #timer: ReturnType<typeof setInterval>
+  readonly #tickMs: number
+  #timer: ReturnType<typeof setInterval> | null = null
 
   constructor(tickMs = 250) {
-    this.#timer = setInterval(() => this.tick(), tickMs)
-    this.#timer.unref()
+    this.#tickMs = tickMs
+  }
+
+  get isRunning(): boolean {
+    return this.#timer !== null
   }
 
   /** Milliseconds, for differences only. */
@@ -32,6 +39,7 @@ export class CoarseTimer {
 
   #add<T extends Ticking>(ticking: T): T {
     this.#ticking.add(ticking)
+    this.#timer ??= setInterval(() => this.tick(), this.#tickMs).unref()
     return ticking
   }
 
@@ -46,10 +54,12 @@ export class CoarseTimer {
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    if (this.#timer) clearInterval(this.#timer)
+    this.#timer = null
   }
 
   protected tick(): void {
+    if (this.#ticking.size === 0) this.stop()
     const now = this.now()
     for (const ticking of this.#ticking) ticking.tick(now)
   }

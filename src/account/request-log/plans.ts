@@ -20,6 +20,8 @@ const minuteMs = 60_000
 export class RoutingPlans {
   readonly #db: Db
   readonly #clock: Clock
+  /** Something waits to be written. */
+  readonly #onAdded: () => void
   readonly #known = new Map<string, string>()
   readonly #created = new Map<string, number>()
   #waiting = new Map<string, string>()
@@ -27,9 +29,10 @@ export class RoutingPlans {
   #day = 0
   #minute = 0
 
-  constructor(db: Db, clock: Clock) {
+  constructor(db: Db, clock: Clock, onAdded: () => void = () => undefined) {
     this.#db = db
     this.#clock = clock
+    this.#onAdded = onAdded
   }
 
   /**
@@ -57,6 +60,7 @@ export class RoutingPlans {
     const id = `${utcDay(now)}-${sha256(content).slice(0, 32)}`
     this.#known.set(key, id)
     this.#waiting.set(id, content)
+    this.#onAdded()
     return id
   }
 

@@ -22,14 +22,17 @@ interface Window {
 export class RefusedRequests {
   readonly #db: Db
   readonly #clock: Clock
+  /** Something waits to be written. */
+  readonly #onAdded: () => void
   readonly #windows = new Map<string, Window>()
   #waiting: RefusedRow[] = []
   /** One at a time. */
   #flushing: Promise<void> = Promise.resolve()
 
-  constructor(db: Db, clock: Clock) {
+  constructor(db: Db, clock: Clock, onAdded: () => void = () => undefined) {
     this.#db = db
     this.#clock = clock
+    this.#onAdded = onAdded
   }
 
   add(row: RefusedRow): void {
@@ -84,6 +87,7 @@ export class RefusedRequests {
 
   #enqueue(row: RefusedRow): void {
     if (this.#waiting.length < maxWaiting) this.#waiting.push(row)
+    this.#onAdded()
   }
 }
 
