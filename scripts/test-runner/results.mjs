@@ -3,6 +3,8 @@
 const header = /^(\S+\.test\.tsx?):$/
 const result = /^\((pass|fail|skip|todo)\) (.*?)(?: \[[\d.]+m?s\])?$/
 const unhandled = '# Unhandled error between tests'
+/** Bun repeats them at its end, without their files. */
+const repetition = /^\d+ tests? (?:failed|skipped):$/
 const total = /^\s*(\d+) (pass|fail|skip|errors?)$/
 /** The end of what the tests of one file print. */
 const maxLines = 300
@@ -12,6 +14,7 @@ export class Results {
   #show
   #file = ''
   #rest = ''
+  #isRepeated = false
   /** What files printed besides results. */
   #lines = new Map()
   #failedFiles = new Set()
@@ -33,8 +36,9 @@ export class Results {
     const file = header.exec(line)?.[1]
     const [, outcome, name] = result.exec(line) ?? []
     const [, count, word] = total.exec(line) ?? []
-    if (file) this.#file = file
-    else if (outcome === 'fail') this.#fail(name)
+    if (repetition.test(line)) this.#isRepeated = true
+    else if (file) this.#file = file
+    else if (outcome === 'fail' && !this.#isRepeated) this.#fail(name)
     else if (count) this.#totals[word.replace('errors', 'error')] = Number(count)
     else if (!outcome) this.#keep(line)
   }

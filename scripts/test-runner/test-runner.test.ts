@@ -94,6 +94,9 @@ src/c.test.ts:
 # Unhandled error between tests
 error: boom
 
+1 tests failed:
+(fail) B > breaks (x) [2.00ms]
+
  1 pass
  1 skip
  1 fail

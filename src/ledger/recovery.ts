@@ -145,7 +145,7 @@ function listHoldOwners(db: Db): Promise<{ owner: string; seen_at: string | null
     .select(['holds.owner', 'nodes.seen_at'])
     .where('holds.owner', '<>', jobOwner)
     .where('nodes.id', 'is', null)
-  return db.selectFrom('nodes').select(['id as owner', 'seen_at']).union(unregistered).execute()
+  return unregistered.union(db.selectFrom('nodes').select(['id as owner', 'seen_at'])).execute()
 }
 
 /** The holds of requests, each with the amounts of its extensions, and the ids of the extensions among `holds`. */

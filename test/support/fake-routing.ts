@@ -6,6 +6,7 @@ import { declaredProvider } from '../../src/catalogue/declared.ts'
 import { declaredModel, type ModelDeclaration } from '../../src/catalogue/declared-model.ts'
 import type { DataRegion } from '../../src/catalogue/vocabulary.ts'
 import type { Clock } from '../../src/lib/clock.ts'
+import { CoarseTimer } from '../../src/lib/coarse-timer.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
 import { formats } from '../../src/pipeline/formats.ts'
 import { RequestContent } from '../../src/pipeline/request/content.ts'
@@ -68,7 +69,8 @@ export function buildFakeGateway(catalogue: Catalogue, clock: Clock, random: () 
   const log = { warn: () => undefined }
   const settings = { limits: { total: 3_600_000, cooldown: 300_000 } }
   const benchmarks = new Benchmarks()
-  const gateway = { catalogue, clock, log, routing, benchmarks, settings, exchanges: new Set() }
+  const timer = new CoarseTimer()
+  const gateway = { catalogue, clock, timer, log, routing, benchmarks, settings, exchanges: new Set() }
   return gateway as unknown as FakeGateway
 }
 

@@ -6,7 +6,7 @@ import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/d
 import { handleMedia } from '../../pipeline/media/media.ts'
 import { streamMedia } from '../../pipeline/media/reply-streamed.ts'
 import { speechTask } from '../../pipeline/media/speech.ts'
-import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
+import { isOpenAiSdk } from '../../pipeline/request/vendor-sdk.ts'
 
 const createSpeech = defineOperation({
   id: 'createSpeech',
@@ -24,7 +24,7 @@ const createSpeech = defineOperation({
   response: { contentType: 'audio/*' },
   otherContentTypes: streamTypes,
   handle: ({ gateway, caller, region, httpRequest, body }) => {
-    const completed = isVendorSdk(httpRequest) ? completeSdkBody(body) : body
+    const completed = isOpenAiSdk(httpRequest) ? completeSdkBody(body) : body
     const incoming = { caller, region, httpRequest, body: completed, decode: decodeSpeechRequest }
     return handleMedia(gateway, incoming, speechTask, (...admitted) => streamMedia(...admitted, speechTask))
   },
