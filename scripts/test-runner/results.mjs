@@ -60,7 +60,8 @@ export class Results {
   /** Shows what a file printed if it failed; forgets it. */
   end(file) {
     const lines = this.#lines.get(file) ?? []
-    if (this.#failedFiles.has(file)) this.#show(`\n${file}:\n${lines.join('\n').trim()}\n\n`)
+    const text = lines.join('\n').trim()
+    if (text !== '' && this.#failedFiles.has(file)) this.#show(`\n${file}:\n${text}\n\n`)
     this.#lines.delete(file)
   }
 

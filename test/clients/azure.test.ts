@@ -89,10 +89,10 @@ test('speech of a deployment', async () => {
   expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(44)
 })
 
-test('an unknown operation is 404, in the envelope', async () => {
+test('an operation that is not offered is 404, in the envelope', async () => {
   const error = await rejection(client().fineTuning.jobs.list())
   expect(error).toBeInstanceOf(NotFoundError)
-  expect((error as NotFoundError).error).toMatchObject({ code: 404, metadata: { reason: 'route_unknown' } })
+  expect((error as NotFoundError).error).toMatchObject({ code: 404, metadata: { reason: 'not_offered' } })
 })
 
 test('a wrong key is 401', async () => {
