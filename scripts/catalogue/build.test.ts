@@ -8,6 +8,7 @@ import { findReleaseDate } from './dates.ts'
 import { formatSnapshot } from './format-snapshot.ts'
 import { parsePriceList } from './price-list.ts'
 import { renderPricesPage } from './report.ts'
+import { inferTraits } from './traits.ts'
 
 const committed = readFileSync(new URL('../../src/catalogue/snapshot.json', import.meta.url), 'utf8')
 
@@ -158,6 +159,16 @@ describe('src/catalogue/snapshot.json', () => {
     const snapshot = JSON.parse(committed) as SnapshotDeclaration
     expect(formatSnapshot(snapshot) === committed).toBe(true)
     expect(committed.trimEnd().split('\n')).toHaveLength(snapshot.models.length + 2)
+  })
+
+  test('has the voices that the rules name for each model that generates speech', () => {
+    const { models } = JSON.parse(committed) as SnapshotDeclaration
+    const speakers = models.filter(({ output_modalities }) => output_modalities?.includes('speech'))
+    expect(speakers.length).toBeGreaterThan(0)
+    for (const { id, supported_voices, speech } of speakers) {
+      const traits = inferTraits(id, [{ key: id, seller: '', mode: 'audio_speech', fields: {} }])
+      expect([id, supported_voices, speech]).toEqual([id, traits.supported_voices, traits.speech])
+    }
   })
 
   test('has the version of the installed price package', () => {

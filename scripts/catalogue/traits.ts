@@ -15,6 +15,7 @@ type Traits = Pick<
   | 'output_modalities'
   | 'supported_parameters'
   | 'supported_voices'
+  | 'speech'
   | 'transcription'
   | 'reasoning'
   | 'tokenizer'
@@ -32,7 +33,6 @@ export function inferTraits(modelId: string, entries: readonly PriceEntry[]): Tr
   const [main] = entries
   const output = findOutput(id, main)
   const isText = output === undefined || output.includes('text')
-  const voices = findRule(speechVoices, id)
   const reasoning =
     output === undefined ? (findRule(reasoningRules, id) ?? (main && readReasoning(main))) : undefined
   const readsText = isText || output.includes('embeddings') || output.includes('rerank')
@@ -44,7 +44,7 @@ export function inferTraits(modelId: string, entries: readonly PriceEntry[]): Tr
     ...(output && { output_modalities: output }),
     ...(tokenizer && { tokenizer }),
     ...(parameters && { supported_parameters: parameters }),
-    ...(voices && output?.includes('speech') && { supported_voices: voices }),
+    ...(output?.includes('speech') && findVoices(id)),
     ...(reasoning && { reasoning }),
     ...(/-transcribe-diarize/.test(id) && { transcription: { supports_diarization: true } }),
   }
@@ -78,6 +78,13 @@ function findParameters(
   return [...new Set([...known, ...(reasons ? reasoningParameters : [])])].filter(
     (name) => !rejected.has(name),
   )
+}
+
+function findVoices(id: string): Pick<Traits, 'supported_voices' | 'speech'> {
+  const voices = findRule(speechVoices, id)
+  if (voices) return { supported_voices: voices }
+  const examples = findRule(exampleVoices, id)
+  return examples ? { supported_voices: examples, speech: { accepts_unlisted_voices: true } } : {}
 }
 
 function findRule<Value>(rules: Rule<Value>[], id: string): Value | undefined {
@@ -221,7 +228,7 @@ const reasoningRules: Rule<NonNullable<Traits['reasoning']>>[] = [
   [/deepseek-r1|kimi-k2-thinking/, { mandatory: true, default_enabled: true }],
 ]
 
-/** Voices as the authors list them. */
+/** Voices as the authors list them; a model has no others. */
 const speechVoices: Rule<string[]>[] = [
   [
     /gpt-4o-mini-tts(?:-\d{4}-\d{2}-\d{2})?$/,
@@ -239,3 +246,47 @@ const speechVoices: Rule<string[]>[] = [
   [/orpheus-v1-english$/, 'autumn diana hannah austin daniel troy'.split(' ')],
   [/orpheus-arabic-saudi$/, 'abdullah fahad sultan lulwa noura aisha'.split(' ')],
 ]
+
+/** Some voices of authors that have more: large libraries, and the custom and cloned voices of an account. */
+const exampleVoices: Rule<string[]>[] = [
+  // Premade voices, by the ids that requests need: Rachel, Roger, Sarah, Laura, Charlie, George, Callum, River, Liam,
+  // Alice, Matilda, Will, Jessica, Eric, Chris, Brian, Daniel, Lily, Bill.
+  [
+    /^elevenlabs\//,
+    (
+      '21m00Tcm4TlvDq8ikWAM CwhRBWXzGAHq8TQ4Fs17 EXAVITQu4vr4xnSDxMaL FGY2WhTYpPnrIDTdsKH5 IKne3meq5aSn9XLyUdCD ' +
+      'JBFqnCBsd6RMkjVDRZzb N2lVS1w4EtoT3dr4eOWO SAz9YHcvj6GT2YYXdXww TX3LPaxmHKxFdv7VOQHJ Xb7hH8MSUJpSbSDYk0k2 ' +
+      'XrExE9yKIg1WjnnlVkGX bIHbv24MWmeRgasZH58o cgSgspJ2msm6clMCkdW9 cjVigY5qzO86Huf0OWal iP95p4xoKVk53GoZ742B ' +
+      'nPczCjzI2devNBz1zQrb onwK4e9ZLuTAKqWW03F9 pFZP5JQG7iQjIQuC4Bku pqHfZKP75CvOlQylNhV4'
+    ).split(' '),
+  ],
+  // The beginning of the author's "System Voice ID List", and the system voices without a language in their names.
+  [
+    /^minimax\/speech-/,
+    (
+      'English_expressive_narrator English_radiant_girl English_magnetic_voiced_man English_compelling_lady1 ' +
+      'English_Aussie_Bloke English_captivating_female1 English_Upbeat_Woman English_Trustworth_Man ' +
+      'English_CalmWoman Wise_Woman Friendly_Person Inspirational_girl Deep_Voice_Man Calm_Woman Casual_Guy ' +
+      'Lively_Girl Patient_Man Young_Knight Determined_Man Lovely_Girl Decent_Boy Imposing_Manner Elegant_Man ' +
+      'Abbess Sweet_Girl_2 Exuberant_Girl'
+    ).split(' '),
+  ],
+  // The presets of the author's page "Voices" that all versions accept.
+  [
+    /^mistralai\/voxtral-.*tts/,
+    [
+      ...nameVariants('en_paul', 'neutral happy cheerful excited confident sad frustrated angry'),
+      ...nameVariants(
+        'gb_jane',
+        'neutral confident curious confused sarcasm sad shameful jealousy frustrated',
+      ),
+      ...nameVariants('gb_oliver', 'neutral cheerful excited confident curious sad angry'),
+      ...nameVariants('fr_marie', 'neutral happy excited curious sad angry'),
+    ],
+  ],
+]
+
+/** One voice for each emotion of a speaker. */
+function nameVariants(speaker: string, emotions: string): string[] {
+  return emotions.split(' ').map((emotion) => `${speaker}_${emotion}`)
+}

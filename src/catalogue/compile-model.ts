@@ -182,6 +182,7 @@ function compileSpeech(
   return {
     formats: traits.formats ?? null,
     voices: traits.voices ?? model.supported_voices,
+    accepts_unlisted_voices: traits.accepts_unlisted_voices ?? false,
     default_voice: traits.default_voice ?? null,
     unsupported_fields: traits.unsupported_fields ?? [],
     supports_voice_cloning: traits.supports_voice_cloning ?? false,

@@ -101,6 +101,8 @@ export const speechTraits = z.strictObject({
   formats: z.array(z.enum(speechFormats)).min(1).optional(),
   /** By default the model's `supported_voices`. */
   voices: z.array(z.string().min(1)).min(1).optional(),
+  /** The listed voices are examples: any other is sent to the provider, which may have custom or cloned ones. */
+  accepts_unlisted_voices: z.boolean().optional(),
   /** For requests that name no voice. Without it they are rejected. */
   default_voice: z.string().min(1).optional(),
   /** Dropped and reported. */

@@ -56,6 +56,8 @@ export interface SpeechCapabilities {
   readonly formats: readonly SpeechFormat[] | null
   /** Null: unknown, and any name is accepted. */
   readonly voices: readonly string[] | null
+  /** The voices are examples, and any other name is accepted. */
+  readonly accepts_unlisted_voices: boolean
   readonly default_voice: string | null
   /** They are dropped and reported. */
   readonly unsupported_fields: readonly SpeechField[]

@@ -169,6 +169,30 @@ describe('the snapshot', () => {
     expect(findModel(catalogue, id)?.model.output_modalities).toContain(modality)
   })
 
+  test('E16 every model that generates speech lists voices', () => {
+    const speakers = catalogue.models.filter(({ output_modalities }) => output_modalities.includes('speech'))
+    expect(speakers.length).toBeGreaterThan(20)
+    for (const { id, supported_voices } of speakers) {
+      const voices = supported_voices ?? []
+      expect([id, voices.length > 0]).toEqual([id, true])
+      expect([id, new Set(voices).size]).toEqual([id, voices.length])
+    }
+  })
+
+  test.each([
+    ['elevenlabs/eleven_v3', 'JBFqnCBsd6RMkjVDRZzb', true],
+    ['minimax/speech-2.6-hd', 'English_expressive_narrator', true],
+    ['mistralai/voxtral-mini-tts-2603', 'en_paul_neutral', true],
+    ['openai/tts-1', 'alloy', false],
+    ['google/gemini-2.5-flash-tts', 'Kore', false],
+    ['canopylabs/orpheus-v1-english', 'hannah', false],
+  ])('%s has the voice %s; that it accepts others is %p', (id, voice, accepts) => {
+    const model = findModel(catalogue, id)?.model
+    expect(model?.supported_voices).toContain(voice)
+    const speech = model?.endpoints.map((endpoint) => endpoint.speech)
+    expect(new Set(speech?.map((traits) => traits?.accepts_unlisted_voices))).toEqual(new Set([accepts]))
+  })
+
   test('the model of OpenAI that tells speakers apart says so, others do not', () => {
     const support = (id: string) =>
       findModel(catalogue, id)?.model.endpoints.map(({ supports_diarization }) => supports_diarization)

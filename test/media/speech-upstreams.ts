@@ -33,6 +33,7 @@ export function eventReply(
   return { sse: [...deltas, toEvent({ type: 'speech.audio.done', usage })], ...more }
 }
 
+const secret = 'vendor-secret-0123456789'
 const perCharacter = { prompt_unit: 'character', pricing: { prompt: '0.000015', completion: '0' } }
 const perToken = { pricing: { prompt: '0.0000006', completion: '0.000012' } }
 
@@ -48,7 +49,7 @@ function buildSettings(first: string, second: string): string {
     name: slug,
     base_url,
     dialects: [dialect],
-    api_key: 'vendor-secret-0123456789',
+    api_key: secret,
     ...more,
   })
   const on = (slug: string, more: object = perCharacter) => ({
@@ -77,6 +78,9 @@ function buildSettings(first: string, second: string): string {
       provider('eleven', first, 'elevenlabs-speech'),
       provider('deep', first, 'deepgram-speech'),
       provider('gem', first, 'gemini-speech'),
+      // Built-in providers, for their models of the snapshot. The last two have no speech format of their own.
+      ...['elevenlabs', 'openai'].map((slug) => ({ slug, base_url: first, api_key: secret })),
+      ...['minimax', 'mistral'].map((slug) => provider(slug, first, 'speech')),
     ],
     models: Object.entries(models).map(([name, model]) => ({
       id: `speech/${name}`,

@@ -142,6 +142,14 @@ describeSpeech('speech of providers', (bench) => {
       'voice: is required, because this model has no default voice; must be one of alloy, nova',
     ],
     [
+      { model: 'openai/tts-1', voice: 'clonedVoice0123456789' },
+      'voice: must be one of alloy, ash, coral, echo, fable, nova, onyx, sage, shimmer for this model',
+    ],
+    [
+      { model: 'elevenlabs/eleven_v3', voice: undefined },
+      'voice: is required, because this model has no default voice; must be a voice of the provider, such as 21m00Tcm4TlvDq8ikWAM, ',
+    ],
+    [
       { model: 'speech/formats', response_format: 'opus', voice: undefined },
       'response_format: must be one of wav for this model',
     ],
@@ -161,6 +169,18 @@ describeSpeech('speech of providers', (bench) => {
     expect(response.status).toBe(400)
     expect((await readJson(response)).error.message).toStartWith(message)
     expect(bench().first.requests).toHaveLength(before)
+  })
+
+  test.each([
+    ['elevenlabs/eleven_v3', { path: '/text-to-speech/clonedVoice0123456789/stream' }],
+    ['minimax/speech-2.6-hd', { json: { voice: 'clonedVoice0123456789' } }],
+    ['mistralai/voxtral-mini-tts-2603', { json: { voice: 'clonedVoice0123456789' } }],
+  ])('a voice that is not listed is sent to a vendor with custom voices: %s', async (model, request) => {
+    bench().first.enqueue(audioReply(mp3Frames(1)))
+    const response = await sendSpeech(bench(), { model, voice: 'clonedVoice0123456789' })
+    expect(response.status).toBe(200)
+    await response.arrayBuffer()
+    expect(lastRequest(bench().first.requests)).toMatchObject(request)
   })
 
   test('of two endpoints the one that can make the format is used', async () => {

@@ -9,6 +9,7 @@ const demanding: SpeechCall = { ...call, speed: 1.1, instructions: 'softly', unk
 const speech: SpeechCapabilities = {
   formats: null,
   voices: null,
+  accepts_unlisted_voices: false,
   default_voice: 'Kore',
   unsupported_fields: [],
   supports_voice_cloning: false,

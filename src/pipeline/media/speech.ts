@@ -113,15 +113,28 @@ function findProblem(call: SpeechCall, endpoint: Endpoint): FieldProblem | null 
   const formats = listFormats(endpoint, speech)
   if (!formats.includes(call.format))
     return { field: 'response_format', problem: `must be one of ${formats.join(', ')} for this model` }
-  const { voices, default_voice, supports_voice_cloning } = speech
+  const { default_voice, supports_voice_cloning } = speech
   if (call.reference && !(supports_voice_cloning && findDialect(endpoint.dialects)?.sendsReferences))
     return { field: 'input_references', problem: 'is not supported by this model: it cannot imitate a voice' }
-  const oneOf = voices ? `must be one of ${voices.join(', ')}` : 'must be the name of a voice'
+  const rule = describeVoices(speech)
   if (call.voice === undefined && default_voice === null && !call.reference)
-    return { field: 'voice', problem: `is required, because this model has no default voice; ${oneOf}` }
-  const isUnknown =
-    call.voice !== undefined && !call.isCustomVoice && voices !== null && !voices.includes(call.voice)
-  return isUnknown ? { field: 'voice', problem: `${oneOf} for this model` } : null
+    return { field: 'voice', problem: `is required, because this model has no default voice; ${rule}` }
+  return acceptsVoice(call, speech) ? null : { field: 'voice', problem: `${rule} for this model` }
+}
+
+function acceptsVoice(
+  { voice, isCustomVoice }: SpeechCall,
+  { voices, accepts_unlisted_voices }: SpeechCapabilities,
+): boolean {
+  if (voice === undefined || isCustomVoice || accepts_unlisted_voices) return true
+  return voices === null || voices.includes(voice)
+}
+
+function describeVoices({ voices, accepts_unlisted_voices }: SpeechCapabilities): string {
+  if (!voices) return 'must be the name of a voice'
+  return accepts_unlisted_voices
+    ? `must be a voice of the provider, such as ${voices.slice(0, 3).join(', ')}`
+    : `must be one of ${voices.join(', ')}`
 }
 
 /** What the endpoint can make and its wire format can request. */
