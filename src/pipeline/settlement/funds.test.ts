@@ -251,6 +251,25 @@ describe('a request that has ended', () => {
     expect([...engine.state.holds.keys()]).toEqual([])
     expect(scene.ledger.isOpen('nested')).toBe(false)
   })
+
+  test('R2 leaves no hold if it ends while it gives up what it has not paid', async () => {
+    const engine = new MemoryEngine()
+    const scene = new Scene(engine)
+    const { gateway, ledger } = scene
+    const funds = scene.createFunds()
+    await scene.admit(funds, 'one', 40n)
+    pay(funds, 20n)
+    await ledger.admit(scene.buildAdmission('other', 60n))
+    const exchange = ledger.holdQueue.exchange.bind(ledger.holdQueue)
+    const spy = spyOn(ledger.holdQueue, 'exchange').mockImplementation(async (op) => {
+      const rejection = await exchange(op)
+      if (!rejection) await funds.close(gateway)
+      return rejection
+    })
+    await expect(funds.coverTurn(gateway, amount(30n))).rejects.toBeInstanceOf(ClientDisconnectedError)
+    spy.mockRestore()
+    expect(engine.held).toBe(60n)
+  })
 })
 
 test('R3 a request that is rejected for what others found out does not count as one of a free model', async () => {

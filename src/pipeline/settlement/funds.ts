@@ -319,7 +319,7 @@ export class Funds {
     return { op, after }
   }
 
-  /** To what it has paid. */
+  /** To what it has paid, or to nothing if its request ends meanwhile: nothing else would release it. */
   async #shrink(gateway: Gateway): Promise<void> {
     const paid = this.#paid
     if (coversAmounts(paid, this.held)) return
@@ -329,6 +329,7 @@ export class Funds {
     const change: ExchangeOperation = { op: 'exchange', releases: id ? [id] : [], admits: [op] }
     const rejection = await this.#exchange(gateway, () => gateway.ledger.holdQueue.exchange(change))
     if (!rejection) this.#hold.replace(gateway, { id: op.request.id, ...paid })
+    if (this.#isClosed) await this.#hold.release(gateway)
   }
 
   /** What a request without a record has paid others for is on the bill of the request that it is made for. */
