@@ -89,6 +89,19 @@ describe('requests that wait for the holds of others', () => {
     expect(await waiting).toBeNull()
   })
 
+  test('R1 a request that is tried again leaves nothing to those that are not in the queue any more', async () => {
+    const scene = new Scene()
+    await scene.hold('running', 90n)
+    const client = new AbortController()
+    const waiting = scene.wait(scene.build('waiting', 50n), { signal: client.signal })
+    await scene.hold('too-much', 50n)
+    const again = scene.build('again', 5n)
+    expect(await scene.queue.exchange(again)).toMatchObject({ reason: 'limit' })
+    client.abort()
+    await expect(waiting).rejects.toBeDefined()
+    expect(await scene.queue.exchange(again)).toBeNull()
+  })
+
   test('R1 what no settlement can make available is rejected', async () => {
     const scene = new Scene()
     await scene.hold('running', 90n)

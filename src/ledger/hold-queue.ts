@@ -144,7 +144,10 @@ export class HoldQueue {
 
   /** A new request does not overtake the first that waits for the same limit. */
   setAside(request: HoldRequest | undefined): void {
-    if (!request || this.#first.size === 0) return
+    if (!request) return
+    // A request that is tried again may have what others waited for before.
+    request.setAside = undefined
+    if (this.#first.size === 0) return
     const setAside = new Map<string, bigint>()
     for (const { subject } of request.limits) {
       const { rejection, place } = this.#first.get(subject) ?? {}
