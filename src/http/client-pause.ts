@@ -19,6 +19,8 @@ export function respond(
 
 /** The longest timeout of the runtime, in seconds. */
 const maxConnectionTimeout = 255
+/** The runtime looks for timeouts this often, in seconds, and may end a connection as much too early. */
+const timeoutPrecision = 4
 
 /** Not where the provider may be what is silent. */
 function limitPause(
@@ -29,6 +31,7 @@ function limitPause(
 ): void {
   const isStream = response.headers.has('x-accel-buffering')
   if (isStream && !heartbeatResponses.has(response)) return
-  const seconds = Math.ceil(Math.max(limits.client_idle, isStream ? 2 * limits.heartbeat : 0) / 1000)
-  if (seconds <= maxConnectionTimeout) connections.timeout(request, seconds)
+  const least = Math.ceil(Math.max(limits.client_idle, isStream ? 2 * limits.heartbeat : 0) / 1000)
+  if (least > maxConnectionTimeout) return
+  connections.timeout(request, Math.min(least + timeoutPrecision, maxConnectionTimeout))
 }
