@@ -165,6 +165,27 @@ describeOnEachDatabase('Idempotency-Key', (server) => {
     expect(await count()).toBe(before)
   })
 
+  test('a response that an earlier version stored is sent again to who may still act everywhere', async () => {
+    const { gateway } = server()
+    const listIds = async () =>
+      (await gateway.db.selectFrom('idempotency_keys').select('id').execute()).map(({ id }) => id)
+    const before = new Set(await listIds())
+    const first = await createKey('earlier', 'earlier')
+    await runKeyed('earlier', async () => Response.json({}))
+    for (const id of (await listIds()).filter((known) => !before.has(known))) {
+      const headers = [['content-type', 'application/json']]
+      const stored = { status: 201, headers, body: JSON.stringify(first.body) }
+      const response = gateway.vault.seal(JSON.stringify(stored), `idempotency:${id}`)
+      await gateway.db.updateTable('idempotency_keys').set({ response }).where('id', '=', id).execute()
+    }
+    const second = await createKey('earlier', 'earlier')
+    expect([second.status, second.headers.get('idempotent-replayed')]).toEqual([201, 'true'])
+    expect(second.body).toEqual(first.body)
+    await expect(runKeyed('earlier', async () => Response.json({}))).rejects.toMatchObject({
+      code: 'forbidden',
+    })
+  })
+
   test('a response of more than 32 KB is not stored, and the request does not run again', async () => {
     let runs = 0
     const run = async () => Response.json({ text: '€'.repeat(11 * 1024), run: ++runs })

@@ -94,10 +94,9 @@ async function replay(request: KeyedRequest, known: IdempotencyKey, fingerprint:
   const { gateway, reach } = request
   if (known.response === null) throw noResponseError(gateway, known)
   const stored = JSON.parse(gateway.vault.open(known.response, contextOf(known.id))) as StoredResponse
-  if (!isReachWithin(stored.reach, reach)) throw gatewayError('forbidden', narrowedReachMessage)
-  if (stored.form !== null && stored.form !== (await hashBody(request)))
-    throw gatewayError('idempotency_key_reused')
-  const { status, headers, body } = stored
+  const { status, headers, body, reach: storedReach = unknownReach, form = null } = stored
+  if (!isReachWithin(storedReach, reach)) throw gatewayError('forbidden', narrowedReachMessage)
+  if (form !== null && form !== (await hashBody(request))) throw gatewayError('idempotency_key_reused')
   return new Response(body, { status, headers: [...headers, ['idempotent-replayed', 'true']] })
 }
 
@@ -124,15 +123,18 @@ function unknownOutcomeMessage(end: 'failed' | 'was interrupted'): string {
   return `The request with this Idempotency-Key ${end}, and may have had an effect. Check the records, and use another key to repeat it.`
 }
 
+/** An earlier version stored neither `reach` nor `form`. */
 interface StoredResponse {
   status: number
   headers: [string, string][]
   body: string
   /** Where the caller had the permission. */
-  reach: StoredReach
+  reach?: StoredReach
   /** The hash of a form; null for JSON, which is in the fingerprint. */
-  form: string | null
+  form?: string | null
 }
+
+const unknownReach: StoredReach = { everywhere: true, workspaceIds: [], ownWorkspaceIds: [] }
 
 /** Binds what is sealed to its row. */
 function contextOf(id: string): string {
