@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { loadOwnerAccount } from '../src/account/owners.ts'
 import { sha256 } from '../src/lib/crypto.ts'
 import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { seedLargeInstallation } from './support/large-installation.ts'
@@ -108,6 +109,15 @@ describeOnEachDatabase('What the console reads does not grow with the installati
       await expectIndexed(server(), queries)
     },
   )
+
+  test('what the owner of an organization has bought', async () => {
+    const { gateway, own } = server()
+    const queries = await recordQueries(gateway.db, (db) => loadOwnerAccount(db, own.organization.id))
+    const plans = await Promise.all(
+      queries.filter(({ sql }) => sql.includes('sum_nanos')).map((query) => explainQuery(gateway.db, query)),
+    )
+    expect(plans).toEqual([expect.stringContaining('ledger_entries_account')])
+  })
 
   test('POST /analytics/query', async () => {
     const now = server().clock.now()

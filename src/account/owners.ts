@@ -24,27 +24,26 @@ export async function loadOwnerAccount(db: Db, organizationId: string): Promise<
   const subject = owner
     ? meterSubjects.owner(sha256(owner.email))
     : meterSubjects.organization(organizationId)
-  return { subject, purchased: await loadPurchased(db, organizationId, owner?.email) }
+  const owned = owner ? await listOwned(db, owner.email) : []
+  // Members may change between the queries.
+  const organizationIds = [...new Set([organizationId, ...owned])]
+  return { subject, purchased: await loadPurchased(db, organizationIds) }
 }
 
-async function loadPurchased(db: Db, organizationId: string, email = ''): Promise<bigint> {
+/** By their ids: with a subquery, PostgreSQL reads the entries of all organizations. */
+async function loadPurchased(db: Db, organizationIds: readonly string[]): Promise<bigint> {
   const { sum_nanos } = await db
     .selectFrom('ledger_entries')
     .select((eb) => eb.fn.sum<bigint | null>('amount_nanos').as('sum_nanos'))
     .where('account', '=', 'credits')
     .where('kind', '=', 'purchase')
-    .where((eb) =>
-      eb.or([
-        eb('organization_id', '=', organizationId),
-        eb('organization_id', 'in', selectOwned(db, email)),
-      ]),
-    )
+    .where('organization_id', 'in', organizationIds)
     .executeTakeFirstOrThrow()
   return sum_nanos ?? 0n
 }
 
-function selectOwned(db: Db, email: string) {
-  return db
+async function listOwned(db: Db, email: string): Promise<string[]> {
+  const rows = await db
     .selectFrom('members as owner')
     .select('owner.organization_id')
     .where('owner.email', '=', email)
@@ -68,4 +67,6 @@ function selectOwned(db: Db, email: string) {
         ),
       ),
     )
+    .execute()
+  return rows.map(({ organization_id }) => organization_id)
 }
