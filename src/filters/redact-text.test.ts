@@ -71,10 +71,11 @@ describe('a long text', () => {
       const counts: number[] = []
       let calls = 0
       findEdits(set, text, place, () => {
-        if (++calls % 8 === 2) counts.push(countObjects() - before)
+        // A collection takes long in a process that has run many tests.
+        if (++calls === 12) counts.push(countObjects() - before)
       })
-      expect(counts.length).toBeGreaterThan(0)
-      expect(Math.max(...counts)).toBeLessThan(50_000)
+      expect(counts).toHaveLength(1)
+      expect(Math.max(...counts)).toBeLessThan(30_000)
     }
   })
 
