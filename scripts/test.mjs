@@ -23,6 +23,7 @@ const workers = options.workers ?? availableParallelism() * 2
 
 /** What has to be ended with the run, the last first. */
 const cleanUps = []
+let failedCheck = null
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => exit(130))
 
 ensureInstalled({ dev: true })
@@ -60,6 +61,7 @@ for (let round = 1; round <= options.repeat; round++) {
   outcomes.push(await runTests())
 }
 const areChecked = await checking
+if (!areChecked) process.stdout.write(`\nThe check failed: ${failedCheck}. See above.\n`)
 const failed = outcomes.filter((outcome) => outcome.failed > 0).length
 if (options.repeat > 1)
   process.stdout.write(`\n${options.repeat - failed} of ${options.repeat} runs passed\n`)
@@ -99,7 +101,10 @@ async function runChecks() {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit' })
     cleanUps.push(() => child.kill())
     const [code] = await once(child, 'close')
-    if (code !== 0) return false
+    if (code !== 0) {
+      failedCheck = name
+      return false
+    }
   }
   return true
 }
