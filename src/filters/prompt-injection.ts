@@ -1,3 +1,4 @@
+import { escapePattern } from '../lib/escape-pattern.ts'
 import { type Detector, mapSpan, type Span } from './detector.ts'
 import { plainLetters } from './plain-text.ts'
 import { findEncodedInjections } from './prompt-injection-encodings.ts'
@@ -118,8 +119,4 @@ function buildAllowedPattern(phrases: readonly string[]): RegExp | null {
   return sources.length > 0
     ? new RegExp(sources.toSorted((a, b) => b.length - a.length).join('|'), 'gi')
     : null
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }

@@ -1,3 +1,5 @@
+import { escapePattern } from './escape-pattern.ts'
+
 /** A key or value of a JSON text, in the order of the text. */
 interface Token {
   isKey: boolean
@@ -146,8 +148,4 @@ function endsWithinText(source: string, tokens: readonly Token[]): boolean {
 
 function countEmpty(text: string): number {
   return text.match(/\{\s*\}|\[\s*\]/g)?.length ?? 0
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 }

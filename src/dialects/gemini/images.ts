@@ -52,7 +52,11 @@ export const predictImageFields: Readonly<Record<string, string>> = {
 }
 
 const effectiveParameters: ReadonlySet<string> = new Set([
-  ...['sampleCount', 'aspectRatio', 'sampleImageSize', 'seed', 'outputOptions'],
+  'sampleCount',
+  'aspectRatio',
+  'sampleImageSize',
+  'seed',
+  'outputOptions',
 ])
 
 /** As a body of `POST /images`. */

@@ -1,6 +1,7 @@
 import type { StoredFile } from '../../account/stored-files.ts'
 import { storeOf } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
+import { Base64Stream } from '../../lib/base64-stream.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 
 /** The content of a file in the form that prompts carry: text as it is, everything else in base64. */
@@ -54,20 +55,16 @@ class TextEncoding {
   }
 }
 
-/** Only groups of three bytes can be encoded separately: the rest waits for the next slice. */
 class Base64Encoding {
-  #rest = Buffer.alloc(0)
+  readonly #stream = new Base64Stream()
   readonly #texts: string[] = []
 
   add(bytes: Uint8Array): void {
-    const joined = Buffer.concat([this.#rest, bytes])
-    const end = joined.length - (joined.length % 3)
-    this.#texts.push(joined.toString('base64', 0, end))
-    this.#rest = joined.subarray(end)
+    this.#texts.push(this.#stream.add(bytes))
   }
 
   end(): string {
-    this.#texts.push(this.#rest.toString('base64'))
+    this.#texts.push(this.#stream.end())
     return this.#texts.join('')
   }
 }
