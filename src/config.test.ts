@@ -17,6 +17,7 @@ describe('the environment', () => {
     ['PORT', 'http', 'PORT must be an integer from 0 to 65535, not "http".'],
     ['PORT', '65536', 'PORT must be'],
     ['PORT', '-1', 'PORT must be'],
+    ['DATABASE_POOL_SIZE', '0', 'DATABASE_POOL_SIZE must be an integer from 1 to 1000, not "0".'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that starts with postgres://'],
     ['REDIS_URL', 'localhost:6379', 'REDIS_URL must be a URL that starts with redis://'],
     ['HEADGATE_MANAGEMENT_KEY', '', 'HEADGATE_MANAGEMENT_KEY must have at least 12 characters.'],

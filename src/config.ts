@@ -8,6 +8,8 @@ export interface Config {
   dataDir: string
   /** `postgres://...`, or the path of a SQLite file. */
   databaseUrl: string
+  /** Connections to PostgreSQL for queries. */
+  databasePoolSize: number
   redisUrl: string | null
   managementKey: string | null
   secretKey: string | null
@@ -71,9 +73,10 @@ export function readConfig(environment: Environment = process.env): Config {
   const dataDir = resolve(environment.HEADGATE_DATA_DIR || './data')
   return {
     host: environment.HOST || '127.0.0.1',
-    port: readPort(environment.PORT),
+    port: readInteger('PORT', environment.PORT, 8080, [0, 65_535]),
     dataDir,
     databaseUrl: readDatabaseUrl(environment.DATABASE_URL, dataDir),
+    databasePoolSize: readInteger('DATABASE_POOL_SIZE', environment.DATABASE_POOL_SIZE, 10, [1, 1000]),
     redisUrl: readUrl('REDIS_URL', environment.REDIS_URL, ['redis:', 'rediss:']),
     managementKey: readSecret('HEADGATE_MANAGEMENT_KEY', environment.HEADGATE_MANAGEMENT_KEY, 12),
     secretKey: readSecret('HEADGATE_SECRET_KEY', environment.HEADGATE_SECRET_KEY, 16),
@@ -84,11 +87,16 @@ export function readConfig(environment: Environment = process.env): Config {
   }
 }
 
-function readPort(text: string | undefined): number {
-  if (!text) return 8080
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (port <= 65_535) return port
-  throw new ConfigError(`PORT must be an integer from 0 to 65535, not "${text}".`)
+function readInteger(
+  name: string,
+  text: string | undefined,
+  byDefault: number,
+  [min, max]: readonly [number, number],
+): number {
+  if (!text) return byDefault
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw new ConfigError(`${name} must be an integer from ${min} to ${max}, not "${text}".`)
 }
 
 function readDatabaseUrl(text: string | undefined, dataDir: string): string {

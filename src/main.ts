@@ -89,7 +89,7 @@ export async function openGateway(
   const log = createLogger(config)
   const exposedPath = findExposedSecretFile(config.dataDir, config.secretKey)
   if (exposedPath) log.warn(`${exposedPath} is readable by other users; run: chmod 600 ${exposedPath}`)
-  const db = await openDatabase(config.databaseUrl, { vault, log, queryTimeoutMs })
+  const db = await openDatabase(config, { vault, log, queryTimeoutMs })
   const catalogueState = composeCatalogue({ config, settings, vault }, await readOverrides(db))
   logOverrideProblems({ log, overrides: catalogueState.overrides })
   warnUnusableCredentials({ log, catalogue: catalogueState.catalogue })
@@ -183,12 +183,12 @@ function createClock({ databaseUrl }: Config): Clock {
 
 /** Migrates the database and verifies that its secrets are sealed with this key. */
 async function openDatabase(
-  url: string,
+  { databaseUrl: url, databasePoolSize: poolSize }: Config,
   { vault, log, queryTimeoutMs }: { vault: Vault; log: Logger; queryTimeoutMs: number | undefined },
 ): Promise<Db> {
   let db: Db | undefined
   try {
-    db = openDb(url, queryTimeoutMs)
+    db = openDb(url, { queryTimeoutMs, poolSize })
     await upgrade(db, { url, nodeTimeoutMs: migrationLeaseMs, log })
     if (await hasMatchingVaultKey(db, vault)) return db
   } catch (error) {

@@ -13,7 +13,7 @@ import { withDeadline } from '../lib/deadline.ts'
 import { version } from '../lib/version.ts'
 import { ChangeCounter } from './change-counter.ts'
 import { migrations } from './migrations/all.ts'
-import { BunPostgresDialect } from './postgres.ts'
+import { BunPostgresDialect, type PostgresOptions } from './postgres.ts'
 import { ReadBarrier } from './read-barrier.ts'
 import type { Schema } from './schema.ts'
 import { BunSqliteDialect } from './sqlite.ts'
@@ -21,12 +21,12 @@ import { BunSqliteDialect } from './sqlite.ts'
 /** A database or a transaction in it: queries accept either. */
 export type Db = Kysely<Schema>
 
-/** `url` is `postgres://...` or the path of a SQLite file. `queryTimeoutMs` null: queries have no timeout. */
-export function openDb(url: string, queryTimeoutMs?: number | null): Db {
+/** `url` is `postgres://...` or the path of a SQLite file. */
+export function openDb(url: string, options: PostgresOptions = {}): Db {
   const changes = new ChangeCounter()
   const barrier = new ReadBarrier()
   const dialect = isPostgresUrl(url)
-    ? new BunPostgresDialect(url, changes, queryTimeoutMs)
+    ? new BunPostgresDialect(url, changes, options)
     : new BunSqliteDialect(url, changes, barrier)
   const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
   changeCounters.set(db, changes)

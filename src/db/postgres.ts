@@ -15,12 +15,18 @@ import { withDeadline } from '../lib/deadline.ts'
 import type { ChangeCounter } from './change-counter.ts'
 import { QueryTimeoutError } from './unavailable.ts'
 
-const poolSize = 10
+const defaultPoolSize = 10
 /** A server that does not respond within this time counts as unavailable: requests must end. */
 const defaultQueryTimeoutMs = 15_000
 const connectTimeoutSeconds = 10
 /** A pool that cannot be closed within this time is left to the end of the process. */
 const closeTimeoutSeconds = 5
+
+export interface PostgresOptions {
+  /** Null: queries have no timeout. */
+  queryTimeoutMs?: number | null | undefined
+  poolSize?: number
+}
 
 /**
  * Kysely on the runtime's own client, which recovers from a lost connection; the drivers tried before it
@@ -29,16 +35,16 @@ const closeTimeoutSeconds = 5
 export class BunPostgresDialect implements Dialect {
   readonly #url: string
   readonly #changes: ChangeCounter
-  readonly #queryTimeoutMs: number | null
+  readonly #options: PostgresOptions
 
-  constructor(url: string, changes: ChangeCounter, queryTimeoutMs: number | null = defaultQueryTimeoutMs) {
+  constructor(url: string, changes: ChangeCounter, options: PostgresOptions) {
     this.#url = url
     this.#changes = changes
-    this.#queryTimeoutMs = queryTimeoutMs
+    this.#options = options
   }
 
   createDriver(): Driver {
-    return new PostgresDriver(this.#url, this.#changes, this.#queryTimeoutMs)
+    return new PostgresDriver(this.#url, this.#changes, this.#options)
   }
   createQueryCompiler() {
     return new PostgresQueryCompiler()
@@ -61,7 +67,11 @@ class PostgresDriver implements Driver {
   readonly #changes: ChangeCounter
   readonly #queryTimeoutMs: number | null
 
-  constructor(url: string, changes: ChangeCounter, queryTimeoutMs: number | null) {
+  constructor(
+    url: string,
+    changes: ChangeCounter,
+    { queryTimeoutMs = defaultQueryTimeoutMs, poolSize = defaultPoolSize }: PostgresOptions,
+  ) {
     this.#changes = changes
     this.#pool = new SQL(url, { max: poolSize, connectionTimeout: connectTimeoutSeconds, bigint: true })
     this.#queryTimeoutMs = queryTimeoutMs

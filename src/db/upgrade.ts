@@ -33,7 +33,7 @@ export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOption
   const startedAt = performance.now()
   const isLogged = pending.length > 0 && !isNew
   if (isLogged) log.info({ migrations: pending }, 'database migration started')
-  const connection = pending.length > 0 ? openDb(url, null) : db
+  const connection = pending.length > 0 ? openDb(url, { queryTimeoutMs: null }) : db
   try {
     await migrate(connection)
     if (pending.length > 0) await recordMigratedBy(connection)

@@ -50,7 +50,7 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
   test('R24 a database that stops responding times out in bounded time, and is used again once it responds', async () => {
     const server = await startTestServer('postgres')
     const proxy = await silenceableProxy(server.gateway.config.databaseUrl)
-    const db = openDb(proxy.url, 300)
+    const db = openDb(proxy.url, { queryTimeoutMs: 300 })
     const query = () =>
       sql<{ one: number }>`select 1 as one`.execute(db).then((result) => result.rows[0]?.one)
     expect(await query()).toBe(1)

@@ -91,7 +91,8 @@ export async function startTestServer(kind: DatabaseKind, options: TestOptions =
     HEADGATE_CONFIG: settingsPath,
     PORT: '0',
     LOG_LEVEL: 'silent',
-    ...(database && { DATABASE_URL: database.url }),
+    // Each connection is a process of PostgreSQL that reads the catalog of its tables first.
+    ...(database && { DATABASE_URL: database.url, DATABASE_POOL_SIZE: '3' }),
     ...options.environment,
   })
   if (!database) await createMigratedFile(config.databaseUrl)

@@ -45,7 +45,7 @@ export async function seedLargeInstallation(
   size: InstallationSize,
 ): Promise<void> {
   // Some statements take longer than the server allows.
-  const db = openDb(config.databaseUrl, null)
+  const db = openDb(config.databaseUrl, { queryTimeoutMs: null })
   await seed({ db, clock }, organizationId, size)
   await closeDb(db)
 }
@@ -85,7 +85,7 @@ async function seed(
 
 /** What PostgreSQL does by itself within minutes, and the server once a day on SQLite. */
 export async function updateStatistics({ config }: Pick<Gateway, 'config'>): Promise<void> {
-  const db = openDb(config.databaseUrl, null)
+  const db = openDb(config.databaseUrl, { queryTimeoutMs: null })
   await (isPostgres(db) ? sql`vacuum analyze` : sql`pragma optimize`).execute(db)
   await closeDb(db)
 }
