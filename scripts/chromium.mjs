@@ -3,14 +3,26 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { installPackage } from './postgres.mjs'
 
-const names = ['chromium', 'chromium-browser', 'google-chrome']
+/** Chromium without a window: the same pages for a third less of a processor. */
+const shell = 'chromium-headless-shell'
+const others = ['chromium', 'chromium-browser', 'google-chrome']
 
 /** Its path; null if it is not available. */
 export function prepareChromium() {
-  return findBinary() ?? (installPackage('chromium', 'Chromium') ? findBinary() : null)
+  return (
+    findBinary([shell]) ??
+    (process.env.CI ? install(shell) : null) ??
+    findBinary(others) ??
+    install(shell) ??
+    install('chromium')
+  )
 }
 
-function findBinary() {
+function install(name) {
+  return installPackage(name, 'Chromium') ? findBinary([name]) : null
+}
+
+function findBinary(names) {
   const folders = (process.env.PATH ?? '').split(':')
   const paths = names.flatMap((name) => folders.map((folder) => join(folder, name)))
   return [process.env.TEST_CHROMIUM, ...paths].find((path) => path && existsSync(path)) ?? null

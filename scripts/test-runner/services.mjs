@@ -85,7 +85,12 @@ async function preparePostgres(cleanUps) {
   const url = process.env.TEST_DATABASE_URL
   if (url) return { TEST_DATABASE_URL: url, TEST_DATABASE_PRIVATE: 'false' }
   // With hundreds of short-lived databases, vacuuming would never rest.
-  const postgres = await startPostgres(['autovacuum=off', 'wal_level=minimal', 'max_wal_senders=0'])
+  const postgres = await startPostgres([
+    'autovacuum=off',
+    'jit=off',
+    'wal_level=minimal',
+    'max_wal_senders=0',
+  ])
   if (!postgres) return null
   cleanUps.push(postgres.stop)
   return { TEST_DATABASE_URL: postgres.url, TEST_DATABASE_PRIVATE: 'true' }
