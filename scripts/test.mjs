@@ -167,8 +167,12 @@ function listBunOptions(folder) {
 function printSummary({ passed, failed, skipped, files: failedFiles }, progress, ms) {
   const slowest = progress
     .listSlowest(10)
-    .map(([file, took]) => `  ${formatTime(took).padStart(12)}  ${file}\n`)
-  if (files.length > 1) process.stdout.write(`\nThe slowest files:\n${slowest.join('')}`)
+    .map(
+      ([file, { ms, cpuMs }]) =>
+        `  ${formatTime(ms).padStart(12)}  ${formatTime(cpuMs).padStart(12)}  ${file}\n`,
+    )
+  if (files.length > 1)
+    process.stdout.write(`\nThe slowest files, and the CPU time of their process:\n${slowest.join('')}`)
   if (failedFiles.length > 0)
     process.stdout.write(`\nRepeat what failed: npm test -- ${failedFiles.join(' ')}\n`)
   const tail = skipped > 0 ? `, ${skipped} skipped` : ''

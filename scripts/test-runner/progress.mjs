@@ -24,16 +24,17 @@ export class Progress {
     const end = text.lastIndexOf('\n') + 1
     const ended = []
     for (const line of text.slice(this.#position, end).split('\n')) {
-      const [, event, at, file] = /^(start|end) (\d+) (.+)$/.exec(line) ?? []
-      if (event === 'start') this.#started.set(file, Number(at))
-      if (event === 'end') ended.push(this.#end(file, Number(at)))
+      const [, event, at, cpu, file] = /^(start|end) (\d+) (\d+) (.+)$/.exec(line) ?? []
+      if (event === 'start') this.#started.set(file, { at: Number(at), cpu: Number(cpu) })
+      if (event === 'end') ended.push(this.#end(file, { at: Number(at), cpu: Number(cpu) }))
     }
     this.#position = end
     return ended
   }
 
-  #end(file, at) {
-    this.#took.set(file, at - (this.#started.get(file) ?? at))
+  #end(file, { at, cpu }) {
+    const start = this.#started.get(file) ?? { at, cpu }
+    this.#took.set(file, { ms: at - start.at, cpuMs: cpu - start.cpu })
     this.#started.delete(file)
     return file
   }
@@ -56,14 +57,14 @@ export class Progress {
     const now = Date.now()
     const expected = (file) => this.#timings[file] ?? 0
     const sum = (times) => times.reduce((total, ms) => total + ms, 0)
-    const begun = [...this.#started].map(([file, at]) => Math.min(expected(file), now - at))
+    const begun = [...this.#started].map(([file, { at }]) => Math.min(expected(file), now - at))
     const done = sum([...this.#took.keys()].map(expected)) + sum(begun)
     if (done < 30_000) return null
     return ((sum(this.#files.map(expected)) - done) * (now - this.#startedAt)) / done
   }
 
   listSlowest(count) {
-    return [...this.#took].sort(([, a], [, b]) => b - a).slice(0, count)
+    return [...this.#took].sort(([, a], [, b]) => b.ms - a.ms).slice(0, count)
   }
 }
 

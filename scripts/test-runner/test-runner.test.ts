@@ -52,7 +52,11 @@ interface ProgressModule {
     path: string,
     files: string[],
     timings: Record<string, number>,
-  ) => { read(): string[]; describe(failed: number): string; listSlowest(count: number): [string, number][] }
+  ) => {
+    read(): string[]
+    describe(failed: number): string
+    listSlowest(count: number): [string, { ms: number; cpuMs: number }][]
+  }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-runner-'))
@@ -209,11 +213,11 @@ test('a seed always leads to the same order, and another seed to another', () =>
 
 test('progress: files that ended and run, and the slowest', () => {
   const path = join(folder, 'file-times')
-  writeFileSync(path, 'start 1000 a.test.ts\nstart 1500 b.test.ts\nend 4000 a.test.ts\nend 40')
+  writeFileSync(path, 'start 1000 10 a.test.ts\nstart 1500 5 b.test.ts\nend 4000 250 a.test.ts\nend 40')
   const progress = new Progress(path, ['a.test.ts', 'b.test.ts', 'c.test.ts'], {})
   expect(progress.read()).toEqual(['a.test.ts'])
   expect(progress.describe(2)).toBe('1 of 3 files; 2 failed; running b.test.ts')
-  writeFileSync(path, '00 b.test.ts\n', { flag: 'a' })
+  writeFileSync(path, '00 20 b.test.ts\n', { flag: 'a' })
   expect(progress.read()).toEqual(['b.test.ts'])
-  expect(progress.listSlowest(1)).toEqual([['a.test.ts', 3000]])
+  expect(progress.listSlowest(1)).toEqual([['a.test.ts', { ms: 3000, cpuMs: 240 }]])
 })
