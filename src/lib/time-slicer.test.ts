@@ -6,10 +6,14 @@ function work(ms: number): void {
 }
 
 test('work runs until its slice is used up, and then waits for the next turn', async () => {
-  const slicer = new TimeSlicer()
-  slicer.runCounted(() => work(0.1))
+  let now = 0
+  const slicer = new TimeSlicer(() => now)
+  const workFor = (ms: number) => {
+    now += ms
+  }
+  slicer.runCounted(() => workFor(0.1))
   expect(slicer.pendingYield).toBeNull()
-  slicer.runCounted(() => work(10))
+  slicer.runCounted(() => workFor(10))
   let served = false
   setImmediate(() => {
     served = true

@@ -9,17 +9,22 @@ const overheadMs = 0.01
  * of small events would otherwise block the loop.
  */
 export class TimeSlicer {
+  readonly #now: () => number
   #workedMs = 0
   #pendingYield: Promise<void> | null = null
 
+  constructor(now = () => performance.now()) {
+    this.#now = now
+  }
+
   /** Counts work against the current turn. */
   recordWork(startedAt: number): void {
-    this.#workedMs += performance.now() - startedAt + overheadMs
+    this.#workedMs += this.#now() - startedAt + overheadMs
   }
 
   /** Runs `work` and counts its time. */
   runCounted<T>(work: () => T): T {
-    const startedAt = performance.now()
+    const startedAt = this.#now()
     const result = work()
     this.recordWork(startedAt)
     return result

@@ -1,6 +1,7 @@
 import { applyTextEdits } from '../../src/call/json-text.ts'
 import { type Detector, mergeSpans } from '../../src/filters/detector.ts'
 import { findInPlain, plainCharacters } from '../../src/filters/plain-text.ts'
+import { measureCpuTime } from './cpu-time.ts'
 
 /** The text with what a detector finds replaced by its label. */
 export function redactWith(find: Detector, text: string): string {
@@ -16,16 +17,9 @@ export function findTexts(find: Detector, text: string): string[] {
 export function measureGrowth(find: Detector, unit: string, length: number): number {
   const [once, twice] = [length, 2 * length].map((size) => {
     const text = unit.repeat(Math.ceil(size / unit.length))
-    return Math.min(...Array.from({ length: 5 }, () => measureMillis(() => find(text))))
+    return Math.min(...Array.from({ length: 5 }, () => measureCpuTime(() => find(text))))
   })
   // Below this the clock is too coarse.
   const least = 0.5
   return Math.max(twice ?? 0, least) / Math.max(once ?? 0, least)
-}
-
-function measureMillis(run: () => unknown): number {
-  const started = process.cpuUsage()
-  run()
-  const { user, system } = process.cpuUsage(started)
-  return (user + system) / 1000
 }

