@@ -29,7 +29,7 @@ function findProofs(): Map<string, Set<string>> {
   const proofs = new Map<string, Set<string>>()
   for (const file of new Glob('{src,test}/**/*.test.ts').scanSync('.')) {
     const titles = readFileSync(file, 'utf8').matchAll(
-      /(?:test|describe)(?:\.each\([\s\S]*?\))?\(\s*['"`]([^'"`]+)/g,
+      /(?:test|describe)(?:\.concurrent)?(?:\.each\([\s\S]*?\))?\(\s*['"`]([^'"`]+)/g,
     )
     const parametrised = readFileSync(file, 'utf8').matchAll(/\]\)\(\s*['"`]([^'"`]+)/g)
     for (const [, title = ''] of [...titles, ...parametrised]) {

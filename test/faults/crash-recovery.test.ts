@@ -1,13 +1,15 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { databaseKinds } from '../support/harness.ts'
+import { type DatabaseKind, databaseKinds } from '../support/harness.ts'
 import { program } from '../support/program.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import type { RequestSpec } from './clients.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { type KillPoint, killPoints, replayPoints } from './kill-point-names.ts'
 import { createRandom, isLong, printTotals, testTimeoutMs } from './options.ts'
 import { settleOrphans } from './orphaned-holds.ts'
+import { Pool } from './pool.ts'
 import { readLedgerSnapshot } from './reconciliation.ts'
 
 afterAll(closeScenarios)
@@ -48,13 +50,13 @@ function isRunning(url: string): Promise<boolean> {
 
 /** How long a process lives. Some live long enough to write a checkpoint. */
 function lifeMs(round: number): number {
-  const isPatient = round % (isLong ? 5 : 10) === 4
-  return isPatient ? between(2100, 3500) : between(20, isLong ? 500 : 150)
+  return round % 5 === 4 ? between(2100, 3500) : between(20, 500)
 }
 
-const kills = { sqlite: isLong ? 200 : 5, postgres: isLong ? 60 : 2 }
+const kills = { sqlite: 200, postgres: 60 }
 
-for (const kind of databaseKinds) {
+/** The short form kills at every named point instead. */
+for (const kind of isLong ? databaseKinds : []) {
   test(
     `R7 R2 I1 I2 I5 kill -9 at random moments under load loses no charge and doubles none (${kind})`,
     async () => {
@@ -119,59 +121,65 @@ if (isLong && databaseKinds.includes('postgres')) {
   )
 }
 
-/** The short form kills on PostgreSQL only where it differs from SQLite. */
-const fewPoints: KillPoint[] = [
-  'before a hold is committed',
-  'halfway through a settlement',
-  'after a settlement is committed',
-]
-const points = { sqlite: killPoints.sqlite, postgres: isLong ? killPoints.postgres : fewPoints }
-
 /** Checkpoints are two seconds apart; the one long reply has two. */
 function passesOf(point: KillPoint): number[] {
   if (point === 'after a checkpoint') return isLong ? [1, 2] : [1]
   return isLong ? [1, 2, 3, 5, 8, 13] : [2]
 }
 
+/** How many are killed at the same time. */
+const installationCount = 2
+
+interface Installation {
+  scene: FaultScenario
+  gateway: GatewayProcess
+  key: string
+}
+
+async function openInstallation(kind: DatabaseKind): Promise<Installation> {
+  const scene = await createScenario(kind)
+  const gateway = await scene.start()
+  return { scene, gateway, key: await gateway.createKey() }
+}
+
+/** Streams and whole replies until the gateway is gone; one stream is long enough for a checkpoint. */
+async function work({ scene, gateway, key }: Installation): Promise<void> {
+  const send = (spec: RequestSpec) => scene.clients.send(gateway.url, key, spec)
+  const slow = send({ stream: true, tokens: 90, paceMs: 60 })
+  for (let isRunning = true; isRunning; ) {
+    const outcomes = await Promise.all([
+      send({ stream: true, tokens: 6, paceMs: 2 }),
+      send({ stream: true, tokens: 7, paceMs: 3 }),
+      send({ stream: true, tokens: 30, paceMs: 5, leaveAfter: 3 }),
+      send({ tokens: 5, paceMs: 10 }),
+    ])
+    isRunning = outcomes.every(({ status }) => status === 200)
+  }
+  await slow
+}
+
 for (const kind of databaseKinds) {
   describe(`kill -9 at a named point (${kind})`, () => {
-    let scene: FaultScenario
-    let gateway: GatewayProcess
-    let key: string
+    const points = killPoints[kind]
+    const pool = new Pool(installationCount, () => openInstallation(kind))
 
-    /** Streams and whole replies until the gateway is gone; one stream is long enough for a checkpoint. */
-    const work = async () => {
-      const send = (spec: RequestSpec) => scene.clients.send(gateway.url, key, spec)
-      const slow = send({ stream: true, tokens: 90, paceMs: 60 })
-      for (let isRunning = true; isRunning; ) {
-        const outcomes = await Promise.all([
-          send({ stream: true, tokens: 6, paceMs: 2 }),
-          send({ stream: true, tokens: 7, paceMs: 3 }),
-          send({ tokens: 5, paceMs: 10 }),
-        ])
-        isRunning = outcomes.every(({ status }) => status === 200)
-      }
-      await slow
-    }
-
-    for (const point of points[kind]) {
+    for (const point of points) {
       for (const pass of passesOf(point)) {
-        test(
-          `R7 R2 I2 ${point}, pass ${pass}`,
-          async () => {
-            scene ??= await createScenario(kind)
-            gateway ??= await scene.start()
-            key ??= await gateway.createKey()
-            writeFileSync(scene.killFile, `${point}#${pass}`)
-            await work()
-            await Promise.race([gateway.exited, Bun.sleep(5000)])
-            writeFileSync(scene.killFile, '')
-            expect(gateway.wasKilled).toBe(true)
-            await settleOrphans(scene)
-            gateway = await scene.start()
-            const after = await scene.reconcile()
-            if (point === 'after a checkpoint') expect(after['of them charged']).toBeGreaterThan(0)
-          },
+        test.concurrent(
+          `R7 R2 I1 I2 ${point}, pass ${pass}`,
+          () =>
+            pool.use(async (installation) => {
+              const { scene, gateway } = installation
+              writeFileSync(scene.killFile, `${point}#${pass}`)
+              await work(installation)
+              await gateway.exited
+              writeFileSync(scene.killFile, '')
+              expect(gateway.wasKilled).toBe(true)
+              await settleOrphans(scene)
+              installation.gateway = await scene.start()
+              const after = await scene.reconcile()
+              if (point === 'after a checkpoint') expect(after['of them charged']).toBeGreaterThan(0)
+            }),
           testTimeoutMs,
         )
       }
@@ -180,30 +188,31 @@ for (const kind of databaseKinds) {
     test(
       'R2 I5 after all of them and a stop the ledger reconciles',
       async () => {
-        await gateway.stop()
-        const kills = points[kind].flatMap(passesOf).length
-        printTotals(`named points on ${kind}`, {
-          points: points[kind].length,
-          kills,
-          ...(await scene.reconcile()),
-        })
+        for (const { scene, gateway } of pool.idle) {
+          await gateway.stop()
+          printTotals(`named points on ${kind}`, await scene.reconcile())
+        }
       },
       testTimeoutMs,
     )
   })
 }
 
-test(
+/** Under load, before it flushes its journal: the database lacks lines of it. */
+async function killBeforeFlush(scene: FaultScenario): Promise<void> {
+  const gateway = await scene.start()
+  const working = load(scene, gateway, await gateway.createKey())
+  await waitUntil(() => scene.clients.log.some(({ ended }) => ended))
+  writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
+  await gateway.exited
+  await working
+}
+
+test.concurrent(
   'R7 R2 I3 a recovery that is killed is completed by the next',
   async () => {
     const scene = await createScenario('sqlite')
-    const gateway = await scene.start()
-    const working = load(scene, gateway, await gateway.createKey())
-    await Bun.sleep(200)
-    // The journal has lines that are not in the database.
-    writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
-    await gateway.exited
-    await working
+    await killBeforeFlush(scene)
     for (const point of replayPoints) {
       writeFileSync(scene.killFile, `${point}#1`)
       const recovering = scene.launch()
@@ -217,16 +226,11 @@ test(
   testTimeoutMs,
 )
 
-test(
+test.concurrent(
   'R7 after a kill -9 a start without the journal fails with one line, until the operator accepts the loss',
   async () => {
     const scene = await createScenario('sqlite')
-    const gateway = await scene.start()
-    const working = load(scene, gateway, await gateway.createKey())
-    await Bun.sleep(200)
-    writeFileSync(scene.killFile, `${replayPoints[0]}#1`)
-    await gateway.exited
-    await working
+    await killBeforeFlush(scene)
     writeFileSync(scene.killFile, '')
     const folder = dirname(scene.databaseUrl)
     const files = readdirSync(folder).filter((name) => name.includes('.sqlite-ledger-'))
@@ -235,14 +239,15 @@ test(
     const rejected = scene.launch()
     expect(await rejected.exited).toBe(1)
     expect(rejected.log).toMatch(/^headgate: \S+-ledger-durable is missing.*accept-journal-loss.*\n$/)
-    const accepting = Bun.spawnSync([...program, 'accept-journal-loss'], {
+    const accepting = Bun.spawn([...program, 'accept-journal-loss'], {
       env: {
         DATABASE_URL: `sqlite:${scene.databaseUrl}`,
         HEADGATE_DATA_DIR: join(folder, 'first'),
         HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
       },
     })
-    expect(accepting.stdout.toString()).toContain('The server can start with the remaining journal')
+    const said = await accepting.stdout.text()
+    expect(said).toContain('The server can start with the remaining journal')
     await (await scene.start()).stop()
     const { findings } = await readLedgerSnapshot(scene.databaseUrl)
     expect(findings.flatMap(({ violations }) => violations)).toEqual([])

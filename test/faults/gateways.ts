@@ -5,8 +5,10 @@ import { SQL } from 'bun'
 import { parse } from 'yaml'
 import { runtimeSettings } from '../../scripts/runtime-settings.mjs'
 import { newId } from '../../src/lib/ids.ts'
+import { createMigratedDatabase, createMigratedFile, type TestDatabase } from '../support/databases.ts'
 import type { DatabaseKind } from '../support/harness.ts'
 import { Clients } from './clients.ts'
+import { isLong } from './options.ts'
 import { type RunTotals, readLedgerSnapshot, reconcileBooks } from './reconciliation.ts'
 import { buildSettings, startVendor, type Vendor } from './vendor.ts'
 
@@ -104,6 +106,9 @@ function findProgram(): string[] {
   return [process.execPath, '--no-env-file', '--preload', preload, resolve('src/cli.ts')]
 }
 
+/** Compiling hot functions takes a third of the CPU time of a process that serves a few requests. */
+const shortLived = { BUN_JSC_useDFGJIT: 'false' }
+
 /** A gateway in a separate process, which can be killed. */
 export class GatewayProcess {
   readonly #process: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
@@ -121,6 +126,7 @@ export class GatewayProcess {
         PORT: '0',
         LOG_LEVEL: 'warn',
         ...runtimeSettings,
+        ...(!isLong && shortLived),
         HEADGATE_MANAGEMENT_KEY: managementKey,
         HEADGATE_SECRET_KEY: 'secret-key-of-the-fault-suite',
         HEADGATE_INITIAL_CREDITS: '100000',
@@ -204,14 +210,18 @@ export class GatewayProcess {
 
 const openScenarios: { close: () => Promise<void> }[] = []
 
-/** A scenario with its own database, until `closeScenarios`. */
+/**
+ * A scenario with its own database, until `closeScenarios`. The schema is copied from a template, since migrations take
+ * as long as the rest of a start; on another server than that of the run the first process creates it.
+ */
 export async function createScenario(
   kind: DatabaseKind,
-  serverUrl = process.env.TEST_DATABASE_URL ?? '',
+  serverUrl?: string,
   settings?: string,
 ): Promise<FaultScenario> {
-  const database = kind === 'postgres' ? await createDatabase(serverUrl) : null
+  const database = kind === 'postgres' ? await prepareDatabase(serverUrl) : null
   const scenario = new FaultScenario(database?.url, settings)
+  if (!database) await createMigratedFile(scenario.databaseUrl)
   openScenarios.push({
     close: async () => {
       await scenario.close()
@@ -222,11 +232,14 @@ export async function createScenario(
 }
 
 export async function closeScenarios(): Promise<void> {
-  for (const { close } of openScenarios.splice(0)) await close()
+  await Promise.all(openScenarios.splice(0).map(({ close }) => close()))
 }
 
-/** An empty database on a server. */
-async function createDatabase(serverUrl: string): Promise<{ url: string; drop: () => Promise<void> }> {
+function prepareDatabase(serverUrl?: string): Promise<TestDatabase> {
+  return serverUrl === undefined ? createMigratedDatabase() : createEmptyDatabase(serverUrl)
+}
+
+async function createEmptyDatabase(serverUrl: string): Promise<TestDatabase> {
   const name = newId('faults')
   const admin = new SQL(serverUrl, { max: 1 })
   await admin.unsafe(`create database ${name}`)
