@@ -1,8 +1,10 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createMigratedFile } from './support/databases.ts'
+import { program } from './support/program.ts'
 
 /** On a busy machine a start takes long. */
 const patienceMs = 50_000
@@ -22,6 +24,8 @@ class Program {
         HOME: process.env.HOME ?? '',
         PORT: '0',
         LOG_LEVEL: 'info',
+        // Compiling hot functions is not worth it for a few requests.
+        BUN_JSC_useDFGJIT: 'false',
         ...environment,
       },
       stdin: 'ignore',
@@ -68,9 +72,16 @@ class Program {
 const running: Program[] = []
 const folders: string[] = []
 
-function folder(): string {
+function emptyFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'headgate-process-'))
   folders.push(path)
+  return path
+}
+
+/** A data directory with the schema, since migrations take as long as the rest of a start. */
+async function folder(): Promise<string> {
+  const path = emptyFolder()
+  await createMigratedFile(join(path, 'headgate.sqlite'))
   return path
 }
 
@@ -82,27 +93,35 @@ const defaultSettings = join(defaultFolder, 'headgate.yaml')
 writeFileSync(defaultSettings, noDelay)
 afterAll(() => rmSync(defaultFolder, { recursive: true, force: true }))
 
-const launch = (...args: string[]) => ['node', join(root, 'scripts/launch.mjs'), ...args]
+/** As `npm start` and the commands of the documentation do. */
+const launcher = ['node', join(root, 'scripts/launch.mjs')]
 
-function start(
-  dataDir: string,
-  environment: Record<string, string> = {},
-  command = launch('serve'),
-): Program {
-  const program = new Program(command, {
+function launch(dataDir: string, environment: Record<string, string>, command: string[]): Program {
+  return new Program(command, {
     HEADGATE_DATA_DIR: dataDir,
     HEADGATE_CONFIG: defaultSettings,
     ...environment,
   })
-  running.push(program)
-  return program
+}
+
+/** Until the end of the test. */
+function start(
+  dataDir: string,
+  environment: Record<string, string> = {},
+  command = [...program, 'serve'],
+): Program {
+  const started = launch(dataDir, environment, command)
+  running.push(started)
+  return started
+}
+
+async function stop(program: Program): Promise<number> {
+  program.signal('SIGTERM')
+  return program.exit()
 }
 
 afterEach(async () => {
-  for (const program of running.splice(0)) {
-    program.signal('SIGTERM')
-    await program.exit()
-  }
+  await Promise.all(running.splice(0).map(stop))
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
 })
 
@@ -123,9 +142,19 @@ async function keyInfo(url: string, key: string) {
   return { status: response.status, body: (await response.json()) as { data: Record<string, unknown> } }
 }
 
+function readPid(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
+}
+
 describe('the process', () => {
-  test('the first start prints working keys once, a curl and a sign-in link; the second prints none', async () => {
-    const dataDir = folder()
+  test('a first start that cannot listen creates nothing; the next prints working keys once, a curl and a sign-in link', async () => {
+    const dataDir = emptyFolder()
+    const occupant = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const rejected = start(dataDir, { PORT: String(occupant.port) })
+    await rejected.says(/Cannot listen on 127\.0\.0\.1:\d+/)
+    expect(await rejected.exit()).toBe(1)
+    await occupant.stop(true)
+
     const first = start(dataDir)
     const url = await first.url()
     const management = (await first.says(/Management key +(sk-hg-v1-[0-9a-f]{64})/))[1] ?? ''
@@ -139,8 +168,7 @@ describe('the process', () => {
     })
     expect(await credits.json()).toEqual({ data: { total_credits: 100, total_usage: 0 } })
     expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600)
-    first.signal('SIGTERM')
-    expect(await first.exit()).toBe(0)
+    expect(await stop(first)).toBe(0)
 
     const second = start(dataDir)
     const secondUrl = await second.url()
@@ -150,85 +178,33 @@ describe('the process', () => {
     expect(await second.exit()).toBe(0)
   })
 
-  test('what few requests need is loaded when it is first used', async () => {
-    const preload = join(import.meta.dir, 'support/list-packages.ts')
-    const program = start(folder(), {}, [
-      process.execPath,
-      '--preload',
-      preload,
-      join(root, 'src/cli.ts'),
-      'serve',
-    ])
-    const listModules = async () => {
-      program.output = ''
-      program.signal('SIGUSR2')
-      const [, packages = '', areas = ''] = await program.says(/packages: (.*); areas: (.*);/)
-      return { packages: packages.split(' '), areas: areas.split(' ') }
-    }
-    const url = await program.url()
-    const key = (await program.says(/Inference key +(sk-hg-v1-[0-9a-f]{64})/))[1] ?? ''
-    const body = JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] })
-    const headers = { authorization: `Bearer ${key}` }
-    const served = await fetch(`${url}/api/v1/chat/completions`, { method: 'POST', headers, body })
-    expect(served.status).toBe(200)
-    expect((await fetch(`${url}/signin`)).status).toBe(401)
-
-    const { packages: idle, areas } = await listModules()
-    expect(areas).toEqual(['chat'])
-    expect(idle).toContain('zod')
-    for (const name of [
-      '@modelcontextprotocol/client',
-      '@simplewebauthn/server',
-      'jose',
-      'nodemailer',
-      'openid-client',
-    ])
-      expect(idle).not.toContain(name)
-
-    const options = {
-      method: 'POST',
-      headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
-      body: '{}',
-    }
-    expect((await fetch(`${url}/signin/passkey/options`, options)).status).toBe(200)
-    expect((await listModules()).packages).toContain('@simplewebauthn/server')
-  })
-
-  test.if(process.platform === 'linux')(
-    'an idle server has one thread besides its own: the journal',
-    async () => {
-      const dataDir = folder()
-      const program = start(dataDir)
-      const url = await program.url()
-      expect((await fetch(`${url}/healthz`)).status).toBe(200)
-      const pid = readFileSync(join(dataDir, 'headgate.pid'), 'utf8').trim()
-      const threads = readdirSync(`/proc/${pid}/task`).map((id) =>
-        readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim(),
-      )
-      expect(threads.filter((name) => name === 'Worker')).toHaveLength(1)
-    },
-  )
-
   test('npm start passes signals on and ends with 0, leaving nothing running', async () => {
-    const dataDir = folder()
+    const dataDir = await folder()
     const settings = join(dataDir, 'settings.yaml')
     writeFileSync(settings, noDelay)
-    const explicit = { DATABASE_URL: `sqlite:${join(dataDir, 'x.sqlite')}`, HEADGATE_CONFIG: settings }
+    const explicit = {
+      DATABASE_URL: `sqlite:${join(dataDir, 'headgate.sqlite')}`,
+      HEADGATE_CONFIG: settings,
+    }
     const program = start(dataDir, explicit, ['npm', '--prefix', root, 'start'])
     await program.url()
-    const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
-    program.signal('SIGTERM')
-    expect(await program.exit()).toBe(0)
+    const pid = readPid(dataDir)
+    expect(await stop(program)).toBe(0)
     expect(() => process.kill(pid, 0)).toThrow()
   })
 
-  test('kill -9 of the launcher stops the server: the next start finds port and data unlocked', async () => {
-    const dataDir = folder()
-    const program = start(dataDir)
-    await program.url()
-    const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
-    program.signal('SIGKILL')
-    await program.exit()
+  test('S10 a data directory or a SQLite file in use by another process is an error, until kill -9 of the launcher', async () => {
+    const dataDir = await folder()
+    const environment = { DATABASE_URL: `sqlite:${join(dataDir, 'headgate.sqlite')}` }
+    const holder = start(dataDir, environment, [...launcher, 'serve'])
+    await holder.url()
+    const pid = readPid(dataDir)
+    const [second, elsewhere] = [start(dataDir), start(emptyFolder(), environment)]
+    expect([await second.end(), await elsewhere.end()]).toEqual([1, 1])
+    expect(second.output).toContain(`is in use by another Headgate process (pid ${pid})`)
+    expect(elsewhere.output).toMatch(/headgate\.sqlite is in use by another Headgate process/)
+    holder.signal('SIGKILL')
+    await holder.exit()
     await gone(pid)
     expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
   })
@@ -239,58 +215,32 @@ describe('the process', () => {
     expect(readFileSync(join(root, 'exec.cmd'), 'utf8')).toEndWith('\r\n@%*\r\n')
   })
 
-  test('a damaged database is reported in one sentence without a stack', async () => {
-    const dataDir = folder()
-    writeFileSync(
-      join(dataDir, 'headgate.sqlite'),
-      'not a database, but long enough to look like one'.repeat(99),
-    )
-    const program = start(dataDir)
-    expect(await program.end()).toBe(1)
-    expect(program.output.trim().split('\n')).toHaveLength(1)
-    expect(program.output).toStartWith('headgate: Cannot open the database')
-  })
-
-  test('S10 a secret key file that others may read causes a warning', async () => {
-    const dataDir = folder()
+  test('S10 a secret key file that others may read causes a warning; a crash of the server needs no cleanup', async () => {
+    const dataDir = await folder()
     const file = join(dataDir, 'secret.key')
     writeFileSync(file, 'Tn47vXw2LbQpYd81Rm5cHs36k9zQ0uJe')
     chmodSync(file, 0o644)
-    const program = start(dataDir)
-    await program.url()
-    expect(program.output).toContain('secret.key is readable by other users')
+    const crashing = start(dataDir)
+    await crashing.url()
+    expect(crashing.output).toContain('secret.key is readable by other users')
+    crashing.signal('SIGKILL')
+    expect(await crashing.exit()).toBe(137)
+    chmodSync(file, 0o600)
+    const next = start(dataDir)
+    await next.url()
+    expect(next.output).not.toContain('secret.key is readable')
   })
 
-  test('S10 a data directory locked by another process is an error that names its pid', async () => {
-    const dataDir = folder()
-    const holder = start(dataDir)
-    await holder.url()
-    const second = start(dataDir)
-    await second.says(/is in use by another Headgate process \(pid \d+\)/)
-    expect(await second.exit()).toBe(1)
-    process.kill(Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8')), 'SIGKILL')
-    expect(await holder.exit()).toBe(137)
-    // The lock dies with its holder: a crash needs no cleaning up.
-    expect(await start(dataDir).url()).toStartWith('http://127.0.0.1:')
-  })
-
-  test('S10 a SQLite file in use by another process is an error, wherever the data directories are', async () => {
-    const environment = { DATABASE_URL: `sqlite:${join(folder(), 'shared.sqlite')}` }
-    const first = start(folder(), environment)
-    await first.url()
-    const second = start(folder(), environment)
-    expect(await second.end()).toBe(1)
-    expect(second.output).toContain('is in use by another Headgate process')
-  })
-
-  test('HEADGATE_MANAGEMENT_KEY sets the management key; a new value replaces the old one', async () => {
-    const dataDir = folder()
+  test('HEADGATE_MANAGEMENT_KEY sets the management key; a new value replaces the old one; another secret key is rejected', async () => {
+    const dataDir = await folder()
     const first = start(dataDir, { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key-1' })
     const url = await first.url()
     expect(first.output).not.toContain('my-own-management-key-1')
     expect((await keyInfo(url, 'my-own-management-key-1')).body.data.is_management_key).toBe(true)
-    first.signal('SIGTERM')
-    await first.exit()
+    await stop(first)
+    const rejected = start(dataDir, { HEADGATE_SECRET_KEY: 'another-secret-key-of-length' })
+    await rejected.says(/The secret key does not match this database/)
+    expect(await rejected.exit()).toBe(1)
     const second = start(dataDir, { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key-2' })
     const secondUrl = await second.url()
     expect((await keyInfo(secondUrl, 'my-own-management-key-1')).status).toBe(401)
@@ -306,113 +256,47 @@ describe('the process', () => {
     ])
     expect(audit).not.toContain('my-own-management-key')
   })
+})
 
-  test('a first start that cannot listen creates nothing: the next start shows the keys', async () => {
-    const dataDir = folder()
-    const attempt = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-    const rejected = start(dataDir, { PORT: String(attempt.port) })
-    await rejected.says(/Cannot listen on 127\.0\.0\.1:\d+/)
-    expect(await rejected.exit()).toBe(1)
-    await attempt.stop(true)
-    const program = start(dataDir)
-    await program.says(/Management key +sk-hg-v1-[0-9a-f]{64}/)
+describe('a start that fails', () => {
+  const expectSentence = async (program: Program, sentence: string) => {
+    expect(await program.end()).toBe(1)
+    expect(program.output).toStartWith(`headgate: ${sentence}`)
+    expect(program.output.trim().split('\n')).toHaveLength(1)
+  }
+
+  test('a damaged database is reported in one sentence without a stack', async () => {
+    const dataDir = emptyFolder()
+    writeFileSync(
+      join(dataDir, 'headgate.sqlite'),
+      'not a database, but long enough to look like one'.repeat(99),
+    )
+    await expectSentence(start(dataDir), 'Cannot open the database')
   })
 
   test.each([
     [{ DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/none' }, 'Cannot open the database'],
     [{ HEADGATE_CONFIG: tmpdir() }, 'Cannot read the settings file'],
     [{ HEADGATE_MANAGEMENT_KEY: 'headgate-management-key' }, 'HEADGATE_MANAGEMENT_KEY is too easy to guess'],
+    [{ PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535, not "eighty".\n'],
   ])('S10 S12 %j is one sentence without a stack or a secret', async (environment, sentence) => {
-    const program = start(folder(), environment as Record<string, string>)
-    expect(await program.end()).toBe(1)
-    expect(program.output).toContain(`headgate: ${sentence}`)
-    expect(program.output.trim().split('\n')).toHaveLength(1)
+    const program = start(await folder(), environment as Record<string, string>)
+    await expectSentence(program, sentence)
     expect(program.output).not.toContain('hunter2')
   })
 
   test('S10 containers that this machine cannot run prevent the start, before keys are shown', async () => {
-    const dataDir = folder()
+    const dataDir = await folder()
     const settings = join(dataDir, 'headgate.yaml')
     writeFileSync(settings, 'containers: { engine: bubblewrap, bwrap: no-such-program }')
     const program = start(dataDir, { HEADGATE_CONFIG: settings })
-    expect(await program.end()).toBe(1)
-    expect(program.output).toStartWith('headgate: containers.engine: bubblewrap cannot be used: ')
-    expect(program.output.trim().split('\n')).toHaveLength(1)
-  })
-
-  test('an invalid setting stops the start with one sentence and no stack', async () => {
-    const program = start(folder(), { PORT: 'eighty' })
-    expect(await program.end()).toBe(1)
-    expect(program.output.trim()).toBe('headgate: PORT must be an integer from 0 to 65535, not "eighty".')
-  })
-
-  test('a secret key that does not match the data is rejected', async () => {
-    const dataDir = folder()
-    const first = start(dataDir, { HEADGATE_SECRET_KEY: 'the first secret key'.replaceAll(' ', '-') })
-    await first.url()
-    first.signal('SIGTERM')
-    await first.exit()
-    const second = start(dataDir, { HEADGATE_SECRET_KEY: 'another-secret-key-of-length' })
-    await second.says(/The secret key does not match this database/)
-    expect(await second.exit()).toBe(1)
-  })
-
-  test('SIGHUP reloads headgate.yaml; an error names the line and the old settings stay', async () => {
-    const dataDir = folder()
-    const file = join(dataDir, 'my.yaml')
-    const model = (id: string) => `${noDelay.trimEnd()}
-providers:
-  - { slug: local, name: Local, base_url: "http://127.0.0.1:9001/v1", dialects: [chat] }
-models:
-  - id: ${id}
-    name: Mine
-    endpoints: [{ provider: local, upstream_model: m, pricing: { prompt: "0.000001", completion: "0.000002" } }]
-`
-    writeFileSync(file, model('acme/one'))
-    const program = start(dataDir, {
-      HEADGATE_CONFIG: file,
-      HEADGATE_MANAGEMENT_KEY: 'my-own-management-key',
-    })
-    const url = await program.url()
-    const status = async (id: string) => {
-      const headers = { authorization: 'Bearer my-own-management-key' }
-      return (await fetch(`${url}/api/v1/model/${id}`, { headers })).status
-    }
-    expect(await status('acme/one')).toBe(200)
-    writeFileSync(file, model('acme/two'))
-    program.signal('SIGHUP')
-    await program.says(/reloaded/)
-    expect([await status('acme/one'), await status('acme/two')]).toEqual([404, 200])
-    writeFileSync(file, `${model('acme/three')}\nbogus: 1\n`)
-    program.signal('SIGHUP')
-    await program.says(/my\.yaml, line 9: bogus/)
-    expect(await status('acme/two')).toBe(200)
-  })
-
-  test('a request in flight completes before the process stops', async () => {
-    const program = start(folder(), { HEADGATE_MANAGEMENT_KEY: 'my-own-management-key' })
-    const url = await program.url()
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-    const pending = fetch(`${url}/api/v1/keys`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer my-own-management-key', 'content-type': 'application/json' },
-      body: readable,
-    })
-    const writer = writable.getWriter()
-    await writer.write(new TextEncoder().encode('{"name":'))
-    await Bun.sleep(200)
-    program.signal('SIGTERM')
-    await program.says(/draining/)
-    await writer.write(new TextEncoder().encode('"late"}'))
-    await writer.close()
-    expect((await pending).status).toBe(201)
-    expect(await program.exit()).toBe(0)
+    await expectSentence(program, 'containers.engine: bubblewrap cannot be used: ')
   })
 })
 
 describe('npm run dev', () => {
   test('starts the server again when headgate.yaml changes, also after a mistake in it', async () => {
-    const dataDir = folder()
+    const dataDir = await folder()
     const settings = join(dataDir, 'headgate.yaml')
     writeFileSync(settings, noDelay)
     const dev = start(dataDir, { HEADGATE_CONFIG: settings }, ['node', join(root, 'scripts/dev.mjs')])
@@ -421,72 +305,106 @@ describe('npm run dev', () => {
     await dev.says(/headgate\.yaml, line 1: bogus[\s\S]*dev: the server has ended/)
     writeFileSync(settings, `${noDelay}public_url: https://gate.example.com\n`)
     await dev.says(/Base URL: https:\/\/gate\.example\.com/)
-    const pid = Number(readFileSync(join(dataDir, 'headgate.pid'), 'utf8'))
-    dev.signal('SIGTERM')
-    expect(await dev.exit()).toBe(0)
+    const pid = readPid(dataDir)
+    expect(await stop(dev)).toBe(0)
     await gone(pid)
   })
 })
 
-describe('a stop that cuts off a stream', () => {
-  const ends: [string, string, object, RegExp][] = [
-    [
-      'chat',
-      'chat/completions',
-      {},
-      /"code":503.*"finish_reason":"error"|"finish_reason":"error".*"code":503/,
-    ],
-    ['messages', 'messages', { max_tokens: 5000 }, /event: error\ndata: .*shutting down/],
-  ]
-  test.each(ends)(
-    'sends an error event to its %s client, and settles the request',
-    async (_, path, more, end) => {
-      const dataDir = folder()
-      const settings = join(dataDir, 'headgate.yaml')
-      writeFileSync(settings, 'limits: { drain: 0.3, drain_delay: 0 }\n')
-      const program = start(dataDir, { HEADGATE_CONFIG: settings })
-      const url = await program.url()
-      const key = (await program.says(/Inference key +(\S+)/))[1] ?? ''
-      const messages = [{ role: 'user', content: 'sandbox:length=5000 sandbox:slow=50' }]
-      const response = await fetch(`${url}/api/v1/${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}` },
-        body: JSON.stringify({ model: 'sandbox/echo', stream: true, messages, ...more }),
-      })
-      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-      let text = (await reader?.read())?.value ?? ''
-      program.signal('SIGTERM')
-      for (;;) {
-        const chunk = await reader?.read()
-        if (!chunk || chunk.done) break
-        text += chunk.value
-      }
-      expect(text).toMatch(end)
-      expect(await program.exit()).toBe(0)
-      const second = start(dataDir)
-      const record = await fetch(
-        `${await second.url()}/api/v1/generation?id=${response.headers.get('x-generation-id')}`,
-        {
-          headers: { authorization: `Bearer ${key}` },
-        },
-      )
-      const { data } = (await record.json()) as { data: Record<string, unknown> }
-      expect(data.total_cost).toBeGreaterThan(0)
-    },
-  )
+/** Sends a request for a slow stream and returns once it has begun. */
+async function openStream(url: string, key: string, path: string, prompt: string, more: object = {}) {
+  const messages = [{ role: 'user', content: prompt }]
+  const response = await fetch(`${url}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'sandbox/echo', stream: true, messages, ...more }),
+  })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const first = (await reader?.read())?.value ?? ''
+  const readRest = async () => {
+    let text = first
+    for (;;) {
+      const chunk = await reader?.read()
+      if (!chunk || chunk.done) return text
+      text += chunk.value
+    }
+  }
+  return { id: response.headers.get('x-generation-id'), readRest }
+}
+
+test('a stop that cuts off streams sends an error event to chat and messages clients, and settles their requests', async () => {
+  const dataDir = await folder()
+  const settings = join(dataDir, 'headgate.yaml')
+  writeFileSync(settings, 'limits: { drain: 0.3, drain_delay: 0 }\n')
+  const program = start(dataDir, { HEADGATE_CONFIG: settings })
+  const url = await program.url()
+  const key = (await program.says(/Inference key +(\S+)/))[1] ?? ''
+  const prompt = 'sandbox:length=5000 sandbox:slow=50'
+  const [chat, messages] = await Promise.all([
+    openStream(url, key, 'chat/completions', prompt),
+    openStream(url, key, 'messages', prompt, { max_tokens: 5000 }),
+  ])
+  program.signal('SIGTERM')
+  const [chatText, messagesText] = await Promise.all([chat.readRest(), messages.readRest()])
+  expect(chatText).toMatch(/"code":503.*"finish_reason":"error"|"finish_reason":"error".*"code":503/)
+  expect(messagesText).toMatch(/event: error\ndata: .*shutting down/)
+  expect(await program.exit()).toBe(0)
+  const secondUrl = await start(dataDir).url()
+  for (const { id } of [chat, messages]) {
+    const headers = { authorization: `Bearer ${key}` }
+    const record = await fetch(`${secondUrl}/api/v1/generation?id=${id}`, { headers })
+    const { data } = (await record.json()) as { data: Record<string, unknown> }
+    expect(data.total_cost).toBeGreaterThan(0)
+  }
 })
 
-describe('the command line', () => {
-  const run = async (dataDir: string, args: string[], environment: Record<string, string> = {}) => {
-    const program = start(dataDir, environment, launch(...args))
-    const code = await program.end()
-    return { code, output: program.output.trim() }
-  }
+const run = async (dataDir: string, args: string[], environment: Record<string, string> = {}) => {
+  const command = launch(dataDir, environment, [...program, ...args])
+  const code = await command.end()
+  return { code, output: command.output.trim() }
+}
 
-  test('keys, orgs, credits and signin work next to a running server', async () => {
-    const dataDir = folder()
-    const server = start(dataDir)
-    const url = await server.url()
+describe('a running server', () => {
+  const managementKey = 'my-own-management-key'
+  const headers = { authorization: `Bearer ${managementKey}` }
+  let dataDir: string
+  let settings: string
+  let server: Program
+  let url: string
+
+  const declareModel = (id: string) => `${noDelay.trimEnd()}
+providers:
+  - { slug: local, name: Local, base_url: "http://127.0.0.1:9001/v1", dialects: [chat] }
+models:
+  - id: ${id}
+    name: Mine
+    endpoints: [{ provider: local, upstream_model: m, pricing: { prompt: "0.000001", completion: "0.000002" } }]
+`
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'headgate-process-'))
+    await createMigratedFile(join(dataDir, 'headgate.sqlite'))
+    settings = join(dataDir, 'my.yaml')
+    writeFileSync(settings, declareModel('acme/one'))
+    server = launch(dataDir, { HEADGATE_CONFIG: settings, HEADGATE_MANAGEMENT_KEY: managementKey }, [
+      ...program,
+      'serve',
+    ])
+    url = await server.url()
+  })
+  afterAll(async () => {
+    await stop(server)
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  test.if(process.platform === 'linux')('has one thread besides its own: the journal', async () => {
+    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    const tasks = `/proc/${readPid(dataDir)}/task`
+    const threads = readdirSync(tasks).map((id) => readFileSync(`${tasks}/${id}/comm`, 'utf8').trim())
+    expect(threads.filter((name) => name === 'Worker')).toHaveLength(1)
+  })
+
+  test('keys, orgs, credits and signin work next to it', async () => {
     const made = await run(dataDir, ['--json', 'keys', 'create', '--name', 'ops', '--management'])
     const { key, hash } = JSON.parse(made.output)
     expect((await keyInfo(url, key)).body.data.is_management_key).toBe(true)
@@ -495,32 +413,37 @@ describe('the command line', () => {
     expect(listed.output).not.toContain(key)
     expect((await run(dataDir, ['keys', 'revoke', hash.slice(0, 16)])).code).toBe(0)
     expect((await keyInfo(url, key)).status).toBe(401)
-    const org = await run(dataDir, [
-      '--json',
-      'orgs',
-      'create',
-      '--name',
-      'Tenant',
-      '--owner-email',
-      'a@b.example',
-    ])
-    const tenant = JSON.parse(org.output)
+    const owner = ['--name', 'Tenant', '--owner-email', 'a@b.example']
+    const tenant = JSON.parse((await run(dataDir, ['--json', 'orgs', 'create', ...owner])).output)
     expect((await keyInfo(url, tenant.management_key)).body.data.organization_id).toBe(tenant.organization_id)
-    const granted = await run(dataDir, [
-      '--json',
-      'credits',
-      'grant',
-      '12.5',
-      '--org',
-      tenant.organization_id,
-    ])
+    const grant = ['credits', 'grant', '12.5', '--org', tenant.organization_id]
+    const granted = await run(dataDir, ['--json', ...grant])
     expect(JSON.parse(granted.output)).toMatchObject({ total_credits: 12.5 })
     expect((await run(dataDir, ['signin'])).output).toMatch(/\/signin\?token=/)
   })
 
-  test('S12 check-audit and audit export work next to a running server; a changed log ends with 1', async () => {
-    const dataDir = folder()
-    await start(dataDir).url()
+  test('a management key is limited to permissions and workspaces', async () => {
+    const limits = ['--permissions', 'keys:read,budgets:read', '--workspaces', 'default']
+    const made = await run(dataDir, ['--json', 'keys', 'create', '--name', 'ops', '--management', ...limits])
+    const limited = { authorization: `Bearer ${JSON.parse(made.output).key}` }
+    expect((await fetch(`${url}/api/v1/keys`, { headers: limited })).status).toBe(200)
+    expect((await fetch(`${url}/api/v1/credits`, { headers: limited })).status).toBe(403)
+  })
+
+  test('SIGHUP reloads headgate.yaml; an error names the line and the old settings stay', async () => {
+    const status = async (id: string) => (await fetch(`${url}/api/v1/model/${id}`, { headers })).status
+    expect(await status('acme/one')).toBe(200)
+    writeFileSync(settings, declareModel('acme/two'))
+    server.signal('SIGHUP')
+    await server.says(/reloaded/)
+    expect([await status('acme/one'), await status('acme/two')]).toEqual([404, 200])
+    writeFileSync(settings, `${declareModel('acme/three')}\nbogus: 1\n`)
+    server.signal('SIGHUP')
+    await server.says(/my\.yaml, line 9: bogus/)
+    expect(await status('acme/two')).toBe(200)
+  })
+
+  test('S12 check-audit and audit export work next to it; a changed log ends with 1', async () => {
     const intact = await run(dataDir, ['check-audit'])
     expect(intact.code).toBe(0)
     expect(intact.output).toContain('The audit log is complete.')
@@ -542,16 +465,18 @@ describe('the command line', () => {
     expect(removed.output).toContain('Entry 1 is missing')
   }, 60_000)
 
-  test('a management key is limited to permissions and workspaces', async () => {
-    const dataDir = folder()
-    const url = await start(dataDir).url()
-    const limits = ['--permissions', 'keys:read,budgets:read', '--workspaces', 'default']
-    const made = await run(dataDir, ['--json', 'keys', 'create', '--name', 'ops', '--management', ...limits])
-    const headers = { authorization: `Bearer ${JSON.parse(made.output).key}` }
-    expect((await fetch(`${url}/api/v1/keys`, { headers })).status).toBe(200)
-    expect((await fetch(`${url}/api/v1/credits`, { headers })).status).toBe(403)
+  test('a request in flight completes before the process stops', async () => {
+    const created = await fetch(`${url}/api/v1/keys`, { method: 'POST', headers, body: '{"name":"x"}' })
+    const { key } = (await created.json()) as { key: string }
+    const stream = await openStream(url, key, 'chat/completions', 'sandbox:length=40 sandbox:slow=20')
+    server.signal('SIGTERM')
+    await server.says(/draining/)
+    expect(await stream.readRest()).toContain('data: [DONE]')
+    expect(await server.exit()).toBe(0)
   })
+})
 
+describe('the command line', () => {
   test.each([
     [
       ['keys', 'create', '--name', 'x', '--management', '--permissions', 'keys:read,keys:fly'],
@@ -569,14 +494,14 @@ describe('the command line', () => {
     [['orgs', 'create', '--name', 'x', '--owner-email', 'nobody'], 'It must be an email address.'],
     [['nonsense'], "unknown command 'nonsense'"],
   ])('%j fails with a sentence', async (args, sentence) => {
-    const { code, output } = await run(folder(), args)
+    const { code, output } = await run(await folder(), args)
     expect(code).toBe(1)
     expect(output).toContain(sentence)
     expect(output).not.toContain('    at ')
   })
 
   test('config check names each error', async () => {
-    const dataDir = folder()
+    const dataDir = emptyFolder()
     const file = join(dataDir, 'broken.yaml')
     writeFileSync(file, 'regions: { default: mars }\n')
     const broken = await run(dataDir, ['config', 'check'], { HEADGATE_CONFIG: file })
@@ -587,7 +512,7 @@ describe('the command line', () => {
   })
 
   test('a data directory that is not writable is reported in one sentence', async () => {
-    const dataDir = folder()
+    const dataDir = emptyFolder()
     const file = join(dataDir, 'file')
     writeFileSync(file, '')
     chmodSync(file, 0o400)
