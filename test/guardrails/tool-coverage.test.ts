@@ -81,11 +81,11 @@ async function send(one: ToolCase, format: ToolFormat, canary: string, stream: b
   planted = await one.plant(canary, { origin: site.origin, upload }, format)
   site.content = planted.site ?? {}
   site.received.length = 0
-  const [sent, known] = [bench.upstream.requests.length, (await bench.listHits()).length]
+  const [sent, known] = [bench.upstream.requests.length, await bench.countHits()]
   const body = { ...buildBody(format, planted), ...(stream && { stream }) }
   const { status, text } = await bench.send(paths[format], { body })
   await bench.server.gateway.ledger.flush()
-  const hits = (await bench.listHits()).slice(known).filter(({ rule }) => rule === label)
+  const hits = (await bench.listHits(known)).filter(({ rule }) => rule === label)
   const sites = one.isKnownToSite ? [] : site.received
   return { status, text, received: [bench.readReceived(sent), ...sites].join('\n'), hits }
 }

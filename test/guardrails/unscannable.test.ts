@@ -116,10 +116,10 @@ describe('R35 what filters cannot read', () => {
   afterAll(() => bench.close())
 
   const send = async (path: string, body: object) => {
-    const [sent, known] = [bench.upstream.requests.length, (await bench.listHits()).length]
+    const [sent, known] = [bench.upstream.requests.length, await bench.countHits()]
     const { status, text } = await bench.send(path, { body })
     await bench.server.gateway.ledger.flush()
-    const hits = (await bench.listHits()).slice(known)
+    const hits = await bench.listHits(known)
     return {
       status,
       text,

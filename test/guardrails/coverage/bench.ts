@@ -121,9 +121,25 @@ export class CoverageBench {
     return [text, ...(decoded ?? [])].join('\n')
   }
 
-  listHits() {
+  /** How many rules have matched so far. */
+  async countHits(): Promise<number> {
     const { db } = this.server.gateway
-    return db.selectFrom('guardrail_hits').selectAll().orderBy(sql`rowid`).execute()
+    const { count } = await db
+      .selectFrom('guardrail_hits')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    return count
+  }
+
+  /** Those after the first `known`: rows are never deleted here. */
+  listHits(known: number) {
+    const { db } = this.server.gateway
+    return db
+      .selectFrom('guardrail_hits')
+      .selectAll()
+      .where(sql`rowid`, '>', known)
+      .orderBy(sql`rowid`)
+      .execute()
   }
 
   /** Every log line, and every row of every table except what clients and administrators store on purpose. */
