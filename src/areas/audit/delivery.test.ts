@@ -53,9 +53,13 @@ const write = ({ gateway, own }: TestServer, action: string, id: string) =>
     async (_tx, record) => record({ action, target: { type: action.split('.')[0] ?? '', id, name: 'näme' } }),
   )
 
+/** Also what the delivery itself adds to the log: that a signing secret was decrypted, which is written later. */
 const deliver = async ({ gateway }: TestServer) => {
-  await runAuditDeliveries(gateway)
-  await gateway.deliveryTasks.idle()
+  for (let round = 0; round < 2; round++) {
+    await runAuditDeliveries(gateway)
+    await gateway.deliveryTasks.idle()
+    await gateway.auditQueue.flush()
+  }
 }
 
 describeOnEachDatabase(
@@ -63,6 +67,8 @@ describeOnEachDatabase(
   (server) => {
     test('S5 R40 a webhook gets each entry signed, in OCSF, and again after a failure', async () => {
       const { call, clock, gateway } = server()
+      // The first retry is due within a second.
+      clock.freeze('2028-03-15T12:00:00.000Z')
       webhook.requests.length = 0
       const config = { url: `${webhook.origin}/events`, signing_secret: secret }
       const body = { name: 'SIEM', type: 'webhook', config, action_prefixes: ['key.', 'member.'] }
