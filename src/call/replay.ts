@@ -1,4 +1,5 @@
 import { omitUndefined } from '../lib/json-values.ts'
+import { sliceText } from '../lib/slice-text.ts'
 import type { Choice, PartDelta, Reply, ReplyEvent } from './event.ts'
 import type { OutputPart, ServerToolPart } from './part.ts'
 
@@ -77,21 +78,5 @@ const maxChunkLength = 512
 function splitDelta(delta: PartDelta): PartDelta[] {
   const [name, ...otherNames] = (['text', 'arguments', 'summary'] as const).filter((field) => delta[field])
   if (!name || otherNames.length > 0 || delta.logprobs) return [delta]
-  return splitText(delta[name] ?? '').map((chunk) => ({ ...delta, [name]: chunk }))
-}
-
-/** Never splits a surrogate pair. */
-function splitText(text: string): string[] {
-  const chunks: string[] = []
-  for (let from = 0; from < text.length; ) {
-    const to = from + maxChunkLength
-    const end = isHighSurrogate(text.charCodeAt(to - 1)) ? to + 1 : to
-    chunks.push(text.slice(from, end))
-    from = end
-  }
-  return chunks
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff
+  return Array.from(sliceText(delta[name] ?? '', maxChunkLength), (chunk) => ({ ...delta, [name]: chunk }))
 }

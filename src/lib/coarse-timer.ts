@@ -82,7 +82,10 @@ export class Waiter {
     return new Promise((resolve, reject) => {
       this.#wakeAt = this.#timer.now() + ms
       this.#wake = () => resolve(timedOut)
-      work.then(resolve, reject)
+      work.then((result) => {
+        this.#wake = null
+        resolve(result)
+      }, reject)
     })
   }
 

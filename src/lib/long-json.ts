@@ -3,6 +3,7 @@ import { assertNoProto, parseCountedLenientJson, parseLenientJson, parseRaw } fr
 import { assertJsonBoundsInSlices } from './json-bounds.ts'
 import { JsonError } from './json-error.ts'
 import { findStringEnd, isEscaped } from './json-string.ts'
+import { sliceText } from './slice-text.ts'
 import { runInSlices, yieldToEventLoop } from './time-slicer.ts'
 
 /** Longer strings are not copied when JSON is parsed, and are serialised in chunks. */
@@ -212,12 +213,6 @@ function* encodeMemberChunks(value: object): Generator<string> {
 
 function* encodeStringChunks(text: string): Generator<string> {
   yield '"'
-  for (let at = 0; at < text.length; ) {
-    // Not between the halves of a surrogate pair.
-    const isSplit = (text.charCodeAt(at + minLongStringLength - 1) & 0xfc00) === 0xd800
-    const end = at + minLongStringLength + (isSplit ? 1 : 0)
-    yield JSON.stringify(text.slice(at, end)).slice(1, -1)
-    at = end
-  }
+  for (const slice of sliceText(text, minLongStringLength)) yield JSON.stringify(slice).slice(1, -1)
   yield '"'
 }

@@ -1,3 +1,4 @@
+import { copyPart } from './copy-text.ts'
 import { findBareError, toErrorFrame } from './sse-error.ts'
 import { StringBuilder } from './string-builder.ts'
 
@@ -47,7 +48,7 @@ export class SseReader implements FrameReader {
     if (!hasFrameEnd) return []
     const text = wasEmpty ? decoded : this.#buffer.take()
     const { frames, consumed } = splitFrames(text)
-    const rest = consumed === text.length ? '' : text.slice(consumed)
+    const rest = consumed === text.length ? '' : copyPart(text.slice(consumed), text)
     this.#buffer.add(rest)
     this.#length = rest.length
     return frames

@@ -1,3 +1,4 @@
+import { copyPart } from '../../lib/copy-text.ts'
 import { asObject, asObjects, type JsonObject } from '../../lib/json-values.ts'
 import { countContentCharacters } from './normalize.ts'
 import { parseChunk } from './reply-reader.ts'
@@ -54,7 +55,7 @@ export function buildSplice(
   const replacement = JSON.stringify({ ...vendorFields, ...head })
   const delta = asObject(asObjects(chunk.choices)[0]?.delta) ?? {}
   return {
-    prefix: data.slice(0, open),
+    prefix: copyPart(data.slice(0, open), data),
     replacement: `data: ${replacement.slice(0, -1)},"choices":`,
     ownFields,
     overhead: data.length - countContentCharacters(delta),
@@ -130,10 +131,10 @@ function splitAtText(
   const end = at === -1 ? -1 : findClosingQuote(rest, start)
   if (end === -1) return null
   return {
-    before: data.slice(0, prefix.length + start),
-    after: data.slice(prefix.length + end),
-    relayedBefore: replacement + rest.slice(0, start),
-    relayedAfter: `${rest.slice(end)}\n\n`,
+    before: copyPart(data.slice(0, prefix.length + start), data),
+    after: copyPart(data.slice(prefix.length + end), data),
+    relayedBefore: copyPart(replacement + rest.slice(0, start), data),
+    relayedAfter: copyPart(`${rest.slice(end)}\n\n`, data),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
-import { buildReplyHeaders, buildStreamHeaders } from '../reply/http-response.ts'
+import { buildReplyHeaders, buildStreamHeaders, sliceChunk } from '../reply/http-response.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { replayEntry } from './response-cache.ts'
@@ -21,5 +21,5 @@ export async function replyFromCache(
 }
 
 async function* iterateTexts(texts: string[]): AsyncGenerator<string> {
-  yield* texts
+  for (const text of texts) yield* sliceChunk(text)
 }

@@ -4,7 +4,7 @@ import type { MediaDialect, MediaReplyContext } from '../../dialects/media.ts'
 import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
-import { buildReplyHeaders, listDroppedFields } from '../reply/http-response.ts'
+import { buildReplyHeaders, listDroppedFields, sliceChunk } from '../reply/http-response.ts'
 import { explainError } from '../routing/metadata.ts'
 import type { Admission } from '../settlement/admit.ts'
 import { ignoreOutcome } from '../settlement/observe.ts'
@@ -68,6 +68,13 @@ export async function streamMedia<Call, D extends MediaDialect<Call>, Stream ext
   }
 }
 
+/** It is not held in memory until the stream ends. */
+function takeFirst(stream: MediaStream): Chunk {
+  const { first } = stream
+  stream.first = ''
+  return first
+}
+
 class MediaSession<Call> {
   readonly #gateway: Gateway
   readonly #request: MediaRequest<Call>
@@ -101,15 +108,15 @@ class MediaSession<Call> {
   async *chunks(): AsyncGenerator<Chunk> {
     const stream = this.#accepted.reply
     try {
-      for (let chunk: Chunk | null = stream.first; chunk !== null; chunk = await this.#next()) {
+      for (let chunk: Chunk | null = takeFirst(stream); chunk !== null; chunk = await this.#next()) {
         if (chunk.length === 0) continue
         const { settings, timer } = this.#gateway
         const sentAt = timer.now()
-        yield chunk
+        yield* sliceChunk(chunk)
         if (timer.now() - sentAt > settings.limits.heartbeat) this.#isClientSlow = true
       }
       const last = await this.#end()
-      if (last.length > 0) yield last
+      if (last.length > 0) yield* sliceChunk(last)
     } catch (error) {
       const event = await this.#fail(error)
       if (event === null) throw error

@@ -31,7 +31,7 @@ export const createOwnWriter: CreateWriter = ({ delivery, format }, sampleRate) 
 
 /** The audio of a reply, as it arrives. */
 export class SpeechStream implements MediaStream {
-  readonly first: string | Uint8Array
+  first: string | Uint8Array
   readonly summary: ReplySummary
   readonly #events: AsyncIterator<SpeechEvent>
   readonly #exchange: UpstreamExchange

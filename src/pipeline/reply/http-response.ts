@@ -2,6 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { encodeJsonChunks, estimateJsonLength } from '../../lib/long-json.ts'
 import { minCompressedBytes, shortResponses } from '../../lib/response-traits.ts'
+import { sliceText } from '../../lib/slice-text.ts'
 import type { ClientFormat } from '../request/client-format.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestTrace } from '../settlement/trace.ts'
@@ -44,12 +45,23 @@ export function toTextResponse(
   return new Response(timeSlicer.iterate(slicePieces(text)), { headers: { ...chunkedHeaders, ...headers } })
 }
 
-const sliceLength = 256 * 1024
-
-/** Joining megabytes would block the event loop. Pieces are ASCII where they are long. */
+/** Joining megabytes would block the event loop. */
 function* slicePieces(pieces: readonly string[]): Generator<string> {
-  for (const piece of pieces)
-    for (let at = 0; at < piece.length; at += sliceLength) yield piece.slice(at, at + sliceLength)
+  for (const piece of pieces) yield* sliceText(piece, sliceLength)
+}
+
+/** What is written to a client at once: the runtime copies what the client does not read yet. */
+export const sliceLength = 64 * 1024
+
+/** A long chunk in parts that are written one by one. */
+export function sliceChunk(chunk: string): Iterable<string>
+export function sliceChunk(chunk: string | Uint8Array): Iterable<string | Uint8Array>
+export function sliceChunk(chunk: string | Uint8Array): Iterable<string | Uint8Array> {
+  return typeof chunk === 'string' ? sliceText(chunk, sliceLength) : sliceBytes(chunk)
+}
+
+function* sliceBytes(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += sliceLength) yield bytes.subarray(at, at + sliceLength)
 }
 
 export function buildStreamHeaders({ replyCodec }: ClientFormat): Record<string, string> {

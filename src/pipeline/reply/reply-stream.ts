@@ -2,6 +2,7 @@ import type { ReplyEvent } from '../../call/event.ts'
 import type { Usage, UsageCost } from '../../call/usage.ts'
 import type { ReplySummary } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
+import { freeBytes } from '../../lib/free-bytes.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FrameReader, SseError } from '../../lib/sse.ts'
 import type { TimeSlicer } from '../../lib/time-slicer.ts'
@@ -62,8 +63,9 @@ export class UpstreamStream implements ReplyStream {
   #pendingRead: Promise<string | null> | null = null
   #isReading = false
   #passing: Promise<string> | null = null
-  /** Received but not decoded yet. */
-  #unread: Uint8Array | null = null
+  /** A long chunk, decoded up to the position. */
+  #received: Uint8Array | null = null
+  #position = 0
   #ended = false
   readonly #timeSlicer: TimeSlicer
   readonly #bounds: ReplyBounds
@@ -106,15 +108,13 @@ export class UpstreamStream implements ReplyStream {
     if (this.#ended) return null
     this.#isReading = true
     try {
-      const bytes = this.#unread ?? (await this.#body.read()).value
+      const bytes = this.#takeSlice() ?? (await this.#receiveSlice())
       if (!bytes) return this.close()
-      const isLong = bytes.length > maxSliceBytes
-      this.#unread = isLong ? bytes.subarray(maxSliceBytes) : null
       for (let turn = this.#timeSlicer.pendingYield; turn; turn = this.#timeSlicer.pendingYield) await turn
       // It may have been closed while waiting.
       if (this.#ended) return null
       const startedAt = performance.now()
-      const text = this.#push(isLong ? bytes.subarray(0, maxSliceBytes) : bytes)
+      const text = this.#push(bytes)
       this.#timeSlicer.recordWork(startedAt)
       return typeof text === 'string' ? text : await this.#awaitPassing(text)
     } catch (error) {
@@ -129,6 +129,27 @@ export class UpstreamStream implements ReplyStream {
       this.#isReading = false
       this.#pendingRead = null
     }
+  }
+
+  async #receiveSlice(): Promise<Uint8Array | undefined> {
+    const { value } = await this.#body.read()
+    if (!value || value.length <= maxSliceBytes) return value
+    this.#received = value
+    return this.#takeSlice()
+  }
+
+  /** The next part of a long chunk, which is freed with its last part. */
+  #takeSlice(): Uint8Array | undefined {
+    const chunk = this.#received
+    if (!chunk) return undefined
+    const start = this.#position
+    this.#position += maxSliceBytes
+    if (this.#position < chunk.length) return chunk.subarray(start, this.#position)
+    this.#received = null
+    this.#position = 0
+    const last = chunk.slice(start)
+    freeBytes(chunk)
+    return last
   }
 
   /** Remembers the text that transforms are working on, for `close`. */

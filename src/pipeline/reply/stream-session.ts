@@ -27,6 +27,7 @@ import {
 } from '../upstream/errors.ts'
 import { toClientError, toFailedAttempt } from '../upstream/failure.ts'
 import { drainUpstream, isFinished, releaseConnection } from './drain.ts'
+import { sliceChunk, sliceLength } from './http-response.ts'
 import type { ReplyStream } from './reply-stream.ts'
 import { StreamTimers, usageGraceMs } from './stream-timers.ts'
 
@@ -45,16 +46,17 @@ export async function* streamBody(
     if (session.needsHeartbeat) yield request.format.replyCodec.heartbeat
     const attempt = yield* withHeartbeats(gateway, request, opening)
     session.begin(attempt)
-    const { pending, refusal, stream } = attempt.reply
-    if (pending !== '') yield pending
+    const { refusal, stream } = attempt.reply
+    yield* takePending(attempt.reply)
     if (refusal) throw refusal
     const source = new ClientTexts(gateway, request, stream, waiter)
     for (let text = await source.next(); text !== null; text = await source.next()) {
-      yield text
+      if (text.length <= sliceLength) yield text
+      else yield* sliceChunk(text)
       if (source.recordSent() > gateway.settings.limits.heartbeat) session.isClientSlow = true
     }
     // With heartbeats, because settlement waits while the database is unavailable.
-    yield yield* withHeartbeats(gateway, request, session.end())
+    yield* sliceChunk(yield* withHeartbeats(gateway, request, session.end()))
   } catch (error) {
     const text = await session.fail(error)
     if (text !== null) yield text
@@ -63,6 +65,13 @@ export async function* streamBody(
     // Without an end if the client disconnected during a write.
     await session.abandon()
   }
+}
+
+/** The text is not held in memory until the stream ends. */
+function takePending(reply: OpenedStream): Iterable<string> {
+  const { pending } = reply
+  reply.pending = ''
+  return sliceChunk(pending)
 }
 
 /** Awaits a promise and sends heartbeats until it resolves. */

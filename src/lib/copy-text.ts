@@ -1,0 +1,11 @@
+/** Of a text that is worth a copy of a part of it. */
+const minLongLength = 64 * 1024
+
+/**
+ * A part of a text that is stored for longer than the text. The runtime's substrings hold the whole text in memory, so
+ * a small part of a long text is copied.
+ */
+export function copyPart(part: string, whole: string): string {
+  const isWorthIt = whole.length >= minLongLength && part.length < whole.length / 2
+  return isWorthIt ? (JSON.parse(JSON.stringify(part)) as string) : part
+}
