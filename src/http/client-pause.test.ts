@@ -1,47 +1,62 @@
 import { describe, expect, test } from 'bun:test'
 import type { Gateway } from '../app/gateway.ts'
-import { heartbeatResponses } from '../lib/response-traits.ts'
-import { respond } from './client-pause.ts'
+import { ClientWait, clientWaits, sourceSilences } from '../lib/response-traits.ts'
+import { respond, respondWithRecord } from './client-pause.ts'
 import type { Operation } from './operation.ts'
 import type { Context } from './record-operations.ts'
 
-/** The timeout of the connection, in seconds; null if it is not set. */
-function findTimeout(response: Response, limits: { client_idle: number; heartbeat: number }): number | null {
-  let timeout: number | null = null
-  const gateway = { settings: { limits } } as Gateway
-  const httpRequest = new Request('http://127.0.0.1/', { method: 'POST' })
-  const connections = {
-    timeout: (_: Request, seconds: number) => {
-      timeout = seconds
-    },
-  }
-  const operation = { method: 'POST', inference: {} } as Operation
-  respond(operation, { gateway, httpRequest } as Context, connections, response)
-  return timeout
+interface Limits {
+  client_idle: number
+  heartbeat?: number
 }
 
-function createStream(hasHeartbeats: boolean): Response {
+/** The timeouts of the connection, in seconds, as they are set. */
+async function listTimeouts(method: 'GET' | 'POST', response: Response, limits: Limits): Promise<number[]> {
+  const timeouts: number[] = []
+  const gateway = { settings: { limits } } as Gateway
+  const httpRequest = new Request('http://127.0.0.1/', { method })
+  const connections = { timeout: (_: Request, seconds: number) => void timeouts.push(seconds) }
+  const context = { gateway, httpRequest } as Context
+  const operation = { method, handle: async () => response } as unknown as Operation
+  if (method === 'GET') await respondWithRecord(operation, context, connections)
+  else respond(operation, context, connections, response)
+  return timeouts
+}
+
+/** A stream whose source is silent for at most this long. */
+function createStream(silenceMs: number): Response {
   const response = new Response('', { headers: { 'x-accel-buffering': 'no' } })
-  if (hasHeartbeats) heartbeatResponses.add(response)
+  sourceSilences.set(response, silenceMs)
   return response
 }
 
 describe('S13 the timeout of a client that reads nothing', () => {
   // The runtime ends a connection up to 4 seconds early.
-  test('does not end a stream between two heartbeats, however short they are', () => {
-    const stream = createStream(true)
-    expect(findTimeout(stream, { client_idle: 1000, heartbeat: 1000 })).toBe(6)
-    expect(findTimeout(stream, { client_idle: 1000, heartbeat: 10_000 })).toBe(24)
+  test('does not end a stream while its source is silent', async () => {
+    expect(await listTimeouts('POST', createStream(2000), { client_idle: 1000 })).toEqual([6])
+    expect(await listTimeouts('POST', createStream(20_000), { client_idle: 1000 })).toEqual([24])
+    expect(await listTimeouts('GET', createStream(20_000), { client_idle: 1000 })).toEqual([24])
   })
 
-  test('is at least what is configured, up to the longest of the runtime', () => {
-    const limits = { client_idle: 120_000, heartbeat: 10_000 }
-    expect(findTimeout(Response.json({}), limits)).toBe(124)
-    expect(findTimeout(Response.json({}), { ...limits, client_idle: 255_000 })).toBe(255)
+  test.each(['GET', 'POST'] as const)(
+    'is at least what is configured, up to the longest of the runtime (%s)',
+    async (method) => {
+      expect(await listTimeouts(method, Response.json({}), { client_idle: 120_000 })).toEqual([124])
+      expect(await listTimeouts(method, Response.json({}), { client_idle: 255_000 })).toEqual([255])
+    },
+  )
+
+  test('does not apply where heartbeats are too rare', async () => {
+    expect(await listTimeouts('POST', createStream(400_000), { client_idle: 1000 })).toEqual([0])
   })
 
-  test('does not apply where the provider may be silent, or heartbeats are too rare', () => {
-    expect(findTimeout(createStream(false), { client_idle: 1000, heartbeat: 1000 })).toBeNull()
-    expect(findTimeout(createStream(true), { client_idle: 1000, heartbeat: 200_000 })).toBeNull()
+  test('applies only while the client is waited for, where the source may be silent for any time', async () => {
+    const wait = new ClientWait()
+    const response = new Response('')
+    clientWaits.set(response, wait)
+    const timeouts = await listTimeouts('GET', response, { client_idle: 10_000 })
+    wait.begin()
+    wait.end()
+    expect(timeouts).toEqual([0, 14, 0])
   })
 })

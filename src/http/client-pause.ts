@@ -1,19 +1,33 @@
-import type { Gateway } from '../app/gateway.ts'
-import { heartbeatResponses } from '../lib/response-traits.ts'
+import { clientWaits, sourceSilences } from '../lib/response-traits.ts'
+import { toTaggedResponse } from './etag.ts'
 import type { Operation } from './operation.ts'
 import { type Context, toResponse } from './record-operations.ts'
 
 type Connections = Pick<ReturnType<typeof Bun.serve>, 'timeout'>
 
-/** The response to a POST. A client that reads nothing of the reply of a model is disconnected. */
+/** The response to a POST. */
 export function respond(
   operation: Operation,
-  { gateway, httpRequest }: Context,
+  context: Context,
   connections: Connections,
   result: unknown,
 ): Response {
-  const response = toResponse(operation, httpRequest, result)
-  if (operation.inference) limitPause(gateway, connections, httpRequest, response)
+  const response = toResponse(operation, context.httpRequest, result)
+  if (operation.inference || result instanceof Response) limitPause(context, connections, response)
+  return response
+}
+
+/** The response to a GET. */
+export async function respondWithRecord(
+  operation: Operation,
+  context: Context,
+  connections: Connections,
+): Promise<Response> {
+  const result = await operation.handle(context)
+  const isRecord = !(result instanceof Response)
+  const toRead = isRecord && !operation.inference ? toTaggedResponse : toResponse
+  const response = toRead(operation, context.httpRequest, result)
+  if (operation.inference || !isRecord) limitPause(context, connections, response)
   return response
 }
 
@@ -22,16 +36,17 @@ const maxConnectionTimeout = 255
 /** The runtime looks for timeouts this often, in seconds, and may end a connection as much too early. */
 const timeoutPrecision = 4
 
-/** Not where the provider may be what is silent. */
+/** Disconnects a client that reads nothing of the response. */
 function limitPause(
-  { settings: { limits } }: Gateway,
+  { gateway: { settings }, httpRequest }: Context,
   connections: Connections,
-  request: Request,
   response: Response,
 ): void {
-  const isStream = response.headers.has('x-accel-buffering')
-  if (isStream && !heartbeatResponses.has(response)) return
-  const least = Math.ceil(Math.max(limits.client_idle, isStream ? 2 * limits.heartbeat : 0) / 1000)
-  if (least > maxConnectionTimeout) return
-  connections.timeout(request, Math.min(least + timeoutPrecision, maxConnectionTimeout))
+  const leastMs = Math.max(settings.limits.client_idle, sourceSilences.get(response) ?? 0)
+  const least = Math.ceil(leastMs / 1000)
+  // Zero is no timeout.
+  const seconds = least > maxConnectionTimeout ? 0 : Math.min(least + timeoutPrecision, maxConnectionTimeout)
+  const wait = clientWaits.get(response)
+  if (wait) wait.listen((isWaiting) => connections.timeout(httpRequest, isWaiting ? seconds : 0))
+  connections.timeout(httpRequest, wait ? 0 : seconds)
 }

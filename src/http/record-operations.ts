@@ -4,7 +4,7 @@ import { validateInput } from '../lib/validate-input.ts'
 import { noReach, type Reach } from '../permissions/grant.ts'
 import { authorize } from '../pipeline/request/authorize.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
-import { enforceIfMatch, recordQueueOf, toTaggedResponse } from './etag.ts'
+import { enforceIfMatch, recordQueueOf } from './etag.ts'
 import { idempotencyHeader, markDropped } from './idempotency.ts'
 import type { Operation } from './operation.ts'
 import { parseQuery } from './parameters.ts'
@@ -22,13 +22,6 @@ export function resolveReach(
 export function toResponse({ status }: Operation, request: Request, result: unknown): Response {
   if (result instanceof Response) return result
   return Response.json(usesSynonyms(request) ? addSynonyms(result) : result, { status })
-}
-
-export async function readRecord(operation: Operation, context: Context): Promise<Response> {
-  const result = await operation.handle(context)
-  const isTagged = !(result instanceof Response) && !operation.inference
-  const respond = isTagged ? toTaggedResponse : toResponse
-  return respond(operation, context.httpRequest, result)
 }
 
 /** A PUT, PATCH or DELETE, which may have the condition that the record is as the client has read it. */

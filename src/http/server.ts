@@ -14,7 +14,7 @@ import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { admitCaller, toFailure } from './admit-caller.ts'
-import { respond } from './client-pause.ts'
+import { respond, respondWithRecord } from './client-pause.ts'
 import { compressResponse } from './compress-response.ts'
 import { buildCorsHeaders, buildPreflightHeaders } from './cors.ts'
 import { buildErrorResponse, errorEncoderOf, type FailingOperation } from './error-response.ts'
@@ -22,7 +22,7 @@ import { idempotencyHeader, isIdempotencySupported, markDropped, runOnce } from 
 import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
-import { type Context, changeRecord, readRecord, resolveReach } from './record-operations.ts'
+import { type Context, changeRecord, resolveReach } from './record-operations.ts'
 import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 import {
@@ -182,7 +182,7 @@ async function runOperation(
     httpRequest,
     region,
   } as Context
-  if (operation.method === 'GET') return readRecord(operation, context)
+  if (operation.method === 'GET') return respondWithRecord(operation, context, connections)
   if (operation.method !== 'POST') return changeRecord(operation, context, methods.get('GET'))
   const key = httpRequest.headers.get(idempotencyHeader)
   if (key === null) return respond(operation, context, connections, await operation.handle(context))

@@ -10,6 +10,9 @@ export interface StoredBlob {
   modifiedAt: number
 }
 
+/** The longest pause between two chunks of a blob, in milliseconds. */
+export const maxBlobSilenceMs = 30_000
+
 /** Stores bytes under keys. Nothing is held in memory: bytes are streamed both ways, as fast as their reader takes them. */
 export interface BlobStore {
   /** Takes the bytes of a local file, which may be moved away. They are durable and complete when it returns. */

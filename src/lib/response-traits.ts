@@ -1,5 +1,28 @@
-/** Responses that are sent heartbeats: silence means that the client does not read. */
-export const heartbeatResponses = new WeakSet<Response>()
+/**
+ * How long the source of a streamed response may be silent, in milliseconds. Otherwise silence means that the client
+ * does not read.
+ */
+export const sourceSilences = new WeakMap<Response, number>()
+
+/** Streamed responses that report when they wait for the client: their source may be silent for long. */
+export const clientWaits = new WeakMap<Response, ClientWait>()
+
+/** Whether a stream waits for its client to read, as opposed to its source. */
+export class ClientWait {
+  #listener: ((isWaiting: boolean) => void) | null = null
+
+  listen(listener: (isWaiting: boolean) => void): void {
+    this.#listener = listener
+  }
+
+  begin(): void {
+    this.#listener?.(true)
+  }
+
+  end(): void {
+    this.#listener?.(false)
+  }
+}
 
 /** Responses too short to be compressed. */
 export const shortResponses = new WeakSet<Response>()

@@ -1,4 +1,4 @@
-import type { BlobStore, ByteRange, StoredBlob } from './blob-store.ts'
+import { type BlobStore, type ByteRange, maxBlobSilenceMs, type StoredBlob } from './blob-store.ts'
 import { withDeadline } from './deadline.ts'
 
 export interface S3Options {
@@ -24,7 +24,7 @@ interface S3Request {
 const pageSize = 1000
 /** Longer than any clock difference or retry, short for a URL that is never shown. */
 const urlSeconds = 3600
-/** Until the store answers, and between two chunks of a blob. */
+/** Until the store answers. */
 const answerMs = 30_000
 /** An upload that is slower is given up. */
 const minUploadBytesPerMs = 64
@@ -145,7 +145,7 @@ function pullChunks(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array
     {
       async pull(controller) {
         try {
-          const { done, value } = await withDeadline(answerMs, reader.read(), unansweredError)
+          const { done, value } = await withDeadline(maxBlobSilenceMs, reader.read(), unansweredError)
           if (done) controller.close()
           else controller.enqueue(value)
         } catch (error) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { mp3Frame } from './speech-upstreams.ts'
 
@@ -40,7 +40,8 @@ beforeAll(async () => {
     providers: [{ slug: 'endless', name: 'Endless', base_url, dialects: ['speech'], api_key: 'k' }],
     models: [{ id: 'speech/endless', name: 'Endless', output_modalities: ['speech'], endpoints: [endpoint] }],
   }
-  server = await startTestServer('sqlite', { settings: JSON.stringify(settings) })
+  const patient = { ...settings, limits: { client_idle: 1 } }
+  server = await startTestServer('sqlite', { settings: JSON.stringify(patient) })
   const limits = { total: 1 }
   impatient = await startTestServer('sqlite', { settings: JSON.stringify({ ...settings, limits }) })
 })
@@ -79,6 +80,25 @@ test('R19 S13 a client that reads slowly slows the upstream down, and memory sta
   left.abort()
   await waitForClose()
 })
+
+test('S13 R4 a client that reads nothing is disconnected, and pays in full', async () => {
+  const { hostname, port } = new URL(server.url)
+  const { inferenceKey } = server.own
+  const body = JSON.stringify({ model: 'speech/endless', input: 'x', voice: 'v', response_format: 'mp3' })
+  const client = connect(Number(port), hostname)
+  client.on('error', () => undefined)
+  client.pause()
+  client.write(
+    `POST /v1/audio/speech HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${inferenceKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  while (sockets.size === 0) await Bun.sleep(5)
+  while (sockets.size > 0) await Bun.sleep(20)
+  const { db } = server.gateway
+  const rows = () => db.selectFrom('generations').select(['status', 'cost_nanos']).execute()
+  while ((await rows()).length < 2) await Bun.sleep(20)
+  expect(await rows()).toEqual(Array(2).fill({ status: 'cancelled', cost_nanos: 15_000n }))
+  client.destroy()
+}, 30_000)
 
 test('R4 R5 a client that stops reading until the time of the stream is over pays in full', async () => {
   const response = await speak(impatient, 'x'.repeat(100))

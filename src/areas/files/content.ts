@@ -3,8 +3,9 @@ import { storeOf } from '../../app/file-storage.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { attachmentHeaders } from '../../lib/attachment-headers.ts'
-import type { ByteRange } from '../../lib/blob-store.ts'
+import { type ByteRange, maxBlobSilenceMs } from '../../lib/blob-store.ts'
 import { parseRange } from '../../lib/http-range.ts'
+import { sourceSilences } from '../../lib/response-traits.ts'
 
 /** The bytes of a file, or the part that the request asks for; null if its bytes are missing. */
 export async function sendContent(
@@ -16,7 +17,7 @@ export async function sendContent(
   const body = await storeOf(gateway, file).read(file.id, range ?? undefined)
   if (!body) return null
   const { start, end } = range ?? { start: 0, end: file.size_bytes }
-  return new Response(body, {
+  const response = new Response(body, {
     status: range ? 206 : 200,
     headers: {
       ...attachmentHeaders(file.filename),
@@ -26,6 +27,8 @@ export async function sendContent(
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.size_bytes}` }),
     },
   })
+  sourceSilences.set(response, maxBlobSilenceMs)
+  return response
 }
 
 /** The bytes of an id never change. */

@@ -2,6 +2,7 @@ import type { FileListOptions } from '../../dialects/files/file-format.ts'
 import { attachmentHeaders } from '../../lib/attachment-headers.ts'
 import { encodeStreamedForm } from '../../lib/form-encode.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
+import { ClientWait, clientWaits } from '../../lib/response-traits.ts'
 import type { GuardedFile } from '../../pipeline/guard/file.ts'
 import { readJsonBody } from '../../pipeline/upstream/decode-reply.ts'
 import { unexpectedReplyError } from '../../pipeline/upstream/errors.ts'
@@ -124,7 +125,13 @@ export async function downloadVendorFile(
       const value = response.headers.get(name)
       if (value !== null) headers.set(name, value)
     }
-    return new Response(relayChunks(store, exchange, response), { status: response.status, headers })
+    const wait = new ClientWait()
+    const relayed = new Response(relayChunks(store, exchange, response, wait), {
+      status: response.status,
+      headers,
+    })
+    clientWaits.set(relayed, wait)
+    return relayed
   } catch (error) {
     exchange.release()
     throw toVendorError(error, store.access.provider.name)
@@ -135,6 +142,7 @@ function relayChunks(
   { gateway }: VendorStore,
   exchange: UpstreamExchange,
   { body }: Response,
+  wait: ClientWait,
 ): ReadableStream<Uint8Array> | null {
   if (!body) {
     exchange.release()
@@ -145,8 +153,10 @@ function relayChunks(
     {
       async pull(controller) {
         try {
+          wait.end()
           exchange.setTimeout(gateway.settings.limits.idle)
           const { done, value } = await reader.read()
+          wait.begin()
           if (!done) return controller.enqueue(value)
           exchange.release()
           controller.close()

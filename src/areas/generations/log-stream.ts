@@ -2,6 +2,7 @@ import type { Follower } from '../../account/request-log/followers.ts'
 import type { LogSelection } from '../../account/request-log/selection.ts'
 import { isFollowed, type TailBatch } from '../../account/request-log/tail.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
+import { sourceSilences } from '../../lib/response-traits.ts'
 import { authenticate } from '../../pipeline/request/authenticate.ts'
 import { authorize } from '../../pipeline/request/authorize.ts'
 import { callerIdOf } from '../../pipeline/request/caller.ts'
@@ -12,8 +13,8 @@ import { toLogRecords } from './log-record.ts'
 const heartbeatMs = 15_000
 /** Entries of one second; there are more than anyone can read. */
 const maxEntries = 100
-/** Pieces that wait for a slow reader before it is disconnected. */
-const maxWaiting = 60
+/** What waits for a slow reader before it is disconnected. */
+const maxWaitingBytes = 256 * 1024
 
 interface StreamRequest extends LogRequest {
   httpRequest: Request
@@ -32,9 +33,11 @@ export async function streamRequests(
   requestFollowers.add(follower)
   writer.send(': open\n\n')
   request.httpRequest.signal.addEventListener('abort', () => requestFollowers.remove(follower))
-  return new Response(readable, {
+  const response = new Response(readable, {
     headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
   })
+  sourceSilences.set(response, 2 * heartbeatMs)
+  return response
 }
 
 interface EventWriter {
@@ -48,15 +51,18 @@ export function createEventStream(onEnd: () => void): {
 } {
   const encoder = new TextEncoder()
   let open: ReadableStreamDefaultController<Uint8Array> | null = null
-  const readable = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      open = controller
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        open = controller
+      },
+      cancel: () => {
+        open = null
+        onEnd()
+      },
     },
-    cancel: () => {
-      open = null
-      onEnd()
-    },
-  })
+    new ByteLengthQueuingStrategy({ highWaterMark: maxWaitingBytes }),
+  )
   const end = (reason: string, message: string) => {
     open?.enqueue(encoder.encode(formatEvent('end', { reason, message })))
     open?.close()
@@ -64,9 +70,8 @@ export function createEventStream(onEnd: () => void): {
     onEnd()
   }
   const send = (text: string) => {
-    open?.enqueue(encoder.encode(text))
-    if ((open?.desiredSize ?? 0) < -maxWaiting)
-      end('slow_reader', 'The stream was closed because it was not read fast enough.')
+    if ((open?.desiredSize ?? 1) > 0) open?.enqueue(encoder.encode(text))
+    else end('slow_reader', 'The stream was closed because it was not read fast enough.')
   }
   return { readable, writer: { send, end } }
 }

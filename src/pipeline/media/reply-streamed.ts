@@ -3,6 +3,7 @@ import type { ReplySummary } from '../../dialects/dialect.ts'
 import type { MediaDialect, MediaReplyContext } from '../../dialects/media.ts'
 import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
+import { ClientWait, clientWaits } from '../../lib/response-traits.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
 import { buildReplyHeaders, listDroppedFields, sliceChunk } from '../reply/http-response.ts'
 import { explainError } from '../routing/metadata.ts'
@@ -55,7 +56,7 @@ export async function streamMedia<Call, D extends MediaDialect<Call>, Stream ext
     trace.firstTokenMs = performance.now() - request.startedAt
     if (request.replyFilter) accepted.reply.filter?.(request.replyFilter)
     const session = new MediaSession(gateway, request, admission, trace, settle, accepted)
-    return new Response(session.chunks(), {
+    const response = new Response(session.chunks(), {
       headers: {
         'content-type': accepted.reply.contentType,
         'cache-control': 'no-cache, no-transform',
@@ -63,6 +64,8 @@ export async function streamMedia<Call, D extends MediaDialect<Call>, Stream ext
         ...buildReplyHeaders(request, listDroppedFields(trace)),
       },
     })
+    clientWaits.set(response, session.clientWait)
+    return response
   } catch (error) {
     throw await settleFailure(request, trace, settle, error)
   }
@@ -84,6 +87,7 @@ class MediaSession<Call> {
   readonly #accepted: AcceptedMedia<MediaStream>
   /** The client read so slowly that the provider may have timed out. */
   #isClientSlow = false
+  readonly clientWait = new ClientWait()
 
   constructor(
     gateway: Gateway,
@@ -112,10 +116,13 @@ class MediaSession<Call> {
         if (chunk.length === 0) continue
         const { settings, timer } = this.#gateway
         const sentAt = timer.now()
+        this.clientWait.begin()
         yield* sliceChunk(chunk)
+        this.clientWait.end()
         if (timer.now() - sentAt > settings.limits.heartbeat) this.#isClientSlow = true
       }
       const last = await this.#end()
+      this.clientWait.begin()
       if (last.length > 0) yield* sliceChunk(last)
     } catch (error) {
       const event = await this.#fail(error)

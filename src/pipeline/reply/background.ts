@@ -21,13 +21,14 @@ import {
 import type { BackgroundRun } from '../../lib/background-runs.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { sourceSilences } from '../../lib/response-traits.ts'
 import { type SseFrame, SseReader } from '../../lib/sse.ts'
 import { formats } from '../formats.ts'
 import { handleInference } from '../inference.ts'
 import type { IncomingRequest } from '../request/inference-request.ts'
 import { newGenerationId } from '../request/parse.ts'
 import { shutdownMessage, storeEnded, trimEchoedFields } from './background-store.ts'
-import { buildStreamHeaders } from './http-response.ts'
+import { buildStreamHeaders, sliceChunk } from './http-response.ts'
 
 const minuteMs = 60_000
 
@@ -70,9 +71,7 @@ export async function startBackgroundResponse(
   void runToEnd(gateway, { id, owner, body: queued, input }, run, responding)
   const replyHeaders = { 'x-generation-id': generationId }
   if (body.stream !== true) return Response.json(queued, { headers: replyHeaders })
-  return new Response(followEvents(gateway, run, 0), {
-    headers: { ...buildStreamHeaders(formats.responses), ...replyHeaders },
-  })
+  return respondWithEvents(gateway, run, 0, replyHeaders)
 }
 
 function buildQueuedResponse(gateway: Gateway, id: string, { body, format }: IncomingRequest): JsonObject {
@@ -228,6 +227,19 @@ class ResponseState {
   }
 }
 
+function respondWithEvents(
+  gateway: Gateway,
+  run: BackgroundRun,
+  from: number,
+  headers: Record<string, string> = {},
+): Response {
+  const response = new Response(followEvents(gateway, run, from), {
+    headers: { ...buildStreamHeaders(formats.responses), ...headers },
+  })
+  sourceSilences.set(response, 2 * gateway.settings.limits.heartbeat)
+  return response
+}
+
 /** The events of a run from this number on, with heartbeats while there are none. */
 async function* followEvents(gateway: Gateway, { log }: BackgroundRun, from: number): AsyncGenerator<string> {
   const { heartbeat } = gateway.settings.limits
@@ -239,7 +251,7 @@ async function* followEvents(gateway: Gateway, { log }: BackgroundRun, from: num
       read = await gateway.timer.wait(next, heartbeat)
     }
     if (read === null) return
-    yield read.event
+    yield* sliceChunk(read.event)
     position = read.next
   }
 }
@@ -261,7 +273,7 @@ export async function streamResponse(
   if (!run)
     throw invalidFieldError('stream', 'only a background response that is in progress can be streamed')
   const from = startingAfter === undefined ? 0 : startingAfter + 1
-  return new Response(followEvents(gateway, run, from), { headers: buildStreamHeaders(formats.responses) })
+  return respondWithEvents(gateway, run, from)
 }
 
 /** Idempotent: a response that has ended is unchanged. */

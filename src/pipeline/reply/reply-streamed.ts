@@ -1,6 +1,6 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { timedOut } from '../../lib/coarse-timer.ts'
-import { heartbeatResponses } from '../../lib/response-traits.ts'
+import { sourceSilences } from '../../lib/response-traits.ts'
 import { augmentRequest } from '../../plugins/apply.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
@@ -41,6 +41,6 @@ export async function replyStreamed(
       ...buildReplyHeaders(request, listDroppedFields(trace)),
     },
   })
-  heartbeatResponses.add(response)
+  sourceSilences.set(response, 2 * gateway.settings.limits.heartbeat)
   return response
 }

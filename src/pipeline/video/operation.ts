@@ -41,7 +41,8 @@ export async function respondWithCloudOperation(
   if (job.status !== 'completed') return Response.json(operation)
   const parts = writeCloudVideos(operation, await openVideos(gateway, job))
   return new Response(toByteStream(parts), {
-    headers: { 'content-type': 'application/json;charset=utf-8' },
+    // Not collected in memory to be compressed.
+    headers: { 'content-type': 'application/json;charset=utf-8', 'cache-control': 'no-transform' },
   })
 }
 
