@@ -6,6 +6,7 @@ import { destinations } from '../src/destinations/all.ts'
 import { authSchemes } from '../src/provider-auth/all.ts'
 import { providers } from '../src/providers/all.ts'
 import { findRetiredWords } from './retired-words.ts'
+import { findLongSleeps } from './sleeps.ts'
 
 /** The layer of each folder or file of src. A module imports only from its own layer or below. */
 const layers: Record<string, number> = {
@@ -120,6 +121,10 @@ for (const module of consoleModules) {
   checkLengths(module)
 }
 
+const testFiles = listTestFiles()
+if (testFiles.length < minModules) problems.push(`only ${testFiles.length} test files found`)
+for (const path of testFiles) problems.push(...findLongSleeps(path, readFileSync(path, 'utf8')))
+
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`)
   process.exit(1)
@@ -144,6 +149,14 @@ function readModules(pattern: string): Module[] {
       imports: [...new Set(local.map((target) => normalize(join(dirname(path), target))))],
     }
   })
+}
+
+/** Tests and what they import; not those of `npm run test:long`. */
+function listTestFiles(): string[] {
+  const paths = ['src/**/*.test.ts', 'test/**/*.ts'].flatMap((pattern) => [
+    ...new Glob(pattern).scanSync('.'),
+  ])
+  return paths.filter((path) => !/node_modules|^test\/long\//.test(path))
 }
 
 function layerOf(path: string): number {

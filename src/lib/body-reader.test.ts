@@ -99,9 +99,9 @@ describe('S13 a body that arrives too slowly', () => {
   test('the time of the consumer does not count against the sender', async () => {
     const chunks = [1, 2, 3].map(() => new Uint8Array([0x20]))
     let count = 0
-    const prompt = { maxBytes: 100, pace: { idle: 50, bytesPerSecond: 1_000_000 } }
+    const prompt = { maxBytes: 100, pace: { idle: 30, bytesPerSecond: 1_000_000 } }
     for await (const _ of readBodyChunks(requestOf(chunks), prompt)) {
-      await Bun.sleep(60)
+      await Bun.sleep(40)
       count++
     }
     expect(count).toBe(3)

@@ -17,9 +17,9 @@ test('each request gets its reply, whatever the order of the replies', async () 
 
 test('a thread without calls ends, after its last message, and the next call starts another', async () => {
   const file = new URL('../../test/support/barrier-worker.ts', import.meta.url)
-  const thread = new WorkerThread(file, 'open', { afterMs: 20, message: 'close' })
+  const thread = new WorkerThread(file, 'open', { afterMs: 10, message: 'close' })
   const waiting = thread.call('wait')
-  await Bun.sleep(100)
+  await Bun.sleep(50)
   expect(thread).toHaveProperty('isRunning', true)
   await thread.call('release')
   expect(await waiting).toBe('wait')

@@ -102,12 +102,12 @@ if (isLong && databaseKinds.includes('postgres')) {
       const [living, dying] = await Promise.all([scene.start('living'), scene.start('dying')])
       const key = await living.createKey()
       const working = [load(scene, living, key), load(scene, dying, key)]
-      await Bun.sleep(3000)
+      await waitUntil(() => scene.clients.log.length > 500)
       await dying.kill()
       const since = performance.now()
       while (!living.log.includes('orphaned holds settled')) {
         if (performance.now() - since > missedWithinMs) throw new Error('the dead node was not noticed')
-        await Bun.sleep(200)
+        await Bun.sleep(50)
       }
       const seconds = Math.round((performance.now() - since) / 1000)
       await living.stop()

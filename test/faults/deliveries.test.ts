@@ -104,7 +104,7 @@ async function waitUntilDelivered(
 ): Promise<Set<string>> {
   const db = openDb(scene.databaseUrl)
   try {
-    for (const deadline = performance.now() + testTimeoutMs / 2; ; await Bun.sleep(200)) {
+    for (const deadline = performance.now() + testTimeoutMs / 2; ; await Bun.sleep(50)) {
       // First, as the gateway may settle a hold of an ended process at any time.
       const holds = await db.selectFrom('holds').select('id').execute()
       // It flushes the journal, and retries at once.

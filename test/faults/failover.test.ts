@@ -87,9 +87,10 @@ describeWithUpstreams('one of two providers', (bench) => {
   test(
     'I11 during a storm of 429 no provider is called within its known Retry-After',
     async () => {
-      const { first, second } = bench()
+      const { first, second, server } = bench()
       for (const { requests: journal } of [first, second]) journal.length = 0
-      const watch = new Watch()
+      server.clock.freeze(new Date(server.clock.now()).toISOString())
+      const watch = new Watch(() => server.clock.now())
       const random = seededRandom(32)
       for (const [name, upstream] of Object.entries({ first, second })) {
         upstream.setDefault((received) =>
@@ -107,15 +108,15 @@ describeWithUpstreams('one of two providers', (bench) => {
           watch.ends(user)
           statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
           if (response.status === 429) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-          await Bun.sleep(200 * random())
           watch.begins(`${user}b`)
           const again = await sendRequest(bench(), 'chat', { model: 'test/both-chat', user: `${user}b` })
           await again.text()
           watch.ends(`${user}b`)
         })
         await Promise.all(burst)
-        await Bun.sleep(1100)
+        server.clock.advance(1100)
       }
+      server.clock.release()
       for (const upstream of [first, second]) upstream.setDefault(null)
       const attempts = first.requests.length + second.requests.length
       printTotals('a storm of 429', { requests: 2 * requests, attempts, refused: watch.refused })
@@ -136,7 +137,12 @@ class Watch {
   readonly #waits = new Map<string, { provider: string; until: number }[]>()
   /** Known for certain: the request that received it has ended. */
   readonly #known = new Map<string, { since: number; until: number }[]>()
+  readonly #now: () => number
   #count = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
 
   begins(user: string): void {
     this.#begun.set(user, this.#count++)
@@ -152,7 +158,7 @@ class Watch {
     this.#check(provider, received)
     this.refused += 1
     const user: string = received.json.user
-    const waits = [...(this.#waits.get(user) ?? []), { provider, until: Date.now() + 1000 }]
+    const waits = [...(this.#waits.get(user) ?? []), { provider, until: this.#now() + 1000 }]
     this.#waits.set(user, waits)
     return { status: 429, headers: { 'retry-after': '1' }, json: { error: { message: 'slow down' } } }
   }
@@ -162,12 +168,16 @@ class Watch {
     return goodAnswer(received)
   }
 
-  #check(provider: string, { json, at }: ReceivedRequest): void {
+  #check(provider: string, { json }: ReceivedRequest): void {
+    const at = this.#now()
     const begun = this.#begun.get(json.user) ?? -1
     const isKnown = this.#known.get(provider)?.some(({ since, until }) => since < begun && at < until)
     if (isKnown) this.early.push({ provider, user: json.user })
   }
 }
+
+/** Of the gateway's timer: a limit of ten seconds passes in fifty turns of the event loop. */
+const stepMs = 200
 
 type Fault = [name: string, stream: boolean, scripted: UpstreamResponse]
 
@@ -217,12 +227,16 @@ describeWithUpstreams(
     ]
     describe('R30 I7 the next one serves the request when it', () => {
       test.each(faults)('%s', async (_, stream, scripted) => {
-        const { first, second } = bench()
+        const { first, second, server } = bench()
         for (const { requests } of [first, second]) requests.length = 0
         first.enqueue(scripted)
-        const response = await sendRequest(bench(), 'chat', { model: 'test/both-chat', stream })
-        const text = await response.text()
-        expect(response.status).toBe(200)
+        const sent = sendRequest(bench(), 'chat', { model: 'test/both-chat', stream })
+        const replying = sent.then(async (response) => ({
+          status: response.status,
+          text: await response.text(),
+        }))
+        const { status, text } = await (scripted.hang ? server.timer.passUntil(replying, stepMs) : replying)
+        expect(status).toBe(200)
         expect(text).toContain(stream ? '[DONE]' : '"two-chat"')
         expect([first.requests.length, second.requests.length]).toEqual([1, 1])
         const { closedByPeerAt, complete } = await lastRequest(first.requests).done
@@ -270,19 +284,18 @@ describeWithUpstreams(
     )
 
     test('hangs repeatedly is ejected: five requests wait for it, the sixth does not', async () => {
-      const { first, second } = bench()
+      const { first, second, server } = bench()
       for (const { requests } of [first, second]) requests.length = 0
       first.setDefault({ hang: true })
       const order = { provider: { order: ['one-chat'] } }
       for (let count = 0; count < 8; count++) {
-        const { provider } = await readJson(
-          sendRequest(bench(), 'chat', { model: 'test/both-chat', ...order }),
-        )
+        const sent = readJson(sendRequest(bench(), 'chat', { model: 'test/both-chat', ...order }))
+        const { provider } = await server.timer.passUntil(sent, stepMs)
         expect(provider).toBe('two-chat')
       }
       first.setDefault(null)
       expect([first.requests.length, second.requests.length]).toEqual([5, 8])
     })
   },
-  'limits: { first_byte: 0.4, whole_reply: 0.4, idle: 0.4, heartbeat: 5 }',
+  'limits: { first_byte: 10, whole_reply: 10, idle: 10, heartbeat: 60 }',
 )

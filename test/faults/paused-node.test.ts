@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { closeDb, openDb } from '../../src/db/db.ts'
 import { databaseKinds } from '../support/harness.ts'
-import { closeScenarios, createScenario, type GatewayProcess } from './gateways.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
 
 afterAll(closeScenarios)
@@ -18,6 +20,13 @@ async function untilLogged(gateway: GatewayProcess, text: string, from: number):
   }
 }
 
+async function countCheckpoints({ databaseUrl }: FaultScenario): Promise<number> {
+  const db = openDb(databaseUrl)
+  const rows = await db.selectFrom('holds').select('id').where('checkpoint', 'is not', null).execute()
+  await closeDb(db)
+  return rows.length
+}
+
 describe.if(databaseKinds.includes('postgres'))('a node that is paused', () => {
   test(
     'R7 R2 I1 I2 I5 and counts as dead: its clients are charged the cost it reports to them later',
@@ -33,8 +42,8 @@ describe.if(databaseKinds.includes('postgres'))('a node that is paused', () => {
           ...Array.from({ length: 4 }, (_, index) => send({ tokens: 20 + index, paceMs: 3000 })),
           send({ stream: true, tokens: 80, paceMs: 40, leaveAfter: 70 }),
         ]
-        // Long enough for a checkpoint, so that the other node charges something.
-        await Bun.sleep(2600)
+        // With checkpoints of all streams, the other node charges something.
+        await waitUntil(async () => (await countCheckpoints(scene)) === 5)
         const logged = living.log.length
         silent.pause()
         await untilLogged(living, 'orphaned holds settled', logged)

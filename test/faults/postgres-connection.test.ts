@@ -4,6 +4,7 @@ import { SQL } from 'bun'
 import { sql } from 'kysely'
 import { openDb } from '../../src/db/db.ts'
 import { databaseKinds, startTestServer } from '../support/harness.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const clients = 16
 const losses = 5
@@ -31,12 +32,16 @@ describe.if(databaseKinds.includes('postgres'))('a database that drops its conne
         counts.set(response.status, (counts.get(response.status) ?? 0) + 1)
       }
     }
+    const waitForReplies = () => {
+      const before = counts.get(200) ?? 0
+      return waitUntil(() => (counts.get(200) ?? 0) >= before + 2 * clients)
+    }
     const work = Promise.all(Array.from({ length: clients }, client))
     for (let loss = 0; loss < losses; loss++) {
-      await Bun.sleep(200)
+      await waitForReplies()
       await dropConnections(server.gateway.config.databaseUrl)
     }
-    await Bun.sleep(500)
+    await waitForReplies()
     running = false
     await work
     expect([...counts.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([])

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { databaseKinds } from '../support/harness.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import type { ClientOutcome } from './clients.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { isLong, printTotals, testTimeoutMs } from './options.ts'
@@ -7,7 +8,8 @@ import { settleOrphans } from './orphaned-holds.ts'
 import { PrivatePostgres } from './private-postgres.ts'
 
 const restarts = isLong ? 30 : 3
-const restartEveryMs = isLong ? 2000 : 600
+/** Replies between two restarts. */
+const restartEvery = isLong ? 500 : 50
 const awayMs = isLong ? 60_000 : 3000
 /** I12: within this time service is back to normal. */
 const recoveryMs = 15_000
@@ -33,7 +35,7 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       const key = await gateway.createKey()
       const load = new Load(scene, gateway, key)
       for (let count = 0; count < restarts; count++) {
-        await Bun.sleep(restartEveryMs)
+        await waitForReplies(scene, restartEvery)
         await postgres.stop()
         await postgres.start()
       }
@@ -58,12 +60,12 @@ describe.if(databaseKinds.includes('postgres'))('PostgreSQL away under load', ()
       const gateway = await scene.start()
       const key = await gateway.createKey()
       const load = new Load(scene, gateway, key)
-      await Bun.sleep(300)
+      await waitForReplies(scene, 10)
       // Long enough that all are in progress when the database stops.
       const underWay = Array.from({ length: 8 }, () =>
         scene.clients.send(gateway.url, key, { stream: true, tokens: 50, paceMs: 20 }),
       )
-      await Bun.sleep(300)
+      await waitForReplies(scene, 10)
       await postgres.stop()
       await Bun.sleep(awayMs)
       await postgres.start()
@@ -135,7 +137,7 @@ class Load {
           tokens: 5 + index,
           paceMs: index,
         })
-        if (status !== 200) await Bun.sleep(100)
+        if (status !== 200) await Bun.sleep(50)
       }
     }
     this.#work = Promise.all(Array.from({ length: 10 }, (_, index) => client(index)))
@@ -145,6 +147,13 @@ class Load {
     this.#running = false
     await this.#work
   }
+}
+
+/** Until so many more requests have succeeded. */
+async function waitForReplies({ clients }: FaultScenario, count: number): Promise<void> {
+  const countReplies = () => clients.log.filter(({ ended }) => ended).length
+  const before = countReplies()
+  await waitUntil(() => countReplies() >= before + count)
 }
 
 /** How long it took until a new request succeeded. */

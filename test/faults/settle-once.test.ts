@@ -63,14 +63,16 @@ const ends: Record<string, [UpstreamResponse, UpstreamResponse]> = {
     { sse: [words, chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'error' }], usage })] },
   ],
   'the vendor takes too long to begin': [
-    { ...whole, waitMs: 800 },
-    { sse: frames, waitMs: 800 },
+    { ...whole, waitMs: 60_000 },
+    { sse: frames, waitMs: 60_000 },
   ],
   'the vendor falls silent': [
-    { ...whole, splitBytes: 60, delayMs: 800 },
+    { ...whole, splitBytes: 60, delayMs: 60_000 },
     { sse: [words], hang: true },
   ],
 }
+
+const timeouts = new Set(['the vendor takes too long to begin', 'the vendor falls silent'])
 
 for (const kind of databaseKinds) {
   describe(`R2 I1 I2 however a request ends, it is settled once and no hold remains (${kind})`, () => {
@@ -83,7 +85,7 @@ for (const kind of databaseKinds) {
       const pricing = { prompt: '0.000002', completion: '0.000008', request: '0.0001' }
       const endpoints = [{ provider: 'vendor', upstream_model: 'm', pricing }]
       const settings = {
-        limits: { first_byte: 0.3, idle: 0.3, whole_reply: 0.3, heartbeat: 0.2 },
+        limits: { first_byte: 10, idle: 10, whole_reply: 10, heartbeat: 5 },
         providers: [provider],
         models: [{ id: 'faults/ends', name: 'Ends', context_length: 4000, endpoints }],
       }
@@ -130,7 +132,8 @@ for (const kind of databaseKinds) {
     test.each(Object.keys(ends))('%s', async (name) => {
       vendor.enqueue(...(ends[name] ?? []))
       for (const stream of [false, true]) {
-        const id = await send(stream)
+        const sent = send(stream)
+        const id = await (timeouts.has(name) ? server.timer.passUntil(sent) : sent)
         await expectSettled(++count)
         const row = (await rows()).find((one) => one.id === id)
         expect(row?.status).toBe(name === 'all is well' ? 'completed' : 'failed')

@@ -45,7 +45,7 @@ describeOnEachDatabase('the order and health of BYOK keys', (server) => {
     })
     await locked.promise
     const ordered = order('deepseek', [second, first])
-    await Bun.sleep(200)
+    await Bun.sleep(50)
     deletion.resolve()
     await deleted
     expect((await ordered).status).toBe(409)
