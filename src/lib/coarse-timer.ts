@@ -70,7 +70,7 @@ export class Waiter {
   readonly #timer: CoarseTimer
   readonly #onClose: (waiter: Waiter) => void
   #wakeAt = Number.POSITIVE_INFINITY
-  #wake: (() => void) | null = null
+  #wake: ((result: typeof timedOut) => void) | null = null
 
   constructor(timer: CoarseTimer, onClose: (waiter: Waiter) => void) {
     this.#timer = timer
@@ -81,9 +81,10 @@ export class Waiter {
   wait<T>(work: Promise<T>, ms: number): Promise<T | typeof timedOut> {
     return new Promise((resolve, reject) => {
       this.#wakeAt = this.#timer.now() + ms
-      this.#wake = () => resolve(timedOut)
+      this.#wake = resolve
       work.then((result) => {
-        this.#wake = null
+        // It would hold the result in memory until the next wait.
+        if (this.#wake === resolve) this.#wake = null
         resolve(result)
       }, reject)
     })
@@ -92,7 +93,7 @@ export class Waiter {
   tick(now: number): void {
     if (this.#wakeAt > now) return
     this.#wakeAt = Number.POSITIVE_INFINITY
-    this.#wake?.()
+    this.#wake?.(timedOut)
   }
 
   close(): void {

@@ -1,15 +1,30 @@
 import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Migrator } from 'kysely/migration'
 import { closeDb, type Db, migrate, openDb } from '../../src/db/db.ts'
 import { migrations } from '../../src/db/migrations/all.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { loadMetersForDay } from '../../src/ledger/meter-days.ts'
 import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
+import { createDatabase, type TestDatabase } from '../support/databases.ts'
 import { blankGeneration } from '../support/generations.ts'
-import { databaseKinds } from '../support/harness.ts'
-import { closeScenarios, createScenario } from './gateways.ts'
+import { type DatabaseKind, databaseKinds } from '../support/harness.ts'
 
-afterAll(closeScenarios)
+const folder = mkdtempSync(join(tmpdir(), 'headgate-clock-repair-'))
+const databases: TestDatabase[] = []
+afterAll(async () => {
+  for (const { drop } of databases) await drop()
+  rmSync(folder, { recursive: true })
+})
+
+async function createEmptyDatabase(kind: DatabaseKind): Promise<string> {
+  if (kind === 'sqlite') return join(folder, 'headgate.sqlite')
+  const database = await createDatabase()
+  databases.push(database)
+  return database.url
+}
 
 const at = '2031-03-12T12:00:00.000Z'
 const day = '2031-03-12'
@@ -88,7 +103,7 @@ async function leaveFrozenMeters(db: Db, total: bigint) {
 
 for (const kind of databaseKinds) {
   test(`R13 R23 I6 an upgrade repairs meters and roll-ups written while the clock was ahead (${kind})`, async () => {
-    const db = openDb((await createScenario(kind)).databaseUrl)
+    const db = openDb(await createEmptyDatabase(kind))
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
     await migrator.migrateTo('008-own-key-origin')
     await leaveOldRecords(db, { rolled: 2, unrolled: 3 })

@@ -108,7 +108,7 @@ export class UpstreamStream implements ReplyStream {
     if (this.#ended) return null
     this.#isReading = true
     try {
-      const bytes = this.#takeSlice() ?? (await this.#receiveSlice())
+      const bytes = this.#takeSlice() ?? this.#receive((await this.#body.read()).value)
       if (!bytes) return this.close()
       for (let turn = this.#timeSlicer.pendingYield; turn; turn = this.#timeSlicer.pendingYield) await turn
       // It may have been closed while waiting.
@@ -131,10 +131,9 @@ export class UpstreamStream implements ReplyStream {
     }
   }
 
-  async #receiveSlice(): Promise<Uint8Array | undefined> {
-    const { value } = await this.#body.read()
-    if (!value || value.length <= maxSliceBytes) return value
-    this.#received = value
+  #receive(chunk: Uint8Array | undefined): Uint8Array | undefined {
+    if (!chunk || chunk.length <= maxSliceBytes) return chunk
+    this.#received = chunk
     return this.#takeSlice()
   }
 
