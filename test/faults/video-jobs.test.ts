@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { closeDb, openDb } from '../../src/db/db.ts'
+import { closeDb, type Db, openDb } from '../../src/db/db.ts'
 import { type DatabaseKind, databaseKinds } from '../support/harness.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'
 import { type KillPoint, videoPoints } from './kill-point-names.ts'
 import { isLong, testTimeoutMs } from './options.ts'
@@ -14,7 +15,7 @@ afterAll(async () => {
   for (const vendor of vendors) await vendor.stop()
 })
 
-const leaseMs = 2000
+const leaseMs = 1000
 
 async function openScenario(kind: DatabaseKind) {
   const vendor = startVideoVendor()
@@ -44,26 +45,27 @@ async function createJob(
   return { prompt, id: reply?.id ?? null }
 }
 
-async function readJobs({ databaseUrl }: FaultScenario) {
-  const db = openDb(databaseUrl)
-  try {
-    return await db.selectFrom('video_jobs').selectAll().orderBy('id').execute()
-  } finally {
-    await closeDb(db)
-  }
+function readJobs(db: Db) {
+  return db.selectFrom('video_jobs').selectAll().orderBy('id').execute()
 }
 
 type Jobs = Awaited<ReturnType<typeof readJobs>>
 
 /** Waits until every job has ended and every webhook is delivered. */
-async function waitForEnds(scene: FaultScenario, gateway: GatewayProcess): Promise<Jobs> {
-  for (const deadline = performance.now() + 60_000; ; await Bun.sleep(50)) {
+async function waitForEnds({ databaseUrl }: FaultScenario, gateway: GatewayProcess): Promise<Jobs> {
+  const db = openDb(databaseUrl)
+  try {
+    let jobs = await readJobs(db)
+    const haveEnded = async () => {
+      jobs = await readJobs(db)
+      return jobs.every(({ due_at, webhook_due_at }) => due_at === null && webhook_due_at === null)
+    }
+    await waitUntil(haveEnded, () => `jobs do not end: ${JSON.stringify(jobs)}\n${gateway.log}`)
     // A request about money flushes the journal.
     await gateway.manage('GET', '/credits')
-    const jobs = await readJobs(scene)
-    if (jobs.every(({ due_at, webhook_due_at }) => due_at === null && webhook_due_at === null)) return jobs
-    if (performance.now() > deadline)
-      throw new Error(`jobs do not end: ${JSON.stringify(jobs)}\n${gateway.log}`)
+    return jobs
+  } finally {
+    await closeDb(db)
   }
 }
 

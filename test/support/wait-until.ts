@@ -5,6 +5,6 @@ export async function waitUntil(
   check: () => boolean | Promise<boolean>,
   describe = () => 'it did not happen',
 ): Promise<void> {
-  for (const deadline = performance.now() + patienceMs; !(await check()); await Bun.sleep(5))
+  for (const deadline = performance.now() + patienceMs; !(await check()); await Bun.sleep(10))
     if (performance.now() > deadline) throw new Error(describe())
 }
