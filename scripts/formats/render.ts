@@ -1,16 +1,16 @@
 import type { ReplyEvent } from '../../src/call/event.ts'
 import { collectReply } from '../../src/call/event.ts'
 import { zeroUsage } from '../../src/call/usage.ts'
-import type { Outcome } from '../../src/dialects/conformance/outcome.ts'
+import type { ClientCodec, ReplyContext } from '../../src/dialects/dialect.ts'
+import type { Outcome } from '../../test/dialects/conformance/outcome.ts'
 import {
   createChoiceEnd,
   createPartEvents,
   createReplyEvents,
   plainUsage,
   textPart,
-} from '../../src/dialects/conformance/reply-scenarios.ts'
-import { cost } from '../../src/dialects/conformance/round-trip.ts'
-import type { ClientCodec, ReplyContext } from '../../src/dialects/dialect.ts'
+} from '../../test/dialects/conformance/reply-scenarios.ts'
+import { cost } from '../../test/dialects/conformance/round-trip.ts'
 import type { Example } from './pages.ts'
 
 /** The reply that the streams on the pages have. */

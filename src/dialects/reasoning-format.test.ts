@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { createTarget } from '../../test/dialects/conformance/targets.ts'
+import { cost, createContext, parseFrames, toFrames } from '../../test/dialects/fixtures/chat.ts'
 import { collectReply, type ReplyEvent } from '../call/event.ts'
 import { zeroUsage } from '../call/usage.ts'
 import { dialects } from './all.ts'
-import { cost, createContext, parseFrames, toFrames } from './chat/fixtures/harness.ts'
-import { createTarget } from './conformance/targets.ts'
 import { decodeReasoningFormat, type FormatNames } from './reasoning-format.ts'
 
 const names = [

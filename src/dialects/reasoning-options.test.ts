@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import { createTarget } from '../../test/dialects/conformance/targets.ts'
 import type { JsonObject } from '../lib/json-values.ts'
 import { dialects } from './all.ts'
-import { createTarget } from './conformance/targets.ts'
 import type { Target } from './dialect.ts'
 import { resolveReasoning } from './reasoning-options.ts'
 

@@ -1,9 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { collectReply } from '../call/event.ts'
-import { zeroUsage } from '../call/usage.ts'
-import type { GenerateDialect, ServiceTier } from '../catalogue/vocabulary.ts'
-import type { JsonObject } from '../lib/json-values.ts'
-import { dialects } from './all.ts'
 import {
   cost,
   createContext,
@@ -11,8 +6,13 @@ import {
   encodeStream,
   encodeWhole,
   parseFrames,
-} from './conformance/round-trip.ts'
-import { createTarget } from './conformance/targets.ts'
+} from '../../test/dialects/conformance/round-trip.ts'
+import { createTarget } from '../../test/dialects/conformance/targets.ts'
+import { collectReply } from '../call/event.ts'
+import { zeroUsage } from '../call/usage.ts'
+import type { GenerateDialect, ServiceTier } from '../catalogue/vocabulary.ts'
+import type { JsonObject } from '../lib/json-values.ts'
+import { dialects } from './all.ts'
 import { decodeServedTier } from './tier.ts'
 
 /** The request field of each format, and its value for each tier. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { cost, createContext, createTarget, parseFrames } from '../../../test/dialects/fixtures/chat.ts'
 import type { ReplyEvent } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { cost, createContext, createTarget, parseFrames } from './fixtures/harness.ts'
 
 /** Mostly a value of the right type, sometimes any JSON. */
 const maybeInvalid = (valid: fc.Arbitrary<unknown>) =>

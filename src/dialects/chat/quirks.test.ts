@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'bun:test'
+import {
+  cost,
+  createContext,
+  delta,
+  doneFrame,
+  parseFrames,
+  toFrames,
+} from '../../../test/dialects/fixtures/chat.ts'
 import { collectReply } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { cost, createContext, delta, doneFrame, parseFrames, toFrames } from './fixtures/harness.ts'
 
 /** The reply of a vendor's chunks: read directly, and relayed to a client and read there. */
 function readAndRelay(chunks: object[], done = true) {

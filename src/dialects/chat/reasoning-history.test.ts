@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { createTarget } from '../../../test/dialects/fixtures/chat.ts'
 import type { Message } from '../../call/call.ts'
 import type { ReasoningFormat } from '../../call/part.ts'
 import type { ReasoningHistory } from '../../catalogue/provider.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { createTarget } from './fixtures/harness.ts'
 
 const reasoning = { efforts: null, budget: false }
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }

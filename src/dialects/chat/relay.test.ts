@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'bun:test'
+import {
+  cost,
+  createContext,
+  delta,
+  doneFrame,
+  parseFrames,
+  toFrames,
+} from '../../../test/dialects/fixtures/chat.ts'
 import { collectReply } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { chat } from './chat.ts'
-import { cost, createContext, delta, doneFrame, parseFrames, toFrames } from './fixtures/harness.ts'
 
 const text = (deltas: string[]) => [
   delta({ role: 'assistant', content: '' }),

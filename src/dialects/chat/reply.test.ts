@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import {
+  cost,
+  createContext,
+  delta,
+  doneFrame,
+  parseFrames,
+  toFrames,
+} from '../../../test/dialects/fixtures/chat.ts'
 import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart } from '../../call/part.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { SseReader } from '../../lib/sse.ts'
 import { chat } from './chat.ts'
-import { cost, createContext, delta, doneFrame, parseFrames, toFrames } from './fixtures/harness.ts'
 
 function readBack(stream: string): ReplyEvent[] {
   const reader = chat.upstream.createReader()

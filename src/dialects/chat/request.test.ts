@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { createTarget } from '../../../test/dialects/fixtures/chat.ts'
 import type { Message, ModelCall } from '../../call/call.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { chat } from './chat.ts'
-import { createTarget } from './fixtures/harness.ts'
 import { chatRequest } from './schema.ts'
 
 const hello = { role: 'user', content: 'Hello' }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { cost, createContext, parseFrames } from '../../../test/dialects/fixtures/chat.ts'
 import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
-import { cost, createContext, parseFrames } from '../chat/fixtures/harness.ts'
 import { completions } from './completions.ts'
 import { completionsRequest } from './schema.ts'
 

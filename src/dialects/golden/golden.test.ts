@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Glob } from 'bun'
+import { createContext, decodeFrames, parseFrames } from '../../../test/dialects/conformance/round-trip.ts'
 import { collectReply } from '../../call/event.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { type Pricing, pricing } from '../../catalogue/price.ts'
@@ -8,7 +9,6 @@ import { computeCost } from '../../ledger/cost.ts'
 import { nanosFromUsd } from '../../ledger/money.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { dialects } from '../all.ts'
-import { createContext, decodeFrames, parseFrames } from '../conformance/round-trip.ts'
 
 /** A recorded provider reply with the usage and cost worked out by hand. */
 interface Golden {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { createTarget, readJsonFixture } from '../../../test/dialects/fixtures/messages.ts'
 import { packReasoning } from '../../call/reasoning.ts'
-import { createTarget, readJsonFixture } from './fixtures/harness.ts'
 import { passRequest } from './passthrough.ts'
 
 const hello = [{ role: 'user', content: 'hello' }]

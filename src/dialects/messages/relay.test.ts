@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'bun:test'
+import {
+  cost,
+  createContext,
+  readEvents,
+  readFixture,
+  readJsonFixture,
+} from '../../../test/dialects/fixtures/messages.ts'
 import { collectReply } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { SseReader } from '../../lib/sse.ts'
-import { cost, createContext, readEvents, readFixture, readJsonFixture } from './fixtures/harness.ts'
 import { messages } from './messages.ts'
 
 const { createRelay, passReply } = messages.passthrough

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { readEvents, readFixture, readJsonFixture } from '../../../test/dialects/fixtures/messages.ts'
 import { collectReply } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
-import { readEvents, readFixture, readJsonFixture } from './fixtures/harness.ts'
 import { messages } from './messages.ts'
 
 const { decodeReply, createReader } = messages.upstream

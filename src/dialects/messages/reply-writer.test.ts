@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { cost, createContext, readEvents, readFixture } from '../../../test/dialects/fixtures/messages.ts'
 import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart } from '../../call/part.ts'
 import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
-import { cost, createContext, readEvents, readFixture } from './fixtures/harness.ts'
 import { messages } from './messages.ts'
 import { decodeRequest } from './request-decode.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import { readJsonFixture } from '../../../test/dialects/fixtures/messages.ts'
 import type { ReasoningPart } from '../../call/part.ts'
 import { packReasoning } from '../../call/reasoning.ts'
-import { readJsonFixture } from './fixtures/harness.ts'
 import { messages } from './messages.ts'
 import { decodeRequest } from './request-decode.ts'
 import { messagesRequest } from './schema.ts'

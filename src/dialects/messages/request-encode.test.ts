@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { createTarget, readJsonFixture } from '../../../test/dialects/fixtures/messages.ts'
 import type { Message, ModelCall } from '../../call/call.ts'
 import type { InputPart, OutputPart, ReasoningPart } from '../../call/part.ts'
 import type { Target } from '../dialect.ts'
-import { createTarget, readJsonFixture } from './fixtures/harness.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { cost, createContext } from '../../../test/dialects/fixtures/chat.ts'
 import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { cost, createContext } from '../chat/fixtures/harness.ts'
 import { ollamaChat, ollamaGenerate } from './ollama.ts'
 
 const decode = (body: JsonObject) => ollamaChat.decodeRequest({ model: 'm', ...body })

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gatewayError } from '../../errors/gateway-error.ts'
-import { asObject } from '../../lib/json-values.ts'
 import {
   checkGrammar,
   collectStream,
@@ -10,7 +8,9 @@ import {
   createContext,
   parseFrames,
   readEvents,
-} from './fixtures/harness.ts'
+} from '../../../test/dialects/fixtures/responses.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { asObject } from '../../lib/json-values.ts'
 import { responses } from './responses.ts'
 
 const fixture = (name: string) => readFileSync(join(import.meta.dir, 'fixtures', name), 'utf8')

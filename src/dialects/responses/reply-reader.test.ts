@@ -2,10 +2,15 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import {
+  checkGrammar,
+  collectStream,
+  parseFrames,
+  readEvents,
+} from '../../../test/dialects/fixtures/responses.ts'
 import { collectReply } from '../../call/event.ts'
 import { countCompletionTokens, countPromptTokens, zeroUsage } from '../../call/usage.ts'
 import { SseReader } from '../../lib/sse.ts'
-import { checkGrammar, collectStream, parseFrames, readEvents } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
 import { decodeUsage } from './usage.ts'
 

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import {
+  checkGrammar,
+  collectStream,
+  cost,
+  createContext,
+} from '../../../test/dialects/fixtures/responses.ts'
 import type { Tool } from '../../call/call.ts'
 import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import type { OutputPart, ReasoningPart } from '../../call/part.ts'
@@ -7,7 +13,6 @@ import { type Usage, zeroUsage } from '../../call/usage.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
 import type { ReplyContext } from '../dialect.ts'
-import { checkGrammar, collectStream, cost, createContext } from './fixtures/harness.ts'
 import { responses } from './responses.ts'
 
 const usage: Usage = { ...zeroUsage, input: 10, cacheRead: 5, cacheWrite1h: 3, output: 7, reasoning: 2 }

@@ -1,11 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
-import type { OutputPart } from '../../call/part.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
-import { dialects } from '../../dialects/all.ts'
-import { grammarChecks, successPatterns } from '../../dialects/conformance/grammar.ts'
+import { grammarChecks, successPatterns } from '../../../test/dialects/conformance/grammar.ts'
 import {
   createChoiceEnd,
   createPartEvents,
@@ -14,14 +9,19 @@ import {
   type StreamedPart,
   textPart,
   toolCallPart,
-} from '../../dialects/conformance/reply-scenarios.ts'
+} from '../../../test/dialects/conformance/reply-scenarios.ts'
 import {
   cost,
   createContext,
   decodeFrames,
   encodeStream,
   parseFrames,
-} from '../../dialects/conformance/round-trip.ts'
+} from '../../../test/dialects/conformance/round-trip.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
+import type { OutputPart } from '../../call/part.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
+import { dialects } from '../../dialects/all.ts'
 import { toGatewayError } from '../../errors/gateway-error.ts'
 import { computeReach } from '../../filters/reach.ts'
 import type { FilterRules } from '../../filters/rules.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { createContext } from '../../../test/dialects/conformance/round-trip.ts'
 import type { ReplyEvent } from '../../call/event.ts'
-import { createContext } from '../../dialects/conformance/round-trip.ts'
 import type { ReplyWriter } from '../../dialects/dialect.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { CoarseTimer } from '../../lib/coarse-timer.ts'

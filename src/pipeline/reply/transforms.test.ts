@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'bun:test'
+import {
+  cost,
+  createContext,
+  decodeFrames,
+  parseFrames,
+} from '../../../test/dialects/conformance/round-trip.ts'
 import { vendorReply } from '../../../test/support/replies.ts'
 import { collectReply, type ReplyEvent } from '../../call/event.ts'
 import { zeroUsage } from '../../call/usage.ts'
 import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
 import { dialects } from '../../dialects/all.ts'
-import { cost, createContext, decodeFrames, parseFrames } from '../../dialects/conformance/round-trip.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { SseFrame } from '../../lib/sse.ts'
 import { formats } from '../formats.ts'

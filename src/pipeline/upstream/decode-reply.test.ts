@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
+import { cost, createContext } from '../../../test/dialects/conformance/round-trip.ts'
 import { ReplyCollector } from '../../call/event.ts'
 import { dialects } from '../../dialects/all.ts'
-import { cost, createContext } from '../../dialects/conformance/round-trip.ts'
 import { formats } from '../formats.ts'
 import { ReplyPipeline, type ReplyTransform } from '../reply/transforms.ts'
 import { decodeReply } from './decode-reply.ts'
