@@ -14,6 +14,8 @@ interface DecodeState {
   effort: unknown
   /** Message fields that other formats do not have. */
   unknown: Set<string>
+  /** The last message of tool results. */
+  toolResults: Message | null
 }
 
 type Part = InputPart | OutputPart
@@ -26,6 +28,7 @@ export function decodeMessages(body: JsonObject): DecodedMessages {
     customCallIds: new Set(),
     effort: undefined,
     unknown: new Set(),
+    toolResults: null,
   }
   const messages = body.messages
   if (messages === undefined || messages === null) {
@@ -96,9 +99,13 @@ function addToolResult(state: DecodeState, message: JsonObject, id: string | und
     ...(cache && { cache }),
   }
   const last = state.messages.at(-1)
-  if (last?.role === 'user' && last.parts.every((part) => part.kind === 'tool-result'))
-    last.parts.push(result)
-  else state.messages.push({ role: 'user', parts: [result] })
+  if (last?.role === 'user' && (last === state.toolResults || last.parts.length === 0))
+    state.toolResults = last
+  else {
+    state.toolResults = { role: 'user', parts: [] }
+    state.messages.push(state.toolResults)
+  }
+  state.toolResults.parts.push(result)
 }
 
 function toResultPart(part: Part): ToolResultPart['content'][number] {
@@ -110,21 +117,24 @@ function toResultPart(part: Part): ToolResultPart['content'][number] {
 function decodeAssistant(message: JsonObject, at: string, state: DecodeState): OutputPart[] {
   const toolCalls = decodeToolCalls(message, at, state)
   const reasoning = [...decodeReasoningParts(message), ...decodeToolCallSignatures(message)]
-  const parts: Part[] = reasoning.filter((part) => !isSignatureOfCall(part, toolCalls))
+  const callIds = new Set(toolCalls.map(({ id }) => id))
+  const signatures = Map.groupBy(reasoning, (part) => findSignedCall(part, callIds))
+  const parts: Part[] = signatures.get(null) ?? []
   parts.push(...attachCitations(decodeContent(message.content, `${at}.content`), message.annotations))
   const refusal = asString(message.refusal)
   if (refusal) parts.push({ kind: 'refusal', text: refusal })
   for (const toolCall of toolCalls) {
     // The signature of a tool call comes before it.
-    parts.push(...reasoning.filter((part) => isSignatureOfCall(part, [toolCall])), toolCall)
+    parts.push(...(signatures.get(toolCall.id) ?? []), toolCall)
   }
   parts.push(...decodeMedia(message))
   return parts as OutputPart[]
 }
 
-function isSignatureOfCall(part: ReasoningPart | OutputPart, toolCalls: ToolCallPart[]): boolean {
-  if (part.kind !== 'reasoning' || part.format !== 'vendor_c-v1' || part.id === undefined) return false
-  return toolCalls.some(({ id }) => id === part.id)
+/** The id of the tool call that the part is the signature of; null if it is none. */
+function findSignedCall(part: ReasoningPart | OutputPart, callIds: ReadonlySet<string>): string | null {
+  if (part.kind !== 'reasoning' || part.format !== 'vendor_c-v1' || part.id === undefined) return null
+  return callIds.has(part.id) ? part.id : null
 }
 
 function decodeReasoningParts(message: JsonObject): OutputPart[] {

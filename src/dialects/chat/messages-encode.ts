@@ -71,7 +71,8 @@ function encodeAssistant(message: Message, target: Target, losses: Losses): Json
   const refusal = message.parts.flatMap((part) => (part.kind === 'refusal' ? [part.text] : [])).join('')
   if (refusal !== '') encoded.refusal = refusal
   if (toolCalls.length > 0) {
-    encoded.tool_calls = toolCalls.map((part) => encodeToolCall(part, reasoning, target, losses))
+    const signatures = findSignatures(reasoning)
+    encoded.tool_calls = toolCalls.map((part) => encodeToolCall(part, signatures, target, losses))
     if (content === '') encoded.content = null
   }
   const audio = message.parts.find((part) => part.kind === 'audio')
@@ -88,9 +89,19 @@ function encodeAssistantContent(parts: Part[], losses: Losses): string | JsonObj
   return encodeContent(content, losses, '')
 }
 
+/** The first bare signature of each tool call, by its id. */
+function findSignatures(reasoning: readonly ReasoningPart[]): Map<string | undefined, ReasoningPart> {
+  return new Map(
+    reasoning
+      .filter(isBareSignature)
+      .toReversed()
+      .map((part) => [part.id, part]),
+  )
+}
+
 function encodeToolCall(
   toolCall: ToolCallPart,
-  reasoning: ReasoningPart[],
+  signatures: ReadonlyMap<string | undefined, ReasoningPart>,
   target: Target,
   losses: Losses,
 ): JsonObject {
@@ -98,7 +109,7 @@ function encodeToolCall(
   if (cache) losses.add('cache_control')
   if (custom) return { id, type: 'custom', custom: { name, input: argumentsText } }
   const encoded = { id, type: 'function', function: { name, arguments: argumentsText } }
-  const signaturePart = reasoning.find((part) => isBareSignature(part) && part.id === id)
+  const signaturePart = signatures.get(id)
   if (!signaturePart || !canReplayReasoning(signaturePart, target.signatureFormat)) return encoded
   return { ...encoded, extra_content: { google: { thought_signature: signaturePart.signature } } }
 }

@@ -9,6 +9,7 @@ import type {
 } from '../../call/part.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
+import { OpenCalls } from '../open-calls.ts'
 import { listOf, readField, readObjectField } from './field-names.ts'
 import { decodeInlineMedia, decodeLinkedMedia } from './media.ts'
 import { createSignaturePart, nativeFormat, unpackForeignReasoning } from './thoughts.ts'
@@ -21,28 +22,32 @@ export const generatedIdPrefix = 'gcall_'
 interface ToolCallEntry {
   id: string
   name: string
-  isGenerated: boolean
-  hasResult: boolean
 }
 
 /** Matches tool results to the tool calls of a conversation. */
 export class ToolCallRegistry {
-  readonly #toolCalls: ToolCallEntry[] = []
+  readonly #open = new OpenCalls<ToolCallEntry>()
+  #count = 0
 
   add(name: string, vendorId: string | undefined): string {
-    const id = vendorId || `${generatedIdPrefix}${this.#toolCalls.length}`
-    this.#toolCalls.push({ id, name, isGenerated: !vendorId, hasResult: false })
+    const id = vendorId || `${generatedIdPrefix}${this.#count}`
+    const keys = [`id ${id}`, `name ${name}`, ...(vendorId ? [] : [`generated ${name}`])]
+    this.#open.add({ id, name }, keys)
+    this.#count++
     return id
   }
 
   /** By id, otherwise the first call of that name without a result. */
   matchResult(name: string | undefined, vendorId: string | undefined): string {
-    const pending = this.#toolCalls.filter((toolCall) => !toolCall.hasResult)
-    const match =
-      (vendorId && pending.find((toolCall) => toolCall.id === vendorId)) ||
-      pending.find((toolCall) => toolCall.name === name && (toolCall.isGenerated || !vendorId))
-    if (match) match.hasResult = true
+    const match = vendorId
+      ? (this.#open.first(`id ${vendorId}`) ?? this.#findNamed('generated', name))
+      : this.#findNamed('name', name)
+    if (match) this.#open.close(match)
     return match ? match.id : vendorId || this.add(name ?? '', undefined)
+  }
+
+  #findNamed(kind: 'generated' | 'name', name: string | undefined): ToolCallEntry | undefined {
+    return name === undefined ? undefined : this.#open.first(`${kind} ${name}`)
   }
 }
 

@@ -1,9 +1,10 @@
 import type { FunctionTool, Message, ModelCall, ReasoningOptions, ResponseFormat } from '../../call/call.ts'
-import type { ImagePart, InputPart, OutputPart, ToolCallPart } from '../../call/part.ts'
+import type { ImagePart, InputPart, OutputPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { isEffort } from '../../call/reasoning.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeSampling, gatewayFields } from '../chat/request-decode.ts'
+import { OpenCalls } from '../open-calls.ts'
 
 const knownFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'prompt', 'system', 'suffix', 'images', 'tools', 'stream', 'format', 'think'],
@@ -110,16 +111,21 @@ function decodeTool(tool: JsonObject): FunctionTool {
 function decodeMessages(wireMessages: JsonObject[]): Message[] {
   const messages: Message[] = []
   /** Tool calls without a result: most clients send results without the id of the call. */
-  let openToolCalls: ToolCallPart[] = []
+  let openToolCalls = new OpenCalls<ToolCallPart>()
+  let toolResults: Message | null = null
   wireMessages.forEach((message, messageIndex) => {
     if (message.role === 'tool') {
       const toolCall = findToolCall(message, openToolCalls)
-      openToolCalls = openToolCalls.filter((call) => call !== toolCall)
-      addToolResult(
-        messages,
-        message,
-        toolCall?.id ?? asString(message.tool_call_id) ?? `call_${messageIndex}`,
-      )
+      if (toolCall) openToolCalls.close(toolCall)
+      const id = toolCall?.id ?? asString(message.tool_call_id) ?? `call_${messageIndex}`
+      // Results of one turn's tool calls form one message.
+      const last = messages.at(-1)
+      if (last?.role === 'user' && (last === toolResults || last.parts.length === 0)) toolResults = last
+      else {
+        toolResults = { role: 'user', parts: [] }
+        messages.push(toolResults)
+      }
+      toolResults.parts.push(decodeToolResult(message, id))
       return
     }
     if (message.role !== 'assistant') {
@@ -130,7 +136,8 @@ function decodeMessages(wireMessages: JsonObject[]): Message[] {
     const toolCalls = asObjects(message.tool_calls).map((call, index) =>
       decodeToolCall(call, `call_${messageIndex}_${index}`),
     )
-    openToolCalls = toolCalls
+    openToolCalls = new OpenCalls()
+    for (const call of toolCalls) openToolCalls.add(call, ['any', `id ${call.id}`, `name ${call.name}`])
     messages.push({
       role: 'assistant',
       parts: [...decodeThinking(message), ...decodeText(message), ...toolCalls],
@@ -139,23 +146,16 @@ function decodeMessages(wireMessages: JsonObject[]): Message[] {
   return messages
 }
 
-function findToolCall(message: JsonObject, openToolCalls: ToolCallPart[]): ToolCallPart | undefined {
+function findToolCall(message: JsonObject, openToolCalls: OpenCalls<ToolCallPart>): ToolCallPart | undefined {
   const [id, name] = [asString(message.tool_call_id), asString(message.tool_name) ?? asString(message.name)]
-  if (id !== undefined) return openToolCalls.find((call) => call.id === id)
-  return (
-    openToolCalls.find((call) => call.name === name) ?? (name === undefined ? openToolCalls[0] : undefined)
-  )
+  if (id !== undefined) return openToolCalls.first(`id ${id}`)
+  return openToolCalls.first(name === undefined ? 'any' : `name ${name}`)
 }
 
-/** Results of one turn's tool calls form one message. */
-function addToolResult(messages: Message[], message: JsonObject, id: string): void {
+function decodeToolResult(message: JsonObject, id: string): ToolResultPart {
   const name = asString(message.tool_name)
   const content = [{ kind: 'text' as const, text: asString(message.content) ?? '' }]
-  const result = { kind: 'tool-result' as const, id, content, ...(name !== undefined && { name }) }
-  const last = messages.at(-1)
-  if (last?.role === 'user' && last.parts.every((part) => part.kind === 'tool-result'))
-    last.parts.push(result)
-  else messages.push({ role: 'user', parts: [result] })
+  return { kind: 'tool-result', id, content, ...(name !== undefined && { name }) }
 }
 
 function decodeText({ content }: JsonObject): { kind: 'text'; text: string }[] {
