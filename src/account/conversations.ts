@@ -261,7 +261,7 @@ async function buildItemRows({ vault }: StoreContext, id: string, items: JsonObj
   const rows: { conversation_id: string; place: string; item_id: string; item: string }[] = []
   for (const [at, item] of items.entries()) {
     for (let turn = turns.pendingYield; turn; turn = turns.pendingYield) await turn
-    const isLong = estimateJsonLength(item) > minChunkedLength
+    const isLong = estimateJsonLength(item, minChunkedLength) > minChunkedLength
     rows.push({
       conversation_id: id,
       place: `${start}-${String(at).padStart(6, '0')}`,

@@ -34,7 +34,7 @@ export async function sealPages(
 function* splitIntoPages(items: JsonObject[]): Generator<{ first: number; items: JsonObject[] }> {
   let [first, length] = [0, 0]
   for (const [position, item] of items.entries()) {
-    length += estimateJsonLength(item)
+    length += estimateJsonLength(item, targetPageBytes)
     const end = position + 1
     if (end - first < maxItemsPerPage && length < targetPageBytes && end < items.length) continue
     yield { first, items: items.slice(first, end) }

@@ -25,7 +25,7 @@ function toAttribute(value: unknown): string | number | boolean | undefined {
 
 /** Undefined fields are left out; a value that is too long is left out as a whole, because a part is not JSON. */
 export function formatJson(value: unknown): string | undefined {
-  if (estimateJsonLength(value) > maxJsonBytes) return undefined
+  if (estimateJsonLength(value, maxJsonBytes) > maxJsonBytes) return undefined
   const json = JSON.stringify(value)
   // As a value it is JSON within JSON.
   return measureJson(json) > maxJsonBytes ? undefined : json

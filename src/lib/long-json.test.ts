@@ -14,6 +14,17 @@ describe('JSON with long strings', () => {
     expect(Math.max(...[...encodeJsonChunks(value)].map((chunk) => chunk.length))).toBeLessThan(300_000)
   })
 
+  test('S13 short items of a long list are joined into a few chunks', () => {
+    const value = { list: Array.from({ length: 50_000 }, (_, at) => ({ at, bytes: [1, 2] })) }
+    const chunks = [...encodeJsonChunks(value)]
+    expect(chunks.join('')).toBe(JSON.stringify(value))
+    expect(chunks.length).toBeLessThan(100)
+    expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(200_000)
+    expect([...encodeJsonChunks([long, undefined, long])].join('')).toBe(
+      JSON.stringify([long, undefined, long]),
+    )
+  })
+
   test('of any shape', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {

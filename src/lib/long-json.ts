@@ -174,6 +174,11 @@ export function estimateJsonLength(value: unknown, max = Number.POSITIVE_INFINIT
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
   let length = 2
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && length <= max; at++)
+      length += 1 + estimateJsonLength(value[at], max - length)
+    return length
+  }
   for (const name in value) {
     const inner = (value as Record<string, unknown>)[name]
     if (inner !== undefined) length += name.length + 4 + estimateJsonLength(inner, max - length)
@@ -185,19 +190,37 @@ export function estimateJsonLength(value: unknown, max = Number.POSITIVE_INFINIT
 /** Serialises in chunks, so that a value with long strings is never one string. */
 export function* encodeJsonChunks(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > minLongStringLength) yield* encodeStringChunks(value)
-  else if (
+  else if (isShort(value)) yield JSON.stringify(value) ?? 'null'
+  else if (Array.isArray(value)) yield* encodeItemChunks(value)
+  else yield* encodeMemberChunks(value as object)
+}
+
+function isShort(value: unknown): boolean {
+  return (
     typeof value !== 'object' ||
     value === null ||
     estimateJsonLength(value, minLongStringLength) < minLongStringLength
-  ) {
-    yield JSON.stringify(value) ?? 'null'
-  } else if (Array.isArray(value)) {
-    for (const [at, inner] of value.entries()) {
-      yield at === 0 ? '[' : ','
-      yield* encodeJsonChunks(inner)
+  )
+}
+
+/** Short items are joined: a chunk for each of a million would take longer than the items. */
+function* encodeItemChunks(items: readonly unknown[]): Generator<string> {
+  let joined = '['
+  for (let at = 0; at < items.length; at++) {
+    if (at > 0) joined += ','
+    const item = items[at]
+    if (isShort(item) && (typeof item !== 'string' || item.length <= minLongStringLength))
+      joined += JSON.stringify(item) ?? 'null'
+    else {
+      yield joined
+      joined = ''
+      yield* encodeJsonChunks(item)
     }
-    yield value.length === 0 ? '[]' : ']'
-  } else yield* encodeMemberChunks(value)
+    if (joined.length < minLongStringLength) continue
+    yield joined
+    joined = ''
+  }
+  yield `${joined}]`
 }
 
 function* encodeMemberChunks(value: object): Generator<string> {

@@ -145,7 +145,7 @@ function writeEntry(
 ): void {
   const { entry_bytes } = settings.response_cache
   // Estimated first: encoding a reply of many megabytes takes long.
-  if (!entry || estimateJsonLength(entry.reply) > entry_bytes) return
+  if (!entry || estimateJsonLength(entry.reply, entry_bytes) > entry_bytes) return
   const bytes = Buffer.from(JSON.stringify(entry))
   if (bytes.length > entry_bytes) return
   const at = clock.now()

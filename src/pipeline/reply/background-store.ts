@@ -18,7 +18,7 @@ const maxEchoedLength = 256 * 1024
 
 export function trimEchoedFields(response: JsonObject): JsonObject {
   const { instructions, tools } = response
-  if (estimateJsonLength({ instructions, tools }) <= maxEchoedLength) return response
+  if (estimateJsonLength({ instructions, tools }, maxEchoedLength) <= maxEchoedLength) return response
   return { ...response, instructions: null, tools: [] }
 }
 

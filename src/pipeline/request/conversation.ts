@@ -59,7 +59,8 @@ export async function resolveConversation(
         conversationId === null
           ? []
           : await buildAppendStatements(gateway, conversationId, [...input, ...output])
-      if (!store || (!isBackground && estimateJsonLength(reply) > maxStoredLength)) return added
+      if (!store || (!isBackground && estimateJsonLength(reply, maxStoredLength) > maxStoredLength))
+        return added
       const { statements, bytes } = await buildResponseStatements(gateway, {
         id: asString(reply.id) ?? newId('resp'),
         owner,

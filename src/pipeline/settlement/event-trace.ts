@@ -88,5 +88,5 @@ function limitMetadata(metadata: JsonObject): JsonObject {
 
 function limitValue(value: unknown): unknown {
   if (typeof value === 'string') return sanitizeLabel(value, maxMetadataLength) ?? ''
-  return estimateJsonLength(value) <= maxMetadataLength ? value : undefined
+  return estimateJsonLength(value, maxMetadataLength) <= maxMetadataLength ? value : undefined
 }

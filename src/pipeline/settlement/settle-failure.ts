@@ -37,6 +37,6 @@ const maxAnnotationLength = 1024 * 1024
 /** So that a client that tries again need not have its files parsed again. No filter of replies reads an error. */
 export function addFileAnnotations({ work, keyContext }: ModelRequest, error: GatewayError): void {
   const annotations = keyContext.contentRules?.output?.enforced ? [] : (work?.fileAnnotations ?? [])
-  if (annotations.length > 0 && estimateJsonLength(annotations) <= maxAnnotationLength)
+  if (annotations.length > 0 && estimateJsonLength(annotations, maxAnnotationLength) <= maxAnnotationLength)
     error.metadata.file_annotations = annotations
 }
