@@ -124,8 +124,10 @@ function decodeAssistant(message: JsonObject, at: string, state: DecodeState): O
   const refusal = asString(message.refusal)
   if (refusal) parts.push({ kind: 'refusal', text: refusal })
   for (const toolCall of toolCalls) {
-    // The signature of a tool call comes before it.
-    parts.push(...(signatures.get(toolCall.id) ?? []), toolCall)
+    // The signature of a tool call comes before it: the first, if several have the same id.
+    for (const signature of signatures.get(toolCall.id) ?? []) parts.push(signature)
+    signatures.delete(toolCall.id)
+    parts.push(toolCall)
   }
   parts.push(...decodeMedia(message))
   return parts as OutputPart[]

@@ -31,6 +31,20 @@ const histories: Record<string, () => unknown> = {
         ...repeat((index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'ok' })),
       ],
     }),
+  'chat with one id': () =>
+    chat.client.decodeRequest({
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: repeat(() => ({
+            id: 'c',
+            type: 'function',
+            function: { name: 'f', arguments: '{}' },
+            extra_content: signature,
+          })),
+        },
+      ],
+    }),
   'chat upstream': () =>
     chat.upstream.encodeRequest(
       histories.chat?.() as ReturnType<typeof chat.client.decodeRequest>,
