@@ -38,7 +38,7 @@ for (const kind of databaseKinds) {
 async function disconnectEarly(scene: FaultScenario, gateway: GatewayProcess): Promise<void> {
   const key = await gateway.createKey()
   const send = (spec: RequestSpec) =>
-    scene.clients.send(gateway.url, key, { stream: true, tokens, paceMs: 15, ...spec })
+    scene.clients.send(gateway.url, key, { stream: true, tokens, paceMs: 60, ...spec })
   for (let count = 0; count < times; count++) {
     await Promise.all([
       ...eventCounts.map((leaveAfter) => send({ leaveAfter })),
