@@ -27,7 +27,7 @@ describeInChromium('Access in the console', (chromium) => {
     })
   const arrive = async (userId: string, options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(userId)
+    await person.signIn(userId)
     return person
   }
   const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })

@@ -21,7 +21,7 @@ describeInChromium('Budgets in the console', (chromium) => {
 
   const arrive = async (options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(server.own.owner.id)
+    await person.signIn(server.own.owner.id)
     return person
   }
   /** It holds more than a cent, and costs next to nothing. */

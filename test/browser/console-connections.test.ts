@@ -25,7 +25,7 @@ describeInChromium('Connections to other systems in the console', (chromium) => 
 
   const arrive = async () => {
     const person = await Person.arrive(server, chromium())
-    await person.signInWithLink(server.own.owner.id)
+    await person.signIn(server.own.owner.id)
     return person
   }
   const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })

@@ -17,7 +17,7 @@ describeInChromium('Presets, routing and files in the console', (chromium) => {
 
   const arrive = async (options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(server.own.owner.id)
+    await person.signIn(server.own.owner.id)
     return person
   }
   const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })

@@ -28,7 +28,7 @@ describeInChromium('Providers in the console', (chromium) => {
 
   const arrive = async (userId = server.own.owner.id, options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(userId)
+    await person.signIn(userId)
     return person
   }
   const listKeys = async () => (await server.call('GET', '/byok?provider=acme')).body.data

@@ -18,7 +18,7 @@ describeInChromium('System and API reference in the console', (chromium) => {
 
   const arrive = async (userId: string, options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(userId)
+    await person.signIn(userId)
     return person
   }
   const arriveAsMember = async () => {

@@ -30,7 +30,7 @@ describeInChromium('What the console says of usage', (chromium) => {
 
   const arriveAsOwner = async (options = {}) => {
     const person = await Person.arrive(server, chromium(), options)
-    await person.signInWithLink(server.own.owner.id)
+    await person.signIn(server.own.owner.id)
     return person
   }
 
@@ -202,7 +202,7 @@ describeInChromium('What the console says of usage', (chromium) => {
       role: 'org:member',
     })
     const person = await Person.arrive(server, chromium())
-    await person.signInWithLink(member.id)
+    await person.signIn(member.id)
     await person.open('/credits')
     await person.page.getByText('Your role does not allow this').waitFor()
     expect(await person.page.getByRole('link', { name: 'Credits' }).count()).toBe(0)

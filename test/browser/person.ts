@@ -10,6 +10,7 @@ import {
   type TestChromium,
 } from '../support/chromium.ts'
 import type { TestServer } from '../support/harness.ts'
+import { useSignInLink } from '../support/sessions.ts'
 
 /** Somebody in front of a browser of their own. */
 export class Person {
@@ -42,6 +43,13 @@ export class Person {
   async waitUntilLoaded(): Promise<void> {
     await this.page.getByRole('heading', { level: 1 }).waitFor()
     await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
+  }
+
+  /** Without the pages, for tests of what comes after. */
+  async signIn(userId: string): Promise<void> {
+    const { db, clock } = this.#server.gateway
+    const value = await useSignInLink(this.#server, await createSignInToken(db, clock, userId))
+    await this.page.context().addCookies([{ name: 'headgate_session', value: value ?? '', url: this.#site }])
   }
 
   /** With the link that the command line prints. */
