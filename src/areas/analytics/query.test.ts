@@ -3,6 +3,7 @@ import {
   createSessionCaller,
   createTenant,
   describeOnEachDatabase,
+  selectCases,
   type Tenant,
   type TestServer,
 } from '../../../test/support/harness.ts'
@@ -197,13 +198,13 @@ const long = exact.filter(
 )
 const all = [...exact, ...Object.keys(near)]
 
-describeOnEachDatabase('Analytics', (server) => {
+describeOnEachDatabase('Analytics', (server, kind) => {
   let tenant: Tenant
   let made: Awaited<ReturnType<typeof makeRows>>
   beforeAll(async () => {
     server().clock.freeze(now)
     tenant = await createTenant(server().gateway, 'Measured')
-    made = await makeRows(server(), tenant, 800, 42)
+    made = await makeRows(server(), tenant, 400, 42)
     await makeRows(server(), await createTenant(server().gateway, 'Neighbour'), 100, 43)
   })
   afterAll(() => server().clock.release())
@@ -255,16 +256,29 @@ describeOnEachDatabase('Analytics', (server) => {
       ]),
     )
     expect(rows).toHaveLength(expected.size)
+    const problems: unknown[] = []
     for (const row of rows) {
       const ids = by.map((name) => idOf(name, row))
       const group = expected.get(JSON.stringify([field ? row[field] : null, ...ids]))
-      expect(group, JSON.stringify(row)).toBeDefined()
-      for (const metric of metrics) {
+      if (!group) problems.push({ row, problem: 'no generation is in this group' })
+      for (const metric of group ? metrics : []) {
         const value = row[metric] as number | null
-        if (naive[metric]) expect([metric, value]).toEqual([metric, naive[metric](group ?? [])])
-        else expectNear(value, near[metric]?.(group ?? []) ?? null)
+        const truth = (naive[metric] ?? near[metric])?.(group ?? []) ?? null
+        if (naive[metric] ? value !== truth : !isNear(value, truth)) problems.push({ row, metric, truth })
       }
     }
+    expect(problems).toEqual([])
+  }
+
+  /** Columns read for another metric must not make one correct. */
+  const compareEachAlone = async () => {
+    const month = range(31)
+    for (const dimension of Object.keys(dimensionsOf)) {
+      const rows = await query({ metrics: ['request_count'], dimensions: [dimension], time_range: month })
+      await compareAll(rows, within(month), [dimension], ['request_count'])
+    }
+    for (const metric of all)
+      await compareAll(await query({ metrics: [metric], time_range: month }), within(month), [], [metric])
   }
 
   const compareEverything = async () => {
@@ -272,12 +286,6 @@ describeOnEachDatabase('Analytics', (server) => {
     for (const dimension of Object.keys(dimensionsOf)) {
       const rows = await query({ metrics: all, dimensions: [dimension], time_range: month })
       await compareAll(rows, within(month), [dimension], all)
-      // Each metric alone: columns read for another metric must not make it correct.
-      const alone = await query({ metrics: ['request_count'], dimensions: [dimension], time_range: month })
-      await compareAll(alone, within(month), [dimension], ['request_count'])
-    }
-    for (const metric of all) {
-      await compareAll(await query({ metrics: [metric], time_range: month }), within(month), [], [metric])
     }
     for (const pair of [
       ['model', 'api_key_id'],
@@ -309,16 +317,18 @@ describeOnEachDatabase('Analytics', (server) => {
 
   describe('R23 I6 every metric by every dimension is what the generations add up to', () => {
     test('before anything is rolled up', compareEverything, 60_000)
+    test('before anything is rolled up, each alone', compareEachAlone, 60_000)
     test('while part of it is', async () => {
       server().clock.freeze('2028-03-01T00:00:00.000Z')
-      await rollUp(server().gateway, { minRows: 1, maxRows: 200 })
+      await rollUp(server().gateway, { minRows: 1, maxRows: 100 })
       server().clock.freeze(now)
       await compareEverything()
     }, 60_000)
     test('after it is', async () => {
-      await rollUp(server().gateway, { minRows: 1, maxRows: 200 })
+      await rollUp(server().gateway, { minRows: 1, maxRows: 100 })
       await compareEverything()
     }, 60_000)
+    test('after it is, each alone', compareEachAlone, 60_000)
     test('after its days are put in order', async () => {
       await compactSegments(server().gateway)
       await compareEverything()
@@ -495,7 +505,8 @@ describeOnEachDatabase('Analytics', (server) => {
     expect(body.data.data).toEqual([])
   })
 
-  test.each([
+  // A field is checked before the store is reached: one on PostgreSQL.
+  const rejected: [object, string][] = [
     [{ metrics: [] }, 'metrics'],
     [{ metrics: ['nonsense'] }, 'metrics.0'],
     [{ dimensions: ['nonsense'] }, 'dimensions.0'],
@@ -527,7 +538,8 @@ describeOnEachDatabase('Analytics', (server) => {
       { classifier_dimensions: { classifier_id: '7b1c2c6e-0d7e-4f0c-9a6e-1f8f0f6f3c11' } },
       'classifier_dimensions',
     ],
-  ])('R12 400 naming the field: %j', async (change, field) => {
+  ]
+  test.each(selectCases(kind, rejected))('R12 400 naming the field: %j', async (change, field) => {
     const { status, body } = await post({ metrics: ['request_count'], ...change })
     expect(status).toBe(400)
     expect(body.error.message).toStartWith(`${field}:`)
@@ -580,7 +592,7 @@ async function resetMinute(server: TestServer): Promise<void> {
   server.clock.freeze(now)
 }
 
-function expectNear(value: number | null, truth: number | null): void {
-  if (value === null || truth === null) return void expect(value).toBe(truth)
-  expect(Math.abs(value - truth)).toBeLessThanOrEqual(truth * 0.0101 + 0.011)
+function isNear(value: number | null, truth: number | null): boolean {
+  if (value === null || truth === null) return value === truth
+  return Math.abs(value - truth) <= truth * 0.0101 + 0.011
 }
