@@ -65,8 +65,8 @@ const kinds: Record<string, object> = {
 }
 
 /** In nano-dollars. It is not in the cost of the reply. */
-const affordable = 6
-const sent = 30
+const affordable = 4
+const sent = 12
 
 function send(server: TestServer, key: string, body: object) {
   const call = { model: 'test/outer', max_tokens: 50, ...body }
@@ -155,10 +155,10 @@ describeOnEachDatabase(
     test('R1 requests of all kinds share a limit, which they never exceed', async () => {
       const { 'the plugin moderation': _, ...others } = kinds
       const bodies = [ask('Hello'), ...Object.values(others)]
-      const limit = 60_000_000n
+      const limit = 24_000_000n
       const { key, hash } = await createKey(server(), limit)
       const replies = await Promise.all(
-        Array.from({ length: 60 }, (_, index) => send(server(), key, bodies[index % bodies.length] ?? {})),
+        Array.from({ length: 24 }, (_, index) => send(server(), key, bodies[index % bodies.length] ?? {})),
       )
       const paid = sumCosts(replies)
       expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 402]))
