@@ -1,5 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
-import { dirname, join, normalize } from 'node:path'
+import { beforeEach, expect, test } from 'bun:test'
 import type { CallOptions } from '../support/harness.ts'
 import {
   type Bench,
@@ -13,30 +12,6 @@ import {
   sendRequest,
   waitForGenerations,
 } from './two-upstreams.ts'
-
-describe('the code behind POST /quote', () => {
-  test('R11 it cannot reach a provider: it imports no module that sends requests', async () => {
-    const modules = await importsOf('src/areas/quote/operations.ts')
-    expect(modules.size).toBeGreaterThan(50)
-    expect(
-      [...modules].filter((path) =>
-        /pipeline\/(?:upstream\/(?:exchange|dispatch|failover)|inference)\.ts$/.test(path),
-      ),
-    ).toEqual([])
-    expect(modules.has('src/pipeline/routing/plan.ts')).toBe(true)
-  })
-})
-
-/** Every module that is loaded with this one; types are not. */
-async function importsOf(path: string, modules = new Set<string>()): Promise<Set<string>> {
-  if (modules.has(path)) return modules
-  modules.add(path)
-  const text = await Bun.file(path).text()
-  for (const [, target = ''] of text.matchAll(/^(?:import|export) (?!type )[^'"]*?from '(\.[^']+)'/gm)) {
-    if (target.endsWith('.ts')) await importsOf(normalize(join(dirname(path), target)), modules)
-  }
-  return modules
-}
 
 describeWithUpstreams('POST /quote', (bench) => {
   beforeEach(() => clearGenerations(bench()))
