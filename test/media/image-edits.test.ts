@@ -64,4 +64,18 @@ describe('an edit of an image', () => {
       expect(text).toContain('name="image"; filename="image-1.png"')
     else expect(text).toContain(greyPixelPng)
   })
+
+  test('R12 a second mask is 400: only one can be applied', async () => {
+    const file = () => new File([Buffer.from(greyPixelPng, 'base64')], 'a.png', { type: 'image/png' })
+    const form = new FormData()
+    form.append('model', 'openai/gpt-image-1')
+    form.append('prompt', 'Bluer')
+    for (const name of ['image', 'mask', 'mask']) form.append(name, file())
+    const { server } = bench
+    const { status, body } = await server.call('POST', '/images/edits', {
+      key: server.own.inferenceKey,
+      body: form,
+    })
+    expect([status, body.error?.message]).toEqual([400, 'mask: must be sent once'])
+  })
 })

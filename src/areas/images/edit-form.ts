@@ -33,9 +33,9 @@ export async function readEditForm(gateway: Gateway, request: Request): Promise<
       if (references.length === maxImageReferences)
         throw invalidFieldError('image', `must be at most ${maxImageReferences} images`)
       references.push({ field: 'image', source: await readImage(part, limits.maxBytes) })
-    } else if (part.name === 'mask') mask = await readImage(part, limits.maxBytes)
-    else if (Object.hasOwn(fields, part.name))
+    } else if (part.name === 'mask' ? mask : Object.hasOwn(fields, part.name))
       throw invalidFieldError(part.name.slice(0, 100), 'must be sent once')
+    else if (part.name === 'mask') mask = await readImage(part, limits.maxBytes)
     else fields[part.name] = parseText(part.name, (await readBytes(part, maxTextBytes)).toString('utf8'))
   }
   if (references.length === 0) throw invalidFieldError('image', 'is required')
