@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { measureLoopDelay } from '../../test/support/loop-delay.ts'
 import { McpConnection, McpError } from './connection.ts'
 import type { McpEgress } from './guarded-fetch.ts'
 
@@ -73,10 +74,26 @@ const excesses: Record<string, (id: number) => Response> = {
   },
 }
 
+const notification = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params: {} })
+
+/** Encoded ahead, so that the time of this server is not that of its client. Clients number requests from 0. */
+const floods: Record<string, Blob> = {
+  'a schema of 80,000 levels': new Blob([
+    `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":${'{"a":'.repeat(80_000)}1${'}'.repeat(80_000)}}]}}`,
+  ]),
+  '100,000 parts of content': new Blob([
+    `{"jsonrpc":"2.0","id":1,"result":{"content":[${'{"type":"text","text":""},'.repeat(100_000)}{}]}}`,
+  ]),
+  '30 MB of notifications': new Blob([`data: ${notification}\n\n`.repeat(450_000)]),
+}
+
 async function serveExcess(request: Request, name: string): Promise<Response> {
   if (request.method !== 'POST') return new Response(null, { status: 405 })
   const { id, method, params } = (await request.json()) as JsonRpc
   if (id === undefined) return new Response(null, { status: 202 })
+  const flood = floods[decodeURIComponent(name)]
+  const type = name.includes('notifications') ? 'text/event-stream' : 'application/json'
+  if (method !== 'initialize' && flood) return new Response(flood, { headers: { 'content-type': type } })
   if (method !== 'initialize') return excesses[name]?.(id) ?? new Response(null, { status: 404 })
   const { protocolVersion } = params
   const serverInfo = { name: 'excess', version: '1' }
@@ -195,5 +212,12 @@ test.each([
 test('S13 a result of too many parts is an error', async () => {
   const connection = await open('/excess/parts', { maxBytes: 4 * 1024 * 1024 })
   expect((await findError(connection.call('any', {}, signal))).message).toContain('more than 1000 parts')
+  await connection.close()
+})
+
+test.each(Object.keys(floods))('S13 %s do not delay other requests', async (name) => {
+  const connection = await open(`/excess/${encodeURIComponent(name)}`, { maxBytes: 64 * 1024 * 1024 })
+  const delay = await measureLoopDelay(100, () => findError(connection.call('any', {}, signal)))
+  expect(delay).toBeLessThan(100)
   await connection.close()
 })
