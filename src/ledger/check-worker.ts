@@ -5,7 +5,7 @@ import { checkLedger } from './check.ts'
 /** On a thread of its own, because SQLite blocks its caller while it reads whole tables. */
 handleRequests(async (request) => {
   if (request === null) return
-  const db = openDb((request as { url: string }).url, { queryTimeoutMs: null })
+  const db = openDb((request as { url: string }).url, { queryTimeoutMs: null, poolSize: 2 })
   try {
     return await checkLedger(db)
   } finally {

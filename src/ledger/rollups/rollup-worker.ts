@@ -10,7 +10,7 @@ let db: Db | undefined
 /** On a thread of its own, because packing columns takes a while. */
 handleRequests(async (message) => {
   const task = message as RollupTask
-  if (task.kind === 'open') db = openDb(task.url)
+  if (task.kind === 'open') db = openDb(task.url, { poolSize: 2 })
   else if (db) await (task.kind === 'close' ? closeDb(db) : runTask(db, task))
 })
 
