@@ -189,18 +189,15 @@ export function estimateJsonLength(value: unknown, max = Number.POSITIVE_INFINIT
 
 /** Serialises in chunks, so that a value with long strings is never one string. */
 export function* encodeJsonChunks(value: unknown): Generator<string> {
-  if (typeof value === 'string' && value.length > minLongStringLength) yield* encodeStringChunks(value)
-  else if (isShort(value)) yield JSON.stringify(value) ?? 'null'
+  if (isShort(value)) yield JSON.stringify(value) ?? 'null'
+  else if (typeof value === 'string') yield* encodeStringChunks(value)
   else if (Array.isArray(value)) yield* encodeItemChunks(value)
   else yield* encodeMemberChunks(value as object)
 }
 
 function isShort(value: unknown): boolean {
-  return (
-    typeof value !== 'object' ||
-    value === null ||
-    estimateJsonLength(value, minLongStringLength) < minLongStringLength
-  )
+  if (typeof value === 'string') return value.length <= minLongStringLength
+  return estimateJsonLength(value, minLongStringLength) < minLongStringLength
 }
 
 /** Short items are joined: a chunk for each of a million would take longer than the items. */
@@ -209,8 +206,7 @@ function* encodeItemChunks(items: readonly unknown[]): Generator<string> {
   for (let at = 0; at < items.length; at++) {
     if (at > 0) joined += ','
     const item = items[at]
-    if (isShort(item) && (typeof item !== 'string' || item.length <= minLongStringLength))
-      joined += JSON.stringify(item) ?? 'null'
+    if (isShort(item)) joined += JSON.stringify(item) ?? 'null'
     else {
       yield joined
       joined = ''

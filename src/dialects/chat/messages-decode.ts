@@ -2,6 +2,7 @@ import type { Message } from '../../call/call.ts'
 import type { InputPart, OutputPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../call/part.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { ToolResults } from '../tool-results.ts'
 import { decodeAnnotation, decodeCacheControl, decodeContent, decodeSource } from './parts-decode.ts'
 import { decodeReasoningDetails, decodeServerTool } from './reasoning-details.ts'
 import { functionFieldsOf, isCustomToolCall } from './tool-call-table.ts'
@@ -14,8 +15,7 @@ interface DecodeState {
   effort: unknown
   /** Message fields that other formats do not have. */
   unknown: Set<string>
-  /** The last message of tool results. */
-  toolResults: Message | null
+  toolResults: ToolResults
 }
 
 type Part = InputPart | OutputPart
@@ -23,12 +23,13 @@ type Part = InputPart | OutputPart
 type DecodedMessages = Pick<DecodeState, 'messages' | 'effort' | 'unknown'>
 
 export function decodeMessages(body: JsonObject): DecodedMessages {
+  const decoded: Message[] = []
   const state: DecodeState = {
-    messages: [],
+    messages: decoded,
+    toolResults: new ToolResults(decoded),
     customCallIds: new Set(),
     effort: undefined,
     unknown: new Set(),
-    toolResults: null,
   }
   const messages = body.messages
   if (messages === undefined || messages === null) {
@@ -98,14 +99,7 @@ function addToolResult(state: DecodeState, message: JsonObject, id: string | und
     ...(state.customCallIds.has(id) && { custom: true }),
     ...(cache && { cache }),
   }
-  const last = state.messages.at(-1)
-  if (last?.role === 'user' && (last === state.toolResults || last.parts.length === 0))
-    state.toolResults = last
-  else {
-    state.toolResults = { role: 'user', parts: [] }
-    state.messages.push(state.toolResults)
-  }
-  state.toolResults.parts.push(result)
+  state.toolResults.add(result)
 }
 
 function toResultPart(part: Part): ToolResultPart['content'][number] {

@@ -5,6 +5,7 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 import { decodeSampling, gatewayFields } from '../chat/request-decode.ts'
 import { OpenCalls } from '../open-calls.ts'
+import { ToolResults } from '../tool-results.ts'
 
 const knownFields: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'prompt', 'system', 'suffix', 'images', 'tools', 'stream', 'format', 'think'],
@@ -112,20 +113,13 @@ function decodeMessages(wireMessages: JsonObject[]): Message[] {
   const messages: Message[] = []
   /** Tool calls without a result: most clients send results without the id of the call. */
   let openToolCalls = new OpenCalls<ToolCallPart>()
-  let toolResults: Message | null = null
+  const toolResults = new ToolResults(messages)
   wireMessages.forEach((message, messageIndex) => {
     if (message.role === 'tool') {
       const toolCall = findToolCall(message, openToolCalls)
       if (toolCall) openToolCalls.close(toolCall)
       const id = toolCall?.id ?? asString(message.tool_call_id) ?? `call_${messageIndex}`
-      // Results of one turn's tool calls form one message.
-      const last = messages.at(-1)
-      if (last?.role === 'user' && (last === toolResults || last.parts.length === 0)) toolResults = last
-      else {
-        toolResults = { role: 'user', parts: [] }
-        messages.push(toolResults)
-      }
-      toolResults.parts.push(decodeToolResult(message, id))
+      toolResults.add(decodeToolResult(message, id))
       return
     }
     if (message.role !== 'assistant') {
