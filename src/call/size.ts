@@ -1,6 +1,7 @@
 import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
 import type { ModelCall, Tool } from './call.ts'
 import type { InputPart, MediaSource, OutputPart } from './part.ts'
+import type { PlainPrompt } from './plain-prompt.ts'
 import type { RequestedImages } from './requested-images.ts'
 import type { BilledUnits } from './units.ts'
 
@@ -140,13 +141,33 @@ function addExternalContent(size: RequestSize, name: string): void {
   if (/search/i.test(name)) size.webSearches += assumedWebSearches
 }
 
+/** As `computeRequestSize`, for a prompt that is not decoded. */
+export function sizePlainPrompt({ messageCount, maxTokens }: PlainPrompt, bytes: number): RequestSize {
+  return {
+    promptTokens: tokensPerRequest + tokensPerMessage * messageCount + bytes,
+    outputTokens: maxTokens ?? null,
+    choices: 1,
+    images: 0,
+    hasAudio: false,
+    hasLongCache: false,
+    webSearches: 0,
+    units: [],
+  }
+}
+
 const promptEstimates = new WeakMap<ModelCall, number>()
 
-/** An estimate of four characters per token, memoized because several stages need it and prompts are long. */
+const charactersPerToken = 4
+
+export function estimatePlainTokens({ characters }: PlainPrompt): number {
+  return Math.ceil(characters / charactersPerToken)
+}
+
+/** An estimate, memoized because several stages need it and prompts are long. */
 export function estimatePromptTokens(call: ModelCall): number {
   const known = promptEstimates.get(call)
   if (known !== undefined) return known
-  const estimate = Math.ceil(countPromptCharacters(call) / 4)
+  const estimate = Math.ceil(countPromptCharacters(call) / charactersPerToken)
   promptEstimates.set(call, estimate)
   return estimate
 }

@@ -3,6 +3,7 @@ import type { ModelCall } from '../call/call.ts'
 import type { Reply, ReplyEvent } from '../call/event.ts'
 import type { UpstreamFailure } from '../call/failure.ts'
 import type { ReasoningFormat } from '../call/part.ts'
+import type { PlainPrompt } from '../call/plain-prompt.ts'
 import type { BilledUnits } from '../call/units.ts'
 import type { Usage, UsageCost } from '../call/usage.ts'
 import type { ReasoningHistory } from '../catalogue/provider.ts'
@@ -31,6 +32,8 @@ export interface Dialect {
 export interface ClientCodec {
   /** The body has passed the operation's schema; any other error is a 400 that names the field. */
   decodeRequest(body: JsonObject): ModelCall
+  /** The prompt of a plain conversation, which need not be decoded to be passed through; null for any other body. */
+  readPlain?(body: JsonObject): PlainPrompt | null
   /** Writes events into the client's stream. */
   createWriter(context: ReplyContext): ReplyWriter
   encodeReply(reply: Reply, context: ReplyContext, cost: UsageCost): JsonObject

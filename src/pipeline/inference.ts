@@ -38,23 +38,21 @@ export async function handleInference(gateway: Gateway, incoming: IncomingReques
 }
 
 async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
-  const guarded = implyFileParser(gateway, await guardRequest(gateway, parsed))
-  const preparing =
-    guarded.work || guarded.funds
-      ? prepareRequest(gateway, guarded)
-      : prepareTools(gateway, guarded, createNested)
-  const request =
-    preparing instanceof Promise ? await recordIfBlocked(gateway, guarded, preparing) : preparing
+  const guarded = await guardRequest(gateway, parsed)
+  const { plain } = guarded.content
+  const request = plain && !guarded.work && !guarded.funds ? guarded : await prepareRequest(gateway, guarded)
   if (request.content.received.isLarge) await yieldToEventLoop()
   return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
 }
 
 /** With its plugins and tools. What they have reserved is released if they fail. */
 function prepareRequest(gateway: Gateway, guarded: InferenceRequest): Promise<InferenceRequest> {
-  return releaseOnFailure(gateway, guarded, async () => {
-    const plugged = guarded.work ? await applyPlugins(gateway, guarded) : guarded
+  const request = implyFileParser(gateway, guarded)
+  const preparing = releaseOnFailure(gateway, request, async () => {
+    const plugged = request.work ? await applyPlugins(gateway, request) : request
     return prepareTools(gateway, plugged, createNested)
   })
+  return recordIfBlocked(gateway, request, preparing)
 }
 
 function applyPlugins(gateway: Gateway, request: InferenceRequest) {
@@ -116,7 +114,7 @@ async function replyWithText(
   const steps = request.work && (await estimateSteps(gateway, request, request.work, plan))
   const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan, { steps }))
   request.onAdmitted?.()
-  const reply = request.content.call.stream ? replyStreamed : replyWhole
+  const reply = request.content.stream ? replyStreamed : replyWhole
   const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request
   return reply(gateway, observed, admission)
 }

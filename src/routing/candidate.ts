@@ -34,18 +34,13 @@ export interface Candidate {
   share: number | null
 }
 
-export function createCandidate(
-  model: Model,
-  endpoint: Endpoint,
-  byokKey: ByokKey | null,
-  health: EndpointHealth | null = null,
-): Candidate {
+export function createCandidate(model: Model, endpoint: Endpoint, byokKey: ByokKey | null): Candidate {
   return {
     model,
     endpoint,
     byokKey,
     id: healthIdOf(endpoint.id, byokKey?.id ?? null),
-    health,
+    health: null,
     why: byokKey ? (byokKey.isFallback ? 'fallback_key' : 'own_key') : 'balanced',
     share: null,
   }

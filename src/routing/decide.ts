@@ -1,36 +1,20 @@
-import { estimatePromptTokens } from '../call/size.ts'
 import type { ResolvedModel } from '../catalogue/lookup.ts'
-import type { Endpoint, Model } from '../catalogue/model.ts'
-import { listDialects } from '../catalogue/vocabulary.ts'
-import { isUnrestricted } from '../policy/guard.ts'
-import { type Candidate, createCandidate } from './candidate.ts'
+import type { Model } from '../catalogue/model.ts'
+import type { Candidate } from './candidate.ts'
+import { type FilterRules, isWithinContext, listModalities } from './filter.ts'
 import {
-  type ExclusionReason,
-  expandQuantizations,
-  type FilterRules,
-  findExclusion,
-  findSharedExclusion,
-  hasFeatures,
-  isByokKeyUsable,
-  isWithinContext,
-  listModalities,
-  listNeededFeatures,
-  listSentParameters,
-  parseMaxPrice,
-} from './filter.ts'
-import { healthIdOf } from './health-id.ts'
-import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers, type TierAccess } from './query.ts'
+  buildRules,
+  createFeatureCheck,
+  type Exclusion,
+  exclude,
+  listPermittedCandidates,
+  type PreparedRoute,
+  preferMatching,
+  prepareRoute,
+} from './prepare.ts'
+import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers } from './query.ts'
 import { computeMinToolSuccess, type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
-import { findSelectorIndex, resolveSelectors } from './selectors.ts'
-
-/** An endpoint that is not a candidate, and why. */
-export interface Exclusion {
-  model: Model
-  endpoint: Endpoint
-  /** The BYOK key it applies to; null: the installation's credential. */
-  byokKeyId: string | null
-  reason: ExclusionReason
-}
+import { findSelectorIndex } from './selectors.ts'
 
 export interface RoutingDecision {
   /** Best first. */
@@ -44,9 +28,21 @@ export function decideRoute(
   state: RoutingState,
   findSticky: StickyLookup,
 ): RoutingDecision {
-  const rules = buildRules(query)
-  const exclusions: Exclusion[] = []
-  const groups = query.models.map((resolved) => listModelCandidates(resolved, rules, state, exclusions))
+  return completeRoute(prepareRoute(query), query, state, findSticky)
+}
+
+export function completeRoute(
+  prepared: PreparedRoute,
+  query: RoutingQuery,
+  state: RoutingState,
+  findSticky: StickyLookup,
+): RoutingDecision {
+  const exclusions = [...prepared.exclusions]
+  const groups = prepared.groups.map((group) => listAvailable(group, query, state, exclusions))
+  const [only = []] = groups
+  const isDecided = groups.length === 1 && only.length < 2 && query.preferences.allow_fallbacks !== false
+  if (isDecided) return { candidates: only, exclusions }
+  const rules = { ...prepared.rules, query }
   const suitable = preferByModality(groups, query, exclusions)
   const candidates = isUnpartitioned(query)
     ? orderCandidates(suitable.flat(), query, query.models[0], rules, state, findSticky)
@@ -69,28 +65,14 @@ export function findQualityFloor(
   return computeMinToolSuccess(ofFirst, state)
 }
 
-function hasTools({ call }: RoutingQuery): boolean {
-  return (call.tools?.length ?? 0) > 0
+function hasTools({ prompt }: RoutingQuery): boolean {
+  return !prompt.plain && (prompt.call.tools?.length ?? 0) > 0
 }
 
 /** Several names may resolve to one model, whose endpoints are tried once. */
 function dedupeCandidates(candidates: readonly Candidate[]): Candidate[] {
   const seenIds = new Set<string>()
   return candidates.filter(({ id }) => !seenIds.has(id) && seenIds.add(id))
-}
-
-/** Whether some endpoint of the model may be used with some credential, for any task that the model serves. */
-export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
-  const rules = buildRules(query)
-  const { byokKeys } = query
-  const dialects = listDialects(model.output_modalities)
-  return model.endpoints.some((endpoint) => {
-    const reason = findExclusion(rules, allTiers, model, endpoint)
-    if (reason !== undefined && reason !== 'dialect') return false
-    if (!endpoint.dialects.some((name) => dialects.has(name))) return false
-    if (findSharedExclusion(rules, model, endpoint, byokKeys) === undefined) return true
-    return byokKeys.some((key) => isByokKeyUsable(rules, model, endpoint, key))
-  })
 }
 
 /**
@@ -100,143 +82,51 @@ export function hasUsableEndpoint(model: Model, query: RoutingQuery): boolean {
 export function listServingCandidates(query: RoutingQuery, state: RoutingState): Map<Model, Candidate[]> {
   const rules = buildRules(query)
   const hasNeeded = createFeatureCheck(rules)
-  const modalities = listModalities(query.call)
-  const promptTokens = estimatePromptTokens(query.call)
+  const { call, promptTokens } = query.prompt
+  const modalities = listModalities(call)
   const serving = new Map<Model, Candidate[]>()
   for (const resolved of query.models) {
     const { model } = resolved
     if (!modalities.every((modality) => model.input_modalities.includes(modality))) continue
-    const fitting = listPermittedCandidates(model, rules, resolveTiers(query, resolved), state, []).filter(
+    const fitting = listPermittedCandidates(model, rules, resolveTiers(query, resolved), []).filter(
       (candidate) =>
-        (hasNeeded?.(candidate) ?? true) &&
-        isWithinContext(candidate.endpoint, promptTokens, query.call.maxTokens),
+        (hasNeeded?.(candidate) ?? true) && isWithinContext(candidate.endpoint, promptTokens, call.maxTokens),
     )
-    const healthy = excludeUnhealthy(fitting, state, [])
+    const healthy = excludeUnhealthy(readHealth(fitting, state), state, [])
     if (healthy.length > 0) serving.set(model, healthy)
   }
   return serving
 }
 
-/** A request may select any tier. */
-const allTiers: TierAccess = { priority: 'yes', flex: 'yes' }
-
 /** The id of the candidate that served the last turn of the conversation. */
 export type StickyLookup = (stickyKey: string) => string | null
 
-function buildRules(query: RoutingQuery): FilterRules {
-  const { preferences, providerByName, call, policy } = query
-  return {
-    query,
-    hasGuardrails: !isUnrestricted(policy),
-    distillableOnly: preferences.enforce_distillable_text === true,
-    noTraining: preferences.data_collection === 'deny',
-    noRetention: preferences.zdr === true || preferences.data_collection === 'deny',
-    only: resolveSelectors(preferences.only, providerByName),
-    ignore: resolveSelectors(preferences.ignore, providerByName),
-    order: resolveSelectors(preferences.order, providerByName),
-    requiredParameters: preferences.require_parameters ? listSentParameters(call) : null,
-    quantizations: expandQuantizations(preferences),
-    maxPrice: parseMaxPrice(preferences),
-  }
-}
-
-/** The candidates of one model, not ranked yet. */
-function listModelCandidates(
-  resolved: ResolvedModel,
-  rules: FilterRules,
+/** Those that have room for the prompt and are healthy, not ranked yet. */
+function listAvailable(
+  suitable: readonly Candidate[],
+  query: RoutingQuery,
   state: RoutingState,
   exclusions: Exclusion[],
 ): Candidate[] {
-  const tiers = resolveTiers(rules.query, resolved)
-  const candidates = preferFlexTier(
-    listPermittedCandidates(resolved.model, rules, tiers, state, exclusions),
-    tiers,
-    exclusions,
-  )
-  const capable = preferMatching(candidates, 'unsupported_feature', exclusions, createFeatureCheck(rules))
-  return excludeUnhealthy(
-    preferMatching(capable, 'context_length', exclusions, createContextCheck(capable, rules)),
-    state,
-    exclusions,
-  )
+  const candidates = readHealth(suitable, state)
+  const fitting =
+    candidates.length < 2
+      ? candidates
+      : preferMatching(candidates, 'context_length', exclusions, createContextCheck(query))
+  return excludeUnhealthy(fitting, state, exclusions)
 }
 
-/** Each endpoint with each credential that may be used. */
-function listPermittedCandidates(
-  model: Model,
-  rules: FilterRules,
-  tiers: TierAccess,
-  { health }: RoutingState,
-  exclusions: Exclusion[],
-): Candidate[] {
-  const { byokKeys } = rules.query
-  const candidates: Candidate[] = []
-  const endpoints = byokKeys.length > 0 ? model.endpoints : model.callable
-  const known = health.findAll(endpoints)
-  endpoints.forEach((endpoint, index) => {
-    const reason = findExclusion(rules, tiers, model, endpoint)
-    if (reason) {
-      exclusions.push({ model, endpoint, byokKeyId: null, reason })
-      return
-    }
-    for (const key of byokKeys) {
-      if (!isByokKeyUsable(rules, model, endpoint, key)) continue
-      candidates.push(createCandidate(model, endpoint, key, health.find(healthIdOf(endpoint.id, key.id))))
-    }
-    const sharedReason = findSharedExclusion(rules, model, endpoint, byokKeys)
-    if (sharedReason) exclusions.push({ model, endpoint, byokKeyId: null, reason: sharedReason })
-    else candidates.push(createCandidate(model, endpoint, null, known[index]))
-  })
-  return candidates
+/** Copies, because ranking changes them. */
+function readHealth(candidates: readonly Candidate[], { health }: RoutingState): Candidate[] {
+  const known = health.findAll(candidates)
+  return candidates.map((candidate, index) => ({ ...candidate, health: known[index] ?? null }))
 }
 
-/** A request for the flex tier uses no other tier, if the model has it. */
-function preferFlexTier(candidates: Candidate[], tiers: TierAccess, exclusions: Exclusion[]): Candidate[] {
-  if (tiers.flex !== 'only') return candidates
-  return preferMatching(
-    candidates,
-    'service_tier',
-    exclusions,
-    ({ endpoint }) => endpoint.service_tier === 'flex',
-  )
-}
-
-/** The candidates that match; all of them if none does. */
-function preferMatching(
-  candidates: Candidate[],
-  reason: ExclusionReason,
-  exclusions: Exclusion[],
-  matches: ((candidate: Candidate) => boolean) | null,
-): Candidate[] {
-  if (candidates.length < 2 || !matches) return candidates
-  const matching = candidates.filter(matches)
-  if (matching.length === 0 || matching.length === candidates.length) return candidates
-  for (const candidate of candidates)
-    if (!matching.includes(candidate)) exclude(exclusions, candidate, reason)
-  return matching
-}
-
-function exclude(
-  exclusions: Exclusion[],
-  { model, endpoint, byokKey }: Candidate,
-  reason: ExclusionReason,
-): void {
-  exclusions.push({ model, endpoint, byokKeyId: byokKey?.id ?? null, reason })
-}
-
-function createFeatureCheck({ query }: FilterRules): ((candidate: Candidate) => boolean) | null {
-  const features = listNeededFeatures(query.call)
-  return features.length === 0 ? null : ({ endpoint }) => hasFeatures(endpoint, features)
-}
-
-function createContextCheck(
-  candidates: readonly Candidate[],
-  { query }: FilterRules,
-): ((candidate: Candidate) => boolean) | null {
+function createContextCheck({ task, prompt }: RoutingQuery): ((candidate: Candidate) => boolean) | null {
   // The inputs of other tasks are separate prompts.
-  if (candidates.length < 2 || query.task !== 'text') return null
-  const promptTokens = estimatePromptTokens(query.call)
-  const { maxTokens } = query.call
+  if (task !== 'text') return null
+  const { promptTokens } = prompt
+  const { maxTokens } = prompt.plain ?? prompt.call
   return ({ endpoint }) => isWithinContext(endpoint, promptTokens, maxTokens)
 }
 
@@ -271,11 +161,11 @@ function excludeUnhealthy(
 /** Of several models, those that accept the modalities of the prompt; a single model is always tried. */
 function preferByModality(
   groups: Candidate[][],
-  { models, call }: RoutingQuery,
+  { models, prompt }: RoutingQuery,
   exclusions: Exclusion[],
 ): Candidate[][] {
-  if (models.length < 2) return groups
-  const modalities = listModalities(call)
+  if (models.length < 2 || prompt.plain) return groups
+  const modalities = listModalities(prompt.call)
   const isSupported = ({ model }: ResolvedModel) =>
     modalities.every((modality) => model.input_modalities.includes(modality))
   if (

@@ -71,7 +71,7 @@ function decide(
     models: resolved,
     preferences,
     defaultSort: null,
-    call,
+    prompt: { plain: null, call, promptTokens: 0 },
     region: 'global' as const,
     task: 'text' as const,
     policy: computeEffectivePolicy({}),

@@ -1,10 +1,13 @@
-import type { Endpoint } from '../catalogue/model.ts'
+import type { Candidate } from './candidate.ts'
 import { EndpointHealth } from './health.ts'
 import { byokPrefix, parseHealthId } from './health-id.ts'
 
 /** Beyond this number, the least recently used are evicted. */
 const maxEndpoints = 20_000
 const maxByokEndpoints = 5000
+
+/** By the id of its health. */
+type Identified = Pick<Candidate, 'id'>
 
 /** The health of every endpoint with recent traffic, by id. */
 export class HealthRegistry {
@@ -13,19 +16,19 @@ export class HealthRegistry {
   readonly #byok = new Map<string, EndpointHealth>()
   /** Changes whenever an id is added or removed, which invalidates cached lists. */
   #version = 0
-  readonly #lists = new WeakMap<readonly Endpoint[], { version: number; list: (EndpointHealth | null)[] }>()
+  readonly #lists = new WeakMap<readonly Identified[], { version: number; list: (EndpointHealth | null)[] }>()
 
   /** Null for an endpoint without any attempts. */
   find(id: string): EndpointHealth | null {
     return this.#mapOf(id).get(id) ?? null
   }
 
-  /** For all endpoints of a model, in order. Cached: looking up each id takes longer than the routing decision. */
-  findAll(endpoints: readonly Endpoint[]): readonly (EndpointHealth | null)[] {
-    const cached = this.#lists.get(endpoints)
+  /** Of each, in order. Cached for the list: looking up every id takes longer than the routing decision. */
+  findAll(candidates: readonly Identified[]): readonly (EndpointHealth | null)[] {
+    const cached = this.#lists.get(candidates)
     if (cached?.version === this.#version) return cached.list
-    const list = endpoints.map(({ id }) => this.find(id))
-    this.#lists.set(endpoints, { version: this.#version, list })
+    const list = candidates.map(({ id }) => this.find(id))
+    this.#lists.set(candidates, { version: this.#version, list })
     return list
   }
 

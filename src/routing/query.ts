@@ -1,10 +1,20 @@
 import type { ByokKey } from '../account/byok-keys.ts'
 import type { ModelCall } from '../call/call.ts'
+import type { PlainPrompt } from '../call/plain-prompt.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ResolvedModel } from '../catalogue/lookup.ts'
 import type { DataRegion, TaskName } from '../catalogue/vocabulary.ts'
 import type { ProviderPreferences } from '../dialects/schema/preferences.ts'
 import type { EffectivePolicy } from '../policy/effective.ts'
+
+/** What routing reads of a prompt. */
+export interface RoutedPrompt {
+  /** Not null for a conversation of texts, whose call need not be read. */
+  readonly plain: PlainPrompt | null
+  readonly call: ModelCall
+  /** An estimate. */
+  readonly promptTokens: number
+}
 
 /** Everything a routing decision depends on, besides the `RoutingState`. */
 export interface RoutingQuery {
@@ -14,7 +24,7 @@ export interface RoutingQuery {
   /** Of the workspace, for requests that neither sort nor order endpoints. */
   defaultSort: Sort | null
   task: TaskName
-  call: ModelCall
+  prompt: RoutedPrompt
   region: DataRegion
   policy: EffectivePolicy
   byokKeys: readonly ByokKey[]
@@ -31,6 +41,8 @@ export interface TierAccess {
   priority: 'no' | 'yes' | 'first'
   flex: 'no' | 'yes' | 'only'
 }
+
+const defaultTiers: TierAccess = { priority: 'no', flex: 'no' }
 
 export function resolveSort(
   { preferences, defaultSort }: RoutingQuery,
@@ -52,8 +64,9 @@ export function isUnpartitioned({ preferences: { sort } }: RoutingQuery): boolea
   return typeof sort === 'object' && sort?.partition === 'none'
 }
 
-export function resolveTiers({ call, preferences }: RoutingQuery, { variants }: ResolvedModel): TierAccess {
-  const tier = call.serviceTier
+export function resolveTiers({ prompt, preferences }: RoutingQuery, { variants }: ResolvedModel): TierAccess {
+  if (prompt.plain && variants.length === 0) return defaultTiers
+  const tier = prompt.plain ? undefined : prompt.call.serviceTier
   if (tier === 'priority' || tier === 'fast') return { priority: 'first', flex: 'no' }
   if (tier === 'flex') return { priority: 'no', flex: 'only' }
   const allowsVariants = tier !== 'default' && !preferences.order?.length

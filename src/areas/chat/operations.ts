@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { chat } from '../../dialects/chat/chat.ts'
-import { isPlainRequest } from '../../dialects/chat/plain-request.ts'
+import { readPlainRequest } from '../../dialects/chat/plain-request.ts'
 import { chatRequest } from '../../dialects/chat/schema.ts'
 import { responsesRequest } from '../../dialects/responses/schema.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
@@ -23,7 +23,7 @@ const createChatCompletion = defineOperation({
   inference: {
     encodeError: chat.client.encodeError,
     alternateFormat: { field: 'input', body: responsesRequest },
-    isPlain: isPlainRequest,
+    isPlain: (body) => readPlainRequest(body) !== null,
     deployments: true,
   },
   body: chatRequest,

@@ -10,7 +10,7 @@ import type {
   Restriction,
 } from '../../policy/effective.ts'
 import { type FilterAction, zdrGroups } from '../../policy/guardrail.ts'
-import type { Exclusion } from '../../routing/decide.ts'
+import type { Exclusion } from '../../routing/prepare.ts'
 
 /** A guardrail rule that restricts where requests may be sent, or what they may contain. */
 export interface GuardrailRule {

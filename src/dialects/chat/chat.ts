@@ -6,6 +6,7 @@ import { decodeError } from './error.ts'
 import { wrapFunctionRelays, wrapFunctionReplies } from './legacy-functions.ts'
 import { passReply } from './passthrough-reply.ts'
 import { passRequest } from './passthrough-request.ts'
+import { readPlainRequest } from './plain-request.ts'
 import { createRelay } from './relay.ts'
 import { encodeReply } from './reply-encode.ts'
 import { createReader, decodeReply, replyLists } from './reply-reader.ts'
@@ -19,6 +20,7 @@ export const chat: Dialect = {
   name: 'chat',
   client: {
     decodeRequest,
+    readPlain: readPlainRequest,
     ...wrapFunctionReplies({ createWriter, encodeReply }),
     rejectsMandatoryReasoning: true,
     canEncodeFailure: true,

@@ -1,6 +1,13 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isPlainRequest } from './plain-request.ts'
+import {
+  computeRequestSize,
+  estimatePlainTokens,
+  estimatePromptTokens,
+  sizePlainPrompt,
+} from '../../call/size.ts'
+import { readPlainRequest } from './plain-request.ts'
+import { decodeRequest } from './request-decode.ts'
 import { chatRequest } from './schema.ts'
 
 const anything = fc.oneof(
@@ -30,13 +37,27 @@ const bodies = fc.record(
   { requiredKeys: ['messages'] },
 )
 
-test('the schema accepts a plain request and leaves it unchanged', () => {
+const lengthOf = (part: object) => ('text' in part ? String(part.text).length : 0)
+
+test('the schema accepts a plain request, and what is read of it is what decoding it gives', () => {
   let plain = 0
   fc.assert(
     fc.property(bodies, (body) => {
-      if (!isPlainRequest(body)) return
+      const prompt = readPlainRequest(body)
+      if (!prompt) return
       plain++
       expect(chatRequest.parse(body) as unknown).toEqual(body)
+      const call = decodeRequest(body)
+      expect(prompt).toEqual({
+        messageCount: call.messages.length,
+        characters: call.messages
+          .flatMap(({ parts }) => parts)
+          .reduce((sum, part) => sum + lengthOf(part), 0),
+        stream: call.stream,
+        maxTokens: call.maxTokens,
+      })
+      expect(estimatePlainTokens(prompt)).toBe(estimatePromptTokens(call))
+      expect(sizePlainPrompt(prompt, 100)).toEqual(computeRequestSize(call, body, 100))
     }),
     { numRuns: 3000 },
   )
@@ -45,8 +66,8 @@ test('the schema accepts a plain request and leaves it unchanged', () => {
 
 test('a body with any other field is validated by the schema', () => {
   const body = { model: 'a/b', messages: [{ role: 'user', content: 'x' }] }
-  expect(isPlainRequest(body)).toBe(true)
+  expect(readPlainRequest(body)).not.toBeNull()
   for (const extra of [{ tools: [] }, { provider: {} }, { n: 1 }, { input: 'x' }, { temperature: 3 }]) {
-    expect(isPlainRequest({ ...body, ...extra })).toBe(false)
+    expect(readPlainRequest({ ...body, ...extra })).toBeNull()
   }
 })

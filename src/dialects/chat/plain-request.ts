@@ -1,46 +1,49 @@
+import type { PlainPrompt } from '../../call/plain-prompt.ts'
 import { asObject } from '../../lib/json-values.ts'
 
-type FieldCheck = (value: unknown) => boolean
-
-const isText: FieldCheck = (value) => typeof value === 'string'
-const isBoolean: FieldCheck = (value) => typeof value === 'boolean'
-const isCount: FieldCheck = (value) => Number.isSafeInteger(value) && (value as number) >= 1
-const isBetween =
-  (min: number, max: number): FieldCheck =>
-  (value) =>
-    typeof value === 'number' && value >= min && value <= max
-
-const roles = new Set<unknown>(['system', 'developer', 'user', 'assistant'])
-
-const fieldChecks: ReadonlyMap<string, FieldCheck> = new Map([
-  ['model', (value) => isText(value) && value !== ''],
-  ['messages', isPlainConversation],
-  ['stream', isBoolean],
-  ['temperature', isBetween(0, 2)],
-  ['top_p', isBetween(0, 1)],
-  ['max_tokens', isCount],
-  ['max_completion_tokens', isCount],
-  ['user', isText],
-])
+const roles: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant'])
 
 /**
- * Whether a body is a plain conversation, which is always valid: most requests are, and they skip the schema.
- * Any other body is validated by the schema.
+ * The prompt of a plain conversation, which is always valid: most requests are one, and they skip the schema. Null for
+ * any other body, which the schema validates.
  */
-export function isPlainRequest(body: unknown): boolean {
-  const fields = asObject(body)
-  if (!fields || fields.messages === undefined) return false
-  for (const name in fields) if (!fieldChecks.get(name)?.(fields[name])) return false
-  return true
+export function readPlainRequest(value: unknown): PlainPrompt | null {
+  const body = asObject(value)
+  if (!body || !Array.isArray(body.messages) || body.messages.length === 0) return null
+  for (const name in body) if (!isPlainField(name, body[name])) return null
+  let characters = 0
+  for (const item of body.messages) {
+    const message = asObject(item)
+    if (!message || !roles.has(message.role) || typeof message.content !== 'string') return null
+    for (const name in message) if (name !== 'role' && name !== 'content') return null
+    characters += message.content.length
+  }
+  return {
+    messageCount: body.messages.length,
+    characters,
+    stream: body.stream === true,
+    maxTokens: (body.max_completion_tokens ?? body.max_tokens) as number | undefined,
+  }
 }
 
-function isPlainConversation(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isPlainMessage)
-}
-
-function isPlainMessage(value: unknown): boolean {
-  const message = asObject(value)
-  if (!message || !roles.has(message.role) || !isText(message.content)) return false
-  for (const name in message) if (name !== 'role' && name !== 'content') return false
-  return true
+function isPlainField(name: string, value: unknown): boolean {
+  switch (name) {
+    case 'messages':
+      return true
+    case 'model':
+      return typeof value === 'string' && value !== ''
+    case 'user':
+      return typeof value === 'string'
+    case 'stream':
+      return typeof value === 'boolean'
+    case 'temperature':
+      return typeof value === 'number' && value >= 0 && value <= 2
+    case 'top_p':
+      return typeof value === 'number' && value >= 0 && value <= 1
+    case 'max_tokens':
+    case 'max_completion_tokens':
+      return Number.isSafeInteger(value) && (value as number) >= 1
+    default:
+      return false
+  }
 }

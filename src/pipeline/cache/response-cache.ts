@@ -171,7 +171,7 @@ export async function replayEntry(
   const transcript = createTranscript(request)
   const { events, summary, refusal } = await replayReply(request, entry, transcript)
   if (refusal) throw refusal
-  const { body, finalBody } = request.content.call.stream
+  const { body, finalBody } = request.content.stream
     ? encodeStream(request, entry, events)
     : encodeWhole(request, entry, events)
   const extraStatements = (finalBody && (await request.store?.(finalBody))) ?? []
@@ -275,7 +275,7 @@ function createSettlement(
       status: 'completed',
       ...toFinishColumns(finish),
       latency_ms: latency,
-      first_token_ms: request.content.call.stream ? latency : null,
+      first_token_ms: request.content.stream ? latency : null,
       dropped: encodeDropped(dropped),
       service_tier: tier,
       response_cache_source_id: sourceId,

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
+import { estimatePromptTokens } from '../../call/size.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { MeasuredContent, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
@@ -52,7 +53,10 @@ export function replaceBody<Call>(request: MediaRequest<Call>, body: JsonObject)
 function toContent<Call>({ body, prompt, size }: DecodedMedia<Call>): MeasuredContent {
   const characters = size.promptTokens
   return {
+    plain: null,
     call: prompt,
+    stream: prompt.stream,
+    promptTokens: estimatePromptTokens(prompt),
     body,
     received: { characters, isLarge: characters > largeCharacters, model: asString(body.model) ?? null },
     measure: () => size,

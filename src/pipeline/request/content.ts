@@ -1,10 +1,17 @@
 import type { ModelCall } from '../../call/call.ts'
+import type { PlainPrompt } from '../../call/plain-prompt.ts'
 import { expandServerTools, hasServerTools } from '../../call/server-tools.ts'
-import { computeRequestSize, type RequestSize } from '../../call/size.ts'
+import {
+  computeRequestSize,
+  estimatePlainTokens,
+  estimatePromptTokens,
+  type RequestSize,
+  sizePlainPrompt,
+} from '../../call/size.ts'
 import { commonReasoningHistory } from '../../catalogue/provider.ts'
 import { wireCapabilities } from '../../catalogue/vocabulary.ts'
 import { chat } from '../../dialects/chat/chat.ts'
-import type { Dialect, Target } from '../../dialects/dialect.ts'
+import type { ClientCodec, Dialect, Target } from '../../dialects/dialect.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
 import type { ClientFormat } from './client-format.ts'
 
@@ -29,7 +36,9 @@ export interface ReceivedFacts {
  * call: a rewritten request has no `verbatim`, so it is always encoded from its call.
  */
 export class RequestContent {
-  readonly call: ModelCall
+  /** What a plain conversation is measured by; null for any other, and for one that was rewritten. */
+  readonly plain: PlainPrompt | null
+  #call: ModelCall | UndecodedCall
   /** In the client's format. */
   readonly body: JsonObject
   /** The client's own text, as long as no stage has rewritten the call. */
@@ -40,13 +49,14 @@ export class RequestContent {
   readonly #isExtended: boolean
 
   private constructor(
-    call: ModelCall,
+    call: ModelCall | UndecodedCall,
     body: JsonObject,
     verbatim: RequestSource | null,
     received: ReceivedFacts,
     isExtended = false,
   ) {
-    this.call = call
+    this.#call = call
+    this.plain = 'plain' in call ? call.plain : null
     this.body = body
     this.verbatim = verbatim
     this.received = received
@@ -59,14 +69,32 @@ export class RequestContent {
       isLarge: isLarge(source),
       model: asString(source.body?.model) ?? null,
     }
+    const plain = body === source.body ? requestCodec.readPlain?.(body) : null
+    if (plain) return new RequestContent({ plain, codec: requestCodec }, body, source, received)
     const call = requestCodec.decodeRequest(body)
     if (!hasServerTools(call.messages)) return new RequestContent(call, body, source, received)
     // Upstreams are sent what the model saw, not what the client was sent.
     return new RequestContent({ ...call, messages: expandServerTools(call.messages) }, body, null, received)
   }
 
+  /** A plain conversation is decoded when its call is first read. */
+  get call(): ModelCall {
+    if ('codec' in this.#call) this.#call = this.#call.codec.decodeRequest(this.body)
+    return this.#call
+  }
+
+  get stream(): boolean {
+    return this.plain ? this.plain.stream : this.call.stream
+  }
+
+  /** An estimate. */
+  get promptTokens(): number {
+    return this.plain ? estimatePlainTokens(this.plain) : estimatePromptTokens(this.call)
+  }
+
   /** Of the whole body, including what a preset or a stored conversation added. */
   measure(): RequestSize {
+    if (this.plain && this.verbatim) return sizePlainPrompt(this.plain, Buffer.byteLength(this.verbatim.text))
     const { call, body, verbatim } = this
     if (this.#isExtended) return computeRequestSize(call, body, Buffer.byteLength(JSON.stringify(call)))
     const text = verbatim && body === verbatim.body ? verbatim.text : JSON.stringify(body)
@@ -93,6 +121,12 @@ export class RequestContent {
     const body = { ...omit(this.body, promptFields), ...encoded }
     return new RequestContent(call, body, null, { ...this.received, isLarge })
   }
+}
+
+/** The call of a plain conversation that nothing has read yet. */
+interface UndecodedCall {
+  plain: PlainPrompt
+  codec: Pick<ClientCodec, 'decodeRequest'>
 }
 
 export function isLarge({ text, values }: Pick<RequestSource, 'text' | 'values'>): boolean {

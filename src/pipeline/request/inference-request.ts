@@ -2,6 +2,7 @@ import type { ExportTargets } from '../../account/outbox.ts'
 import type { KeyContext } from '../../app/account-cache.ts'
 import type { SpanRecorder } from '../../app/tracing/span-recorder.ts'
 import type { ModelCall } from '../../call/call.ts'
+import type { PlainPrompt } from '../../call/plain-prompt.ts'
 import type { RequestSize } from '../../call/size.ts'
 import type { DataRegion, TaskName } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
@@ -65,8 +66,13 @@ export interface RequestFormat {
 
 /** What routing and admission need to know of the content of a request. */
 export interface MeasuredContent {
+  /** What stages read instead of the call, where it is enough; null if the prompt is not plain. */
+  readonly plain: PlainPrompt | null
   /** The prompt; for a task other than text, the text and media it consists of. */
   readonly call: ModelCall
+  readonly stream: boolean
+  /** An estimate. */
+  readonly promptTokens: number
   /** In the client's format. */
   readonly body: JsonObject
   readonly received: ReceivedFacts

@@ -29,7 +29,7 @@ export async function parseRequest(
   const keyContext = await gateway.accounts.findContext(caller.key)
   const { body, presetId } = await expandPreset(gateway, caller.key, format.presetTarget, incoming.body)
   const parsed = RequestContent.parse(format, body, incoming.source)
-  const content = await inlineFiles(gateway, incoming, parsed)
+  const content = parsed.plain ? parsed : await inlineFiles(gateway, incoming, parsed)
   const request: Unguarded<InferenceRequest> = {
     ...describeRequest(gateway, incoming, body, keyContext, startedAt),
     caller,

@@ -4,7 +4,7 @@ import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import { queryBoolean } from '../../lib/query-params.ts'
 import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effective.ts'
 import { isRegionAllowed } from '../../policy/guard.ts'
-import { hasUsableEndpoint } from '../../routing/decide.ts'
+import { hasUsableEndpoint } from '../../routing/prepare.ts'
 import type { RoutingQuery } from '../../routing/query.ts'
 import type { Caller } from '../request/caller.ts'
 
@@ -92,7 +92,7 @@ export function filterUsable(
     models: [],
     preferences: {},
     defaultSort: null,
-    call: { messages: [], stream: false, unknown: [] },
+    prompt: { plain: null, call: { messages: [], stream: false, unknown: [] }, promptTokens: 0 },
     providerByName: gateway.catalogue.providerByName,
     stickyKeyFor: () => null,
   }

@@ -1,15 +1,18 @@
+import type { KeyContext } from '../../app/account-cache.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { isReasoningRequested } from '../../call/reasoning.ts'
+import { estimatePromptTokens } from '../../call/size.ts'
 import type { ResolvedModel } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
 import { findModelOrRouter } from '../../catalogue/router-models.ts'
 import { tasks } from '../../catalogue/vocabulary.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import { decideRoute, type Exclusion, findQualityFloor, type RoutingDecision } from '../../routing/decide.ts'
+import { completeRoute, findQualityFloor, type RoutingDecision } from '../../routing/decide.ts'
 import { type HealthSnapshot, takeHealthSnapshot } from '../../routing/explain.ts'
 import { healthIdOf } from '../../routing/health-id.ts'
-import type { RoutingQuery } from '../../routing/query.ts'
+import { type Exclusion, type PreparedRoute, prepareRoute } from '../../routing/prepare.ts'
+import type { RoutedPrompt, RoutingQuery } from '../../routing/query.ts'
 import type { RoutingState } from '../../routing/rank.ts'
 import { hashConversationStart } from '../../routing/sticky.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
@@ -41,17 +44,13 @@ export function buildPlan(
   request: ModelRequest,
   random: RoutingState['random'] = gateway.routing.random,
 ): RoutingPlan {
-  const { models } = request.options
-  const resolvedModels = dropMandatoryReasoning(
-    request,
-    models.map((slug) => requireModel(gateway, slug, request)),
-  )
+  const { resolvedModels, prepared } = findRoute(gateway, request)
   const { health, sticky } = gateway.routing
   const now = gateway.clock.now()
   const state = { health, benchmarks: gateway.benchmarks.current, random, now }
   const query = buildRoutingQuery(gateway, request, resolvedModels)
-  const decided = decideRoute(query, state, (conversation) => sticky.find(conversation, now))
-  const decision = preferRoomiest(request, decided)
+  const decided = completeRoute(prepared, query, state, (conversation) => sticky.find(conversation, now))
+  const decision = request.work ? preferRoomiest(request, request.work, decided) : decided
   const { wantsMetadata } = request.options
   return {
     ...decision,
@@ -61,9 +60,49 @@ export function buildPlan(
   }
 }
 
+/** The models of a request and where they may be requested. */
+interface Route {
+  resolvedModels: ResolvedModel[]
+  prepared: PreparedRoute
+}
+
+interface StoredRoutes {
+  catalogue: Gateway['catalogue']
+  routes: Map<string, Route>
+}
+
+/** Of plain requests. The context of a key is replaced when anything about it changes. */
+const routesByContext = new WeakMap<KeyContext, StoredRoutes>()
+/** Of one key. */
+const maxRoutes = 1000
+
+function findRoute(gateway: Gateway, request: ModelRequest): Route {
+  const { content, work, options, region, keyContext } = request
+  if (!content.plain || work) return createRoute(gateway, request)
+  const { catalogue } = gateway
+  let stored = routesByContext.get(keyContext)
+  if (stored?.catalogue !== catalogue) {
+    stored = { catalogue, routes: new Map() }
+    routesByContext.set(keyContext, stored)
+  }
+  const name = `${region} ${options.models[0]}`
+  const known = stored.routes.get(name)
+  if (known) return known
+  const route = createRoute(gateway, request)
+  if (stored.routes.size >= maxRoutes) stored.routes.clear()
+  stored.routes.set(name, route)
+  return route
+}
+
+function createRoute(gateway: Gateway, request: ModelRequest): Route {
+  const named = request.options.models.map((slug) => requireModel(gateway, slug, request))
+  const resolvedModels = dropMandatoryReasoning(request, named)
+  return { resolvedModels, prepared: prepareRoute(buildRoutingQuery(gateway, request, resolvedModels)) }
+}
+
 /** Whether a model whose reasoning is mandatory cannot serve the request, because it turns reasoning off. */
 export function rejectsMandatoryReasoning({ format, content }: ModelRequest): boolean {
-  if (!format.requestCodec?.rejectsMandatoryReasoning) return false
+  if (content.plain || !format.requestCodec?.rejectsMandatoryReasoning) return false
   return isReasoningRequested(content.call.reasoning) === false
 }
 
@@ -88,19 +127,24 @@ export function buildRoutingQuery(
   request: ModelRequest,
   resolvedModels: ResolvedModel[],
 ): RoutingQuery {
-  const { options, content, region, keyContext } = request
+  const { options, region, keyContext } = request
   return {
     models: resolvedModels,
     preferences: options.preferences,
     defaultSort: keyContext.defaultSort,
     task: request.format.task,
-    call: request.work?.routingCall ?? content.call,
+    prompt: describePrompt(request),
     region,
     policy: keyContext.policy,
     byokKeys: keyContext.byokKeys,
     providerByName: gateway.catalogue.providerByName,
     stickyKeyFor: (modelId) => (gateway.routing.sticky.isEmpty ? null : computeStickyKey(request, modelId)),
   }
+}
+
+function describePrompt({ work, content }: ModelRequest): RoutedPrompt {
+  const call = work?.routingCall
+  return call ? { plain: null, call, promptTokens: estimatePromptTokens(call) } : content
 }
 
 /** The same for all turns of a conversation: from its session id, or from a hash of its first messages. */

@@ -24,7 +24,7 @@ export function recordPlan(gateway: Gateway, request: ModelRequest, plan: Routin
 
 /** Everything that `describePlan` reads besides the catalogue. Cheap: it is built for every request. */
 function buildPlanKey({ options, content }: ModelRequest, { candidates, exclusions }: RoutingPlan): string {
-  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.call.serviceTier ?? ''}`
+  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
   for (const { id, why, share } of candidates) key += `\n${id} ${why} ${share}`
   for (const { endpoint, byokKeyId, reason } of exclusions) key += `\n${endpoint.id} ${byokKeyId} ${reason}`
   for (const name in options.preferences) return `${key}\n${name}${JSON.stringify(options.preferences)}`

@@ -1,18 +1,22 @@
-import { estimatePromptTokens } from '../../call/size.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { RoutingDecision } from '../../routing/decide.ts'
 import { isWithinContext } from '../../routing/filter.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestWork } from '../request/work.ts'
 
 /**
  * For a prompt that fits nowhere and is to be compressed: the candidates with a context of at least half of what it
  * needs, otherwise those with the largest.
  */
-export function preferRoomiest({ work, content }: ModelRequest, decision: RoutingDecision): RoutingDecision {
+export function preferRoomiest(
+  { content }: ModelRequest,
+  work: RequestWork,
+  decision: RoutingDecision,
+): RoutingDecision {
   const { candidates, exclusions } = decision
-  if (candidates.length < 2 || !work?.findPlugin('context-compression')) return decision
+  if (candidates.length < 2 || !work.findPlugin('context-compression')) return decision
   const { maxTokens } = content.call
-  const promptTokens = estimatePromptTokens(content.call)
+  const { promptTokens } = content
   if (candidates.some(({ endpoint }) => isWithinContext(endpoint, promptTokens, maxTokens))) return decision
   const needed = promptTokens + (maxTokens ?? 0)
   const largest = Math.max(...candidates.map(contextOf))

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { computeRequestSize, estimatePromptTokens, type RequestSize } from '../../call/size.ts'
+import { computeRequestSize, type RequestSize } from '../../call/size.ts'
 import { tasks } from '../../catalogue/vocabulary.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Amounts } from '../../ledger/amounts.ts'
@@ -12,7 +12,7 @@ import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
 import { utcDay, utcMinute } from '../../lib/time.ts'
 import type { Candidate } from '../../routing/candidate.ts'
-import type { Exclusion } from '../../routing/decide.ts'
+import type { Exclusion } from '../../routing/prepare.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
 import { holdGraceMs } from './extension.ts'
@@ -281,7 +281,7 @@ function buildDraft(
   return {
     generation: draftGeneration(request, size.images),
     initialTarget: buildUpstreamTarget(gateway, first, ''),
-    promptTokens: estimatePromptTokens(request.content.call),
+    promptTokens: request.content.promptTokens,
     byokFee: gateway.settings.billing.byok_fee,
   }
 }
@@ -298,7 +298,7 @@ function draftGeneration(request: ModelRequest, images: number): Draft['generati
     created_at: new Date(request.at).toISOString(),
     requested_model: (options.routed?.requested ?? options.models[0] ?? '').slice(0, maxModelLength),
     dialect: request.format.name,
-    streamed: content.call.stream ? 1 : 0,
+    streamed: content.stream ? 1 : 0,
     preset_id: request.presetId,
     session_id: options.sessionId,
     region: request.region,

@@ -22,8 +22,10 @@ export function recordOutcome(
   if (status === 'completed') {
     health.recordSuccess(now, measurePerformance(trace, outcome))
     rememberSticky(gateway, request, trace, outcome)
-    const areValid = summary && areToolCallsValid(request.content.call.tools, summary)
-    if (areValid !== null) health.recordToolCalls(now, areValid)
+    if (summary?.toolCalls.length) {
+      const areValid = areToolCallsValid(request.content.call.tools, summary)
+      if (areValid !== null) health.recordToolCalls(now, areValid)
+    }
   } else if (
     status === 'failed' &&
     !candidate.endpoint.provider.failsOnRequest &&

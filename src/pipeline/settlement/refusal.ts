@@ -34,7 +34,7 @@ export function recordRefused(
     requested_model: (content.received.model ?? options.models[0] ?? '').slice(0, maxModelLength),
     dialect: format.name,
     api_type: tasks[format.task].apiType,
-    streamed: content.call.stream ? 1 : 0,
+    streamed: content.stream ? 1 : 0,
     latency_ms: Math.round(performance.now() - request.startedAt),
     preset_id: request.presetId,
     session_id: options.sessionId,

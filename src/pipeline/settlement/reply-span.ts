@@ -60,7 +60,7 @@ function describeGeneration({ id, format, content }: ModelRequest): SpanAttribut
   return {
     'gen_ai.operation.name': operationNames[format.task] ?? format.task,
     'headgate.generation_id': id,
-    'gen_ai.request.stream': content.call.stream,
+    'gen_ai.request.stream': content.stream,
   }
 }
 

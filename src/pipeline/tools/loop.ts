@@ -176,7 +176,7 @@ export class ToolLoop {
     const { gateway, request, admission, trace } = this.#context
     const charge = computeTurnCharge(gateway, request, admission, candidate, summary)
     const firstTokenMs =
-      request.content.call.stream && firstContentAt !== null ? firstContentAt - trace.startedAt : null
+      request.content.stream && firstContentAt !== null ? firstContentAt - trace.startedAt : null
     recordOutcome(gateway, request, trace, {
       status: 'completed',
       charge,

@@ -40,10 +40,13 @@ async function estimatePlugins(
   }))
   const characters = estimateAddedCharacters(gateway, request, work)
   if (characters === 0) return fees
-  const { call, body, received } = request.content
+  const { plain, call, stream, promptTokens, body, received } = request.content
   const size = request.content.measure()
   const measure = () => ({ ...size, promptTokens: size.promptTokens + characters })
-  const longer: ModelRequest = { ...request, content: { call, body, received, measure } }
+  const longer: ModelRequest = {
+    ...request,
+    content: { plain, call, stream, promptTokens, body, received, measure },
+  }
   const added = subtractAmounts(
     estimateHold(gateway, longer, plan).estimate,
     estimateHold(gateway, request, plan).estimate,

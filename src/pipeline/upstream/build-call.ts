@@ -8,7 +8,7 @@ import type { Translation } from './translate.ts'
 export function buildUpstreamCall(request: InferenceRequest, translation: Translation): UpstreamCall {
   const { dialect } = translation
   const forwarded = translation.isPassThrough ? pickHeaders(dialect.passthrough.headers, request) : {}
-  const { body, ...call } = adaptCall(translation, request.content.call.stream, forwarded)
+  const { body, ...call } = adaptCall(translation, request.content.stream, forwarded)
   const encodedBody = translation.isPassThrough
     ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)
     : JSON.stringify(body)

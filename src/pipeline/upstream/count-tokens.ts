@@ -1,5 +1,4 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { estimatePromptTokens } from '../../call/size.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import type { Dialect, TokenCounting } from '../../dialects/dialect.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
@@ -32,7 +31,7 @@ export async function countTokens(gateway: Gateway, incoming: IncomingRequest): 
   await recordHits(gateway, request)
   const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
   try {
-    return (await countUpstream(gateway, request, plan)) ?? estimatePromptTokens(request.content.call)
+    return (await countUpstream(gateway, request, plan)) ?? request.content.promptTokens
   } finally {
     // Counting is free.
     await gateway.ledger.settle(createRelease(request.id, request.caller.organizationId))

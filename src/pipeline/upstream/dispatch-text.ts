@@ -51,14 +51,17 @@ function buildReplyContext(
   { model, endpoint }: Candidate,
   trace: RequestTrace,
 ): ReplyContext {
+  const { content } = request
   return {
     id: request.id,
     created: Math.floor(request.at / 1000),
     model: model.id,
     provider: endpoint.provider.name,
     tier: endpoint.service_tier,
-    call: request.content.call,
-    body: request.content.body,
+    get call() {
+      return content.call
+    },
+    body: content.body,
     elapsedMs: () => performance.now() - request.startedAt,
     formatNames: request.options.reasoningFormatNames,
     isVendorClient: isVendorSdk(request.httpRequest),

@@ -45,7 +45,7 @@ async function openTurn(
   if (signal.aborted) throw new TurnAbortedError()
   exchange.abortWith(signal)
   const { limits } = gateway.settings
-  const { stream } = request.content.call
+  const { stream } = request.content
   exchange.setTimeout(stream ? limits.first_byte : limits.whole_reply)
   try {
     const turn = new Turn(

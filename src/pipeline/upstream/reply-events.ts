@@ -31,7 +31,7 @@ export async function openEvents(
   const upstream = await send(gateway, exchange, call)
   const { response, secrets, maxValues } = upstream
   const isWhole = response.headers.get('content-type')?.startsWith('application/json')
-  if (isWhole || !request.content.call.stream) {
+  if (isWhole || !request.content.stream) {
     const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
     return decodeEvents(candidate, translation, body).values()
   }

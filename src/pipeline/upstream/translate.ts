@@ -83,10 +83,10 @@ function dropUnsupported(
 
 function passOrEncode(request: InferenceRequest, model: Model, endpoint: Endpoint): EncodedRequest {
   const { dialect } = request.format
-  const { call, verbatim, body } = request.content
+  const { verbatim, body } = request.content
   if (!verbatim || !dialect || !endpoint.dialects.includes(dialect.name))
-    return encodeWithFewestLosses(call, model, endpoint)
-  const target = buildTarget(call, model, endpoint, dialect)
+    return encodeWithFewestLosses(request.content.call, model, endpoint)
+  const target = buildTarget(request.content, model, endpoint, dialect)
   return {
     dialect,
     upstreamRequest: dialect.passthrough.passRequest(body, target),
@@ -128,7 +128,12 @@ function applyReasoning(call: ModelCall, target: Target): ModelCall {
   return reasoning ? { ...rest, reasoning } : rest
 }
 
-function buildTarget({ stream }: ModelCall, model: Model, endpoint: Endpoint, dialect: Dialect): Target {
+function buildTarget(
+  { stream }: Pick<ModelCall, 'stream'>,
+  model: Model,
+  endpoint: Endpoint,
+  dialect: Dialect,
+): Target {
   const { provider } = endpoint
   const { reasoning } = model
   return {
