@@ -95,6 +95,8 @@ export interface DialectDefaults {
 export interface Passthrough {
   /** The client's body with the model replaced, gateway fields removed and required options added. */
   passRequest(body: JsonObject, target: Target): UpstreamRequest
+  /** The same for a body that `readPlain` accepts. */
+  passPlain?(body: JsonObject, target: Target): UpstreamRequest
   createRelay(context: ReplyContext): Relay
   /** The upstream's body with the gateway's id, model, provider and cost; unknown fields stay. */
   passReply(body: JsonObject, context: ReplyContext, cost: UsageCost, usage: Usage): JsonObject

@@ -9,6 +9,9 @@ import { runInSlices, yieldToEventLoop } from './time-slicer.ts'
 /** Longer strings are not copied when JSON is parsed, and are serialised in chunks. */
 const minLongStringLength = 64 * 1024
 
+/** A shorter text is parsed at once. */
+export const longTextLength = 2 * minLongStringLength
+
 /**
  * As `parseLenientJson`, for a text that may be very long. Long strings become slices of the text: they are neither
  * copied nor scanned by the checks of the rest. Other requests get their turns between the steps.
@@ -18,7 +21,7 @@ export async function parseLongJson(
   maxValues: number,
   rewrite: TextRewrite = noRewrite,
 ): Promise<unknown> {
-  if (text.length < 2 * minLongStringLength) {
+  if (text.length < longTextLength) {
     return parseLenientJson(rewrite.isNeeded(text) ? rewrite.apply(text) : text, maxValues)
   }
   await assertJsonBoundsInSlices(text, maxValues)

@@ -16,9 +16,11 @@ export const sampledFlag = 1
 /** The trace id is random, so that samplers may decide by its digits. */
 export const randomFlag = 2
 
+export const traceHeader = 'traceparent'
+
 /** Null without a valid `traceparent`, which is ignored as the recommendation demands. */
 export function readTraceContext(headers: Headers): TraceContext | null {
-  const header = headers.get('traceparent')
+  const header = headers.get(traceHeader)
   const parent = header === null ? null : parseTraceParent(header)
   return parent && { ...parent, state: parseTraceState(headers.get('tracestate') ?? '') }
 }

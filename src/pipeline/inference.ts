@@ -29,30 +29,52 @@ import { estimateSteps } from './tools/steps.ts'
 /** A request for text: parse, guard, prepare plugins and tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {
   const parsed = await parseRequest(gateway, incoming)
+  return serveRequest(gateway, parsed, textStages)
+}
+
+/** What differs between requests for text and for other tasks. */
+export interface RequestStages<R extends ModelRequest> {
+  /** The request as it may be routed: with its guardrails, plugins and tools applied. */
+  prepare(gateway: Gateway, parsed: Unguarded<R>): R | Promise<R>
+  /** Looks it up, or admits it and sends it to the candidates of the plan. */
+  reply(gateway: Gateway, request: R, plan: RoutingPlan): Promise<Response>
+}
+
+const textStages: RequestStages<InferenceRequest> = { prepare: prepareText, reply: replyWithText }
+
+/** Serves a parsed request, or rejects it: releases what it has reserved, explains and records the error. */
+export async function serveRequest<R extends ModelRequest>(
+  gateway: Gateway,
+  parsed: Unguarded<R> & Unguarded<ModelRequest>,
+  stages: RequestStages<R>,
+): Promise<Response> {
+  let request: R | null = null
+  let plan: RoutingPlan | null = null
   try {
-    return await handleParsed(gateway, parsed)
+    request = await stages.prepare(gateway, parsed)
+    if (request.content.received.isLarge) await yieldToEventLoop()
+    plan = withSpan(request, 'route', buildPlan, gateway, request)
+    assertRoutable(gateway, request, plan)
+    return await stages.reply(gateway, request, plan)
   } catch (error) {
-    recordRefused(gateway, parsed, null, error)
+    if (request?.funds) await request.funds.close(gateway)
+    if (request && plan) explainError(request, plan, null, error)
+    recordRefused(gateway, request ?? parsed, plan, error)
     throw error
   }
 }
 
-async function handleParsed(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<Response> {
+async function prepareText(gateway: Gateway, parsed: Unguarded<InferenceRequest>): Promise<InferenceRequest> {
   const guarded = await guardRequest(gateway, parsed)
-  const { plain } = guarded.content
-  const request = plain && !guarded.work && !guarded.funds ? guarded : await prepareRequest(gateway, guarded)
-  if (request.content.received.isLarge) await yieldToEventLoop()
-  return serveRequest(gateway, request, (plan) => replyWithText(gateway, request, plan))
+  if (guarded.content.plain && !guarded.work && !guarded.funds) return guarded
+  const request = implyFileParser(gateway, guarded)
+  const preparing = releaseOnFailure(gateway, request, () => addPluginsAndTools(gateway, request))
+  return recordIfBlocked(gateway, request, preparing)
 }
 
-/** With its plugins and tools. What they have reserved is released if they fail. */
-function prepareRequest(gateway: Gateway, guarded: InferenceRequest): Promise<InferenceRequest> {
-  const request = implyFileParser(gateway, guarded)
-  const preparing = releaseOnFailure(gateway, request, async () => {
-    const plugged = request.work ? await applyPlugins(gateway, request) : request
-    return prepareTools(gateway, plugged, createNested)
-  })
-  return recordIfBlocked(gateway, request, preparing)
+async function addPluginsAndTools(gateway: Gateway, request: InferenceRequest): Promise<InferenceRequest> {
+  const plugged = request.work ? await applyPlugins(gateway, request) : request
+  return prepareTools(gateway, plugged, createNested)
 }
 
 function applyPlugins(gateway: Gateway, request: InferenceRequest) {
@@ -67,67 +89,18 @@ function createNested(gateway: Gateway, request: InferenceRequest): NestedReques
   return createNestedRequests(gateway, request, handleInference)
 }
 
-/** Routes a guarded request, whatever it asks for; `execute` looks it up, or admits it and replies. */
-export function serveRequest(
-  gateway: Gateway,
-  request: ModelRequest,
-  execute: (plan: RoutingPlan) => Promise<Response>,
-): Promise<Response> {
-  if (request.funds)
-    return releaseOnFailure(gateway, request, () => routeAndExecute(gateway, request, execute))
-  return routeAndExecute(gateway, request, execute)
-}
-
-function routeAndExecute(
-  gateway: Gateway,
-  request: ModelRequest,
-  execute: (plan: RoutingPlan) => Promise<Response>,
-): Promise<Response> {
-  const plan = withSpan(request, 'route', () => buildPlan(gateway, request))
-  const responding = executeRoutable(gateway, request, plan, execute)
-  return request.options.wantsMetadata ? withErrorMetadata(request, plan, responding) : responding
-}
-
-async function executeRoutable(
-  gateway: Gateway,
-  request: ModelRequest,
-  plan: RoutingPlan,
-  execute: (plan: RoutingPlan) => Promise<Response>,
-): Promise<Response> {
-  try {
-    assertRoutable(gateway, request, plan)
-    return await execute(plan)
-  } catch (error) {
-    recordRefused(gateway, request, plan, error)
-    throw error
-  }
-}
-
 async function replyWithText(
   gateway: Gateway,
   request: InferenceRequest,
   plan: RoutingPlan,
 ): Promise<Response> {
   const cacheKey = resolveCacheKey(gateway, request)
-  const stored = cacheKey && withSpan(request, 'cache lookup', () => lookupCache(gateway, cacheKey))
+  const stored = cacheKey && withSpan(request, 'cache lookup', lookupCache, gateway, cacheKey)
   if (stored) return replyFromCache(gateway, request, plan, stored)
   const steps = request.work && (await estimateSteps(gateway, request, request.work, plan))
-  const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan, { steps }))
+  const admission = await withSpan(request, 'admit', admit, gateway, request, plan, { steps })
   request.onAdmitted?.()
   const reply = request.content.stream ? replyStreamed : replyWhole
   const observed = cacheKey ? new CacheWriter(gateway, cacheKey).attach(request) : request
   return reply(gateway, observed, admission)
-}
-
-async function withErrorMetadata(
-  request: ModelRequest,
-  plan: RoutingPlan,
-  responding: Promise<Response>,
-): Promise<Response> {
-  try {
-    return await responding
-  } catch (error) {
-    explainError(request, plan, null, error)
-    throw error
-  }
 }

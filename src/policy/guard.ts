@@ -8,8 +8,8 @@ import type { ZdrGroup } from './guardrail.ts'
 
 /** Checks the data region against the guardrails, before routing. */
 export function assertRegionAllowed(policy: EffectivePolicy, region: DataRegion): void {
-  if (isRegionAllowed(policy, region)) return
-  const { layers } = policy.allowed_data_regions
+  const { layers, values } = policy.allowed_data_regions
+  if (values === null || values.includes(region)) return
   throw gatewayError(
     'guardrail_blocked',
     `A guardrail (${layers.join(', ')}) does not allow requests in the region ${region}.`,

@@ -28,6 +28,11 @@ export class RequestSigner {
     return this.#signerOf(credential).sign(request, credential, assertAccepted(credential, context))
   }
 
+  /** The headers that authenticate every request; null if they depend on the request, or change with time. */
+  findHeaders(credential: SigningCredential, context: ProviderContext): HeaderMap | null {
+    return findScheme(credential.kind).headersOf?.(credential, context) ?? null
+  }
+
   /** To be called after a 401: a cached token may have been revoked. */
   forgetToken(credential: SigningCredential, context: ProviderContext): void {
     this.#signerOf(credential).forgetToken?.(credential, assertAccepted(credential, context))

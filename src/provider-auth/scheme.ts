@@ -74,6 +74,8 @@ export interface AuthScheme<
   /** The part that people recognize a credential by; it is only shown masked. */
   identifierOf(credential: C): string
   createSigner(clock: Clock): Signer<C, Options>
+  /** The headers of every request with a credential, in a scheme that signs nothing of it. */
+  headersOf?(credential: C, context: AuthContext<unknown>): HeaderMap
 }
 
 /** The request could not be authenticated. The message contains nothing of the credential. */

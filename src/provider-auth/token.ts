@@ -1,4 +1,4 @@
-import type { AuthScheme } from './scheme.ts'
+import type { AuthContext, AuthScheme, HeaderMap } from './scheme.ts'
 
 export interface Token {
   kind: 'token'
@@ -12,9 +12,10 @@ export const token: AuthScheme<Token> = {
   kind: 'token',
   listSecrets: (credential) => [credential.token],
   identifierOf: (credential) => credential.token,
-  createSigner: () => ({
-    sign: (_request, credential, { keyHeader, keyScheme = 'Bearer' }) => ({
-      [keyHeader]: keyHeader === bearerHeader ? `${keyScheme} ${credential.token}` : credential.token,
-    }),
-  }),
+  headersOf,
+  createSigner: () => ({ sign: (_request, credential, context) => headersOf(credential, context) }),
+}
+
+function headersOf(credential: Token, { keyHeader, keyScheme = 'Bearer' }: AuthContext<unknown>): HeaderMap {
+  return { [keyHeader]: keyHeader === bearerHeader ? `${keyScheme} ${credential.token}` : credential.token }
 }

@@ -202,11 +202,16 @@ export class OpenSpan {
 }
 
 /** Runs a stage of a request; a plain call if its spans are not read. */
-export function withSpan<T>(request: { spans: SpanRecorder | null }, name: string, stage: () => T): T {
+export function withSpan<A extends unknown[], T>(
+  request: { spans: SpanRecorder | null },
+  name: string,
+  stage: (...args: A) => T,
+  ...args: A
+): T {
   const span = request.spans?.begin(name)
-  if (!span) return stage()
+  if (!span) return stage(...args)
   try {
-    const result = stage()
+    const result = stage(...args)
     if (!(result instanceof Promise)) {
       span.end()
       return result

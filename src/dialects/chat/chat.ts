@@ -5,7 +5,7 @@ import { heartbeat } from './chunk.ts'
 import { decodeError } from './error.ts'
 import { wrapFunctionRelays, wrapFunctionReplies } from './legacy-functions.ts'
 import { passReply } from './passthrough-reply.ts'
-import { passRequest } from './passthrough-request.ts'
+import { passPlainRequest, passRequest } from './passthrough-request.ts'
 import { readPlainRequest } from './plain-request.ts'
 import { createRelay } from './relay.ts'
 import { encodeReply } from './reply-encode.ts'
@@ -38,6 +38,7 @@ export const chat: Dialect = {
   },
   passthrough: {
     passRequest,
+    passPlain: passPlainRequest,
     ...wrapFunctionRelays({ createRelay, passReply }),
     summarizeReply,
     headers: [],

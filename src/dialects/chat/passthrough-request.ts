@@ -33,6 +33,32 @@ export function passRequest(original: JsonObject, target: Target): UpstreamReque
   return { path: requestPath, headers: {}, body: passed, dropped: losses.list() }
 }
 
+/** As `passRequest`, for what `readPlainRequest` accepts: nothing but the listed fields can be there. */
+export function passPlainRequest(body: JsonObject, target: Target): UpstreamRequest {
+  // A reasoning variant reasons even if the request does not say so.
+  if (target.reasoningMode === 'default') return passRequest(body, target)
+  const losses = new Losses()
+  const messages = body.messages as JsonObject[]
+  const isUnchanged = messages.every(({ role }) => role === 'user' || role === 'system')
+  const passed: JsonObject = {
+    model: target.model,
+    messages: isUnchanged ? messages : passMessages(body, target, losses),
+  }
+  for (const name of plainOptions) {
+    if (body[name] === undefined) continue
+    if (target.unsupportedFields.has(name)) losses.add(name)
+    else passed[name] = body[name]
+  }
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens
+  if (maxTokens !== undefined)
+    setOrDrop(passed, target, losses, 'max_tokens', maxTokensFieldOf(target), maxTokens)
+  if (target.tier !== null) setOrDrop(passed, target, losses, 'service_tier', 'service_tier', target.tier)
+  if (target.stream) passStream(body, passed, target)
+  return { path: requestPath, headers: {}, body: passed, dropped: losses.list() }
+}
+
+const plainOptions = ['temperature', 'top_p', 'user']
+
 function passOptions(body: JsonObject, passed: JsonObject, target: Target, losses: Losses): void {
   const maxTokens = asNumber(body.max_completion_tokens) ?? asNumber(body.max_tokens)
   if (maxTokens !== undefined)

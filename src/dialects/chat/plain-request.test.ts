@@ -1,11 +1,15 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createTarget } from '../../../test/dialects/fixtures/chat.ts'
 import {
   computeRequestSize,
   estimatePlainTokens,
   estimatePromptTokens,
   sizePlainPrompt,
 } from '../../call/size.ts'
+import type { WireCapability } from '../../catalogue/vocabulary.ts'
+import type { Target } from '../dialect.ts'
+import { passPlainRequest, passRequest } from './passthrough-request.ts'
 import { readPlainRequest } from './plain-request.ts'
 import { decodeRequest } from './request-decode.ts'
 import { chatRequest } from './schema.ts'
@@ -70,4 +74,30 @@ test('a body with any other field is validated by the schema', () => {
   for (const extra of [{ tools: [] }, { provider: {} }, { n: 1 }, { input: 'x' }, { temperature: 3 }]) {
     expect(readPlainRequest({ ...body, ...extra })).toBeNull()
   }
+})
+
+test('a plain request is passed as any other, whatever the upstream supports', () => {
+  const names = ['temperature', 'top_p', 'user', 'max_tokens', 'service_tier']
+  const targets = fc.record({
+    stream: fc.boolean(),
+    unsupportedFields: fc.subarray(names).map((list) => new Set(list)),
+    capabilities: fc
+      .subarray(['developer_role', 'max_completion_tokens', 'stream_usage'] as const)
+      .map((list) => new Set<WireCapability>(list)),
+    reasoningMode: fc.constantFrom('default' as const, 'always' as const, null),
+    reasoning: fc.constantFrom(null, { efforts: ['high', 'low'], budget: false }),
+    tier: fc.constantFrom(null, 'flex' as const),
+    reasoningHistory: fc.constantFrom(
+      { field: 'reasoning_content' as const, required: true },
+      { field: 'reasoning_details' as const },
+    ),
+  })
+  fc.assert(
+    fc.property(bodies, targets, (body, changes) => {
+      if (!readPlainRequest(body)) return
+      const target = createTarget(changes as Partial<Target>)
+      expect(JSON.stringify(passPlainRequest(body, target))).toBe(JSON.stringify(passRequest(body, target)))
+    }),
+    { numRuns: 3000 },
+  )
 })

@@ -1,4 +1,4 @@
-import { readServiceHeader } from '../../dialects/synonyms.ts'
+import { listServiceHeaders, readServiceHeader } from '../../dialects/synonyms.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { findStringEnd } from '../../lib/json-string.ts'
 import { asNumber, type JsonObject } from '../../lib/json-values.ts'
@@ -17,6 +17,13 @@ export interface CacheOptions {
 
 const defaultSeconds = 300
 const maxSeconds = 86_400
+
+const [cacheHeader, cacheSynonym] = listServiceHeaders('cache')
+
+/** Whether the client says if the cache is to be used. Most do not. */
+export function hasCacheHeader(headers: Headers): boolean {
+  return headers.has(cacheHeader) || headers.has(cacheSynonym)
+}
 
 /** A preset can disable the cache; otherwise headers take precedence over the preset, which is null if there is none. */
 export function parseCacheOptions(headers: Headers, preset: JsonObject | null): CacheOptions {

@@ -27,7 +27,7 @@ import { buildRecordStatements } from '../settlement/records.ts'
 import { recordCachedReply } from '../settlement/reply-span.ts'
 import { buildCost, settle, tierOf } from '../settlement/settle.ts'
 import { processEvents, type WholeReply } from '../upstream/decode-reply.ts'
-import { type CacheableRequest, computeCacheHash, parseCacheOptions } from './options.ts'
+import { type CacheableRequest, computeCacheHash, hasCacheHeader, parseCacheOptions } from './options.ts'
 import { ReplyRecorder } from './recorder.ts'
 
 /** The entry of a request that uses the response cache. */
@@ -55,8 +55,10 @@ type TextEntry = CacheEntry<Reply>
 /** Null if the request does not use the cache. */
 export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): CacheKey | null {
   if (!gateway.settings.response_cache.enabled) return null
+  const { headers } = request.httpRequest
   const preset = request.presetId === null ? null : request.content.body
-  const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(request.httpRequest.headers, preset)
+  if (!preset && !hasCacheHeader(headers)) return null
+  const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(headers, preset)
   if (!enabled || forbidsRetention(request)) return null
   return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
 }
@@ -204,11 +206,11 @@ export async function settleHit(
   entry: CacheEntry<unknown>,
   records: HitRecords,
 ): Promise<Record<string, string>> {
-  const admission = await withSpan(request, 'admit', () => admitFree(gateway, request, plan))
+  const admission = await withSpan(request, 'admit', admitFree, gateway, request, plan)
   await completeHits(gateway, request)
   recordCachedReply(request, entry.target)
   const settlement = createSettlement(gateway, request, admission, entry, records)
-  await withSpan(request, 'settle', () => settle(gateway, settlement, request))
+  await withSpan(request, 'settle', settle, gateway, settlement, request)
   const now = gateway.clock.now()
   return {
     'x-service-cache-status': 'HIT',

@@ -7,7 +7,6 @@ import type { InferenceRequest, ModelRequest, Unguarded } from '../request/infer
 import { inspectMedia, inspectRequest } from './inspect.ts'
 import { MediaFilter } from './media-filter.ts'
 import { moderate } from './moderate.ts'
-import { mayBeModerated } from './moderation-rules.ts'
 import { refuseBlocked } from './refuse.ts'
 import { ReplyFilter } from './reply-filter.ts'
 import { ReplyInspector } from './reply-inspector.ts'
@@ -20,16 +19,25 @@ export function guardRequest(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): InferenceRequest | Promise<InferenceRequest> {
-  return withSpan(parsed, 'guard', () => {
-    const filtered = filterRequest(gateway, parsed)
-    return filtered instanceof Promise || mayBeModerated(filtered) ? guardReply(gateway, filtered) : filtered
-  })
+  return withSpan(parsed, 'guard', filterAll, gateway, parsed)
 }
 
-async function guardReply(
+/** A request without rules about content is returned at once. */
+function filterAll(
   gateway: Gateway,
-  filtered: InferenceRequest | Promise<InferenceRequest>,
+  parsed: Unguarded<InferenceRequest>,
+): InferenceRequest | Promise<InferenceRequest> {
+  const { contentRules, policy } = parsed.keyContext
+  if (contentRules || policy.dry_run || parsed.work) return filterAndModerate(gateway, parsed)
+  assertRegionAllowed(policy, parsed.region)
+  return Object.assign(parsed, { hits: null })
+}
+
+async function filterAndModerate(
+  gateway: Gateway,
+  parsed: Unguarded<InferenceRequest>,
 ): Promise<InferenceRequest> {
+  const filtered = filterRequest(gateway, parsed)
   return filterReply(gateway, await moderateFiltered(gateway, filtered))
 }
 
@@ -38,7 +46,7 @@ export function guardTokenCount(
   gateway: Gateway,
   parsed: Unguarded<InferenceRequest>,
 ): InferenceRequest | Promise<InferenceRequest> {
-  return withSpan(parsed, 'guard', () => filterRequest(gateway, parsed))
+  return withSpan(parsed, 'guard', filterRequest, gateway, parsed)
 }
 
 function filterRequest(

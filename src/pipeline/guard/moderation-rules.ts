@@ -24,11 +24,6 @@ export function listModerationRules(gateway: Gateway, request: ModelRequest): Ap
   return work?.findPlugin('moderation') ? [...ofGuardrails, buildPluginRule(defaultModel)] : ofGuardrails
 }
 
-/** Whether a request can have such rules: the common case has none. */
-export function mayBeModerated({ keyContext, work }: ModelRequest): boolean {
-  return work !== null || (keyContext.contentRules?.moderation.length ?? 0) > 0
-}
-
 function buildPluginRule(model: string | null): AppliedModeration {
   return {
     action: 'block',

@@ -33,16 +33,19 @@ export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply 
   task: MediaTask<Call, D, Reply>,
   encodeReply: EncodeFn<Call, Reply>,
 ): Promise<Response> {
-  const request = await guardMedia(gateway, await parseMediaRequest(gateway, incoming, task))
-  return serveRequest(gateway, request, async (routed) => {
-    const plan = excludeUnfit(routed, request.media, task)
-    const key = resolveCacheKey(gateway, request)
-    const stored = key && withSpan(request, 'cache lookup', () => lookupCache(gateway, key))
-    if (stored) return replyFromCache(gateway, request, plan, stored, encodeReply)
-    const admission = await withSpan(request, 'admit', () => admit(gateway, request, plan))
-    if (!key) return replyWithMedia(gateway, request, admission, task, encodeReply)
-    const recorded = recordReply(gateway, request, key, encodeReply)
-    return replyWithMedia(gateway, recorded.request, admission, task, recorded.encodeReply)
+  const parsed = await parseMediaRequest(gateway, incoming, task)
+  return serveRequest<MediaRequest<Call>>(gateway, parsed, {
+    prepare: guardMedia,
+    reply: async (_gateway, request, routed) => {
+      const plan = excludeUnfit(routed, request.media, task)
+      const key = resolveCacheKey(gateway, request)
+      const stored = key && withSpan(request, 'cache lookup', lookupCache, gateway, key)
+      if (stored) return replyFromCache(gateway, request, plan, stored, encodeReply)
+      const admission = await withSpan(request, 'admit', admit, gateway, request, plan)
+      if (!key) return replyWithMedia(gateway, request, admission, task, encodeReply)
+      const recorded = recordReply(gateway, request, key, encodeReply)
+      return replyWithMedia(gateway, recorded.request, admission, task, recorded.encodeReply)
+    },
   })
 }
 

@@ -25,10 +25,10 @@ export async function replyWhole(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   try {
-    const augmenting = augmentRequest(gateway, request, admission, trace)
-    if (augmenting) await augmenting
-    const resuming = resumeTools(gateway, request, admission)
-    if (resuming) await resuming
+    if (request.work) {
+      await augmentRequest(gateway, request, admission, trace)
+      await resumeTools(gateway, request, admission)
+    }
     const attempt = await dispatchWhole(gateway, request, admission, trace)
     const { summary, refusal } = attempt.reply
     // Of the last turn.

@@ -26,9 +26,12 @@ export function createPipeline(
   },
   transcript: ReplyObserver | null,
 ): ReplyPipeline {
-  const observers = stages.replyObservers.map((create) => create())
+  const { replyTransforms, replyFilters, replyObservers } = stages
+  const hasStages = transcript || replyTransforms.length + replyFilters.length + replyObservers.length > 0
+  if (!hasStages) return noStages
+  const observers = replyObservers.map((create) => create())
   return new ReplyPipeline(
-    [...stages.replyTransforms, ...stages.replyFilters].map((create) => create()),
+    [...replyTransforms, ...replyFilters].map((create) => create()),
     transcript ? [transcript, ...observers] : observers,
   )
 }
@@ -37,19 +40,16 @@ export function createPipeline(
 export class ReplyPipeline {
   readonly #transforms: readonly ReplyTransform[]
   readonly #observers: readonly ReplyObserver[]
+  readonly hasTransforms: boolean
+  readonly hasObservers: boolean
   #isEnded = false
   #last: Promise<ReplyEvent[]> = Promise.resolve([])
 
   constructor(transforms: readonly ReplyTransform[], observers: readonly ReplyObserver[]) {
     this.#transforms = transforms
     this.#observers = observers
-  }
-
-  get hasTransforms(): boolean {
-    return this.#transforms.length > 0
-  }
-  get hasObservers(): boolean {
-    return this.#observers.length > 0
+    this.hasTransforms = transforms.length > 0
+    this.hasObservers = observers.length > 0
   }
 
   get losses(): ReplyFeature[] {
@@ -99,3 +99,6 @@ export class ReplyPipeline {
     return processed
   }
 }
+
+/** Shared: it changes and observes nothing. */
+const noStages = new ReplyPipeline([], [])

@@ -1,7 +1,7 @@
 import type { RouterStrategy } from '../../catalogue/router-models.ts'
 import type { FormatNames } from '../../dialects/reasoning-format.ts'
 import type { ProviderPreferences } from '../../dialects/schema/preferences.ts'
-import { readServiceHeader } from '../../dialects/synonyms.ts'
+import { listServiceHeaders } from '../../dialects/synonyms.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
 
@@ -50,10 +50,10 @@ export function parseOptions(
     user: sanitizeLabel(parseUser(body) ?? findHeader(headers, userHeaders)),
     app: {
       url: sanitizeLabel(headers.get('http-referer')),
-      title: sanitizeLabel(findHeader(headers, titleHeaders) ?? readServiceHeader(headers, 'title')),
+      title: sanitizeLabel(findHeader(headers, titleHeaders)),
     },
     strict: headers.get('x-headgate-strict') === 'true',
-    wantsMetadata: readMetadataHeader(headers)?.toLowerCase() === 'enabled',
+    wantsMetadata: findHeader(headers, metadataHeaders)?.toLowerCase() === 'enabled',
     reasoningFormatNames: headers.get('x-headgate-reasoning-formats') === 'neutral' ? 'neutral' : 'sdk',
   }
 }
@@ -66,11 +66,8 @@ const sessionHeaders = [
   'x-openwebui-chat-id',
 ]
 const userHeaders = ['x-openwebui-user-id']
-const titleHeaders = ['x-title', 'x-headgate-title']
-
-function readMetadataHeader(headers: Headers): string | null {
-  return readServiceHeader(headers, 'metadata') ?? readServiceHeader(headers, 'experimental-metadata')
-}
+const titleHeaders = ['x-title', 'x-headgate-title', ...listServiceHeaders('title')]
+const metadataHeaders = [...listServiceHeaders('metadata'), ...listServiceHeaders('experimental-metadata')]
 
 function findHeader(headers: Headers, names: string[]): string | undefined {
   for (const name of names) {
@@ -106,7 +103,7 @@ function parseUser(body: JsonObject): string | undefined {
 
 function parseModels(body: JsonObject, defaultModel: string | null): string[] {
   const first = asString(body.model) || undefined
-  const others = parseFallbacks(body)
+  const others = body.models === undefined && body.fallbacks === undefined ? noModels : parseFallbacks(body)
   if (first && others.length === 0) return [first]
   const models = [...new Set(first ? [first, ...others] : others)]
   if (models.length > 0) return models
@@ -118,7 +115,6 @@ const noModels: readonly string[] = []
 
 /** The models to try besides the first, by the name of any format. */
 function parseFallbacks(body: JsonObject): readonly string[] {
-  if (body.models === undefined && body.fallbacks === undefined) return noModels
   const listed = Array.isArray(body.models) ? body.models.filter((model) => typeof model === 'string') : []
   const fallbacks = asObjects(body.fallbacks).flatMap((entry) => asString(entry.model) ?? [])
   if (listed.length > 0 && fallbacks.length > 0)

@@ -49,7 +49,7 @@ export async function parseRequest(
   if (isNested) request.isNested = isNested
   if (outer) request.outer = outer
   if (onSettled) request.onSettled = onSettled
-  request.funds = createFunds(request, incoming)
+  if (request.work || incoming.outerFunds) request.funds = createFunds(request, incoming)
   return request
 }
 
@@ -88,20 +88,33 @@ export function describeRequest(
     keyContext,
     options,
     exportTargets,
-    logsContent: shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region }),
+    logsContent:
+      keyContext.logging !== null &&
+      shouldLogContent(keyContext.logging, { id, keyId: caller.key.id, region }),
     id,
     at: gateway.clock.now(),
     startedAt,
-    spans: recordSpans(gateway, httpRequest, startedAt, exportTargets !== null),
+    spans:
+      gateway.tracer || exportTargets
+        ? recordSpans(gateway, httpRequest, startedAt, exportTargets !== null)
+        : null,
     onSettled: none,
     replyHeaders: noHeaders,
-    work:
-      resolvePlugins(body, options.models, listDefaultPlugins(keyContext, incoming.isNested ?? false)) ??
-      (options.models.some(isRouterSlug) ? new RequestWork([]) : null),
+    work: resolveWork(body, options.models, keyContext, incoming.isNested ?? false),
   }
 }
 
-/** What a request asks of another model has the plugins of that request behind it; only checks apply again. */
-function listDefaultPlugins({ defaultPlugins }: KeyContext, isNested: boolean) {
-  return isNested ? defaultPlugins.filter(({ id }) => id === 'moderation') : defaultPlugins
+function resolveWork(
+  body: JsonObject,
+  models: readonly string[],
+  { defaultPlugins }: KeyContext,
+  isNested: boolean,
+): RequestWork | null {
+  const hasVariant = models.some((slug) => slug.includes(':'))
+  // What a request asks of another model has the plugins of that request behind it; only checks apply again.
+  const defaults = isNested ? defaultPlugins.filter(({ id }) => id === 'moderation') : defaultPlugins
+  const mayHavePlugins =
+    hasVariant || defaults.length > 0 || body.plugins !== undefined || body.transforms !== undefined
+  const work = mayHavePlugins ? resolvePlugins(body, models, defaults) : null
+  return work ?? (models.some(isRouterSlug) ? new RequestWork([]) : null)
 }

@@ -30,7 +30,9 @@ export function expandPreset(
   target: PresetTarget,
   body: JsonObject,
 ): ExpandedRequest | Promise<ExpandedRequest> {
-  const reference = parsePresetReference(body)
+  const { model, preset } = body
+  const isNamed = preset !== undefined || (typeof model === 'string' && model.includes('@preset/'))
+  const reference = isNamed ? parsePresetReference(body) : null
   return reference ? applyPreset(gateway, key, target, body, reference) : { body, presetId: null }
 }
 

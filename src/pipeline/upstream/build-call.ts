@@ -7,7 +7,8 @@ import type { Translation } from './translate.ts'
 /** The HTTP request for an upstream. A pass-through forwards the client's text, and its headers that belong to the format. */
 export function buildUpstreamCall(request: InferenceRequest, translation: Translation): UpstreamCall {
   const { dialect } = translation
-  const forwarded = translation.isPassThrough ? pickHeaders(dialect.passthrough.headers, request) : {}
+  const { headers } = dialect.passthrough
+  const forwarded = translation.isPassThrough && headers.length > 0 ? pickHeaders(headers, request) : {}
   const { body, ...call } = adaptCall(translation, request.content.stream, forwarded)
   const encodedBody = translation.isPassThrough
     ? spliceJson(translation.verbatim.text, translation.verbatim.body, body)

@@ -3,9 +3,10 @@ import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
 import { countListEntries } from '../../dialects/reply-lists.ts'
 import { addLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
+import { parseLenientJson } from '../../lib/json.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
-import { parseLongJson } from '../../lib/long-json.ts'
+import { longTextLength, parseLongJson } from '../../lib/long-json.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { Awaitable } from '../reply/join-texts.ts'
@@ -15,7 +16,7 @@ import type { ReplyPipeline } from '../reply/transforms.ts'
 import { tooManyPartsError, UpstreamError, unexpectedReplyError } from './errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'
-import { redactWhileParsing } from './redact-secrets.ts'
+import { redactReply, redactWhileParsing } from './redact-secrets.ts'
 import type { UpstreamResponse } from './send.ts'
 import type { Translation } from './translate.ts'
 
@@ -137,7 +138,11 @@ export async function receiveJsonBody(
 ): Promise<ReceivedBody> {
   const text = await readBounded(response, maxBytes, exchange)
   try {
-    const body = asObject(await parse(text, maxValues, redactWhileParsing(secrets)))
+    const isShort = parse === parseLongJson && text.length < longTextLength
+    const value = isShort
+      ? parseLenientJson(redactReply(text, secrets), maxValues)
+      : await parse(text, maxValues, redactWhileParsing(secrets))
+    const body = asObject(value)
     if (text.length > longReplyLength) await yieldToEventLoop()
     if (body) return { body, length: text.length }
   } catch (error) {

@@ -39,7 +39,7 @@ export function dispatchStream(
   const { limits } = gateway.settings
   return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.first_byte)
-    const loop = createLoop({ gateway, request, admission, trace, exchange })
+    const loop = request.work ? createLoop({ gateway, request, admission, trace, exchange }) : null
     const stream = await openStream(gateway, exchange, attempt, request, loop)
     const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
     if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()

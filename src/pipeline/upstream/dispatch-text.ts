@@ -37,7 +37,7 @@ function beginAttempt(
   translation: Translation,
   trace: RequestTrace,
 ): Attempt {
-  trace.transcript = createTranscript(request)
+  if (request.logsContent || request.exportTargets) trace.transcript = createTranscript(request)
   return {
     candidate,
     translation,

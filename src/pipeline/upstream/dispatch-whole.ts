@@ -26,7 +26,7 @@ export function dispatchWhole(
   const { limits } = gateway.settings
   return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
     exchange.setTimeout(limits.whole_reply)
-    const loop = createLoop({ gateway, request, admission, trace, exchange })
+    const loop = request.work ? createLoop({ gateway, request, admission, trace, exchange }) : null
     const replying = loop
       ? runLoop(gateway, exchange, attempt, request, loop)
       : fetchReply(gateway, exchange, attempt, request)

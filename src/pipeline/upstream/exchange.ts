@@ -12,6 +12,7 @@ import {
 /** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
 export class UpstreamExchange {
   readonly #controller = new AbortController()
+  readonly signal = this.#controller.signal
   readonly #timeout: Timeout
   #timedOut = false
   #stopping = false
@@ -36,10 +37,6 @@ export class UpstreamExchange {
     exchanges.add(this)
     if (client.aborted) this.#controller.abort()
     else client.addEventListener('abort', this.#onClientGone)
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
   }
 
   /** Replaces the current timeout. */

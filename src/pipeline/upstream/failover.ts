@@ -2,6 +2,7 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { UpstreamFailure } from '../../call/failure.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { traceHeader } from '../../lib/trace-parent.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { type RoutingPlan, rateLimitedError } from '../routing/plan.ts'
@@ -91,10 +92,11 @@ async function tryCandidate<T extends AttemptedTranslation, R>(
   const health = gateway.routing.health.getOrCreate(candidate.id)
   health.recordStart(gateway.clock.now(), isRetry)
   const exchange = new UpstreamExchange(request.httpRequest.signal, gateway)
-  beginAttempt(request, trace, candidate, exchange)
+  if (request.spans || request.httpRequest.headers.has(traceHeader))
+    beginAttempt(request, trace, candidate, exchange)
   try {
     const value = await stages.execute(exchange, candidate, translation)
-    acceptAttempt(request, trace, exchange)
+    if (request.spans) acceptAttempt(request, trace, exchange)
     return { value }
   } catch (error) {
     exchange.abort()

@@ -24,9 +24,8 @@ export interface FittedRequest {
 }
 
 /** The request as an endpoint can take it: shortened by the plugin context-compression if it is too long. */
-export function fitContext(request: InferenceRequest, model: Model, endpoint: Endpoint): FittedRequest {
+export function fitContext(request: InferenceRequest, endpoint: Endpoint): FittedRequest {
   const unchanged = { request, stage: null, dropped: [] }
-  if (!isCompressed(request, model, endpoint)) return unchanged
   const { call } = request.content
   const promptTokens = estimatePromptTokens(call)
   const messages = findMessageLimit(endpoint)
@@ -44,8 +43,12 @@ export function fitContext(request: InferenceRequest, model: Model, endpoint: En
   }
 }
 
-/** Models that only generate images have no conversation. */
-function isCompressed({ work }: InferenceRequest, model: Model, { context_length }: Endpoint): boolean {
+/** Whether a request may be shortened. Models that only generate images have no conversation. */
+export function isCompressed(
+  { work }: InferenceRequest,
+  model: Model,
+  { context_length }: Endpoint,
+): boolean {
   if (!model.output_modalities.includes('text') || work?.disabled.has('context-compression')) return false
   if (work?.findPlugin('context-compression')) return true
   return context_length !== null && context_length <= shortContext

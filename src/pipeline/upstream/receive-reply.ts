@@ -16,8 +16,9 @@ export async function receiveReply(
   call: UpstreamCall,
   response: UpstreamResponse,
 ): Promise<ReceivedBody> {
-  const findPendingId = translation.dialect.upstream.findPendingId ?? (() => null)
   let received = await receiveBody(exchange, response, translation)
+  const { findPendingId } = translation.dialect.upstream
+  if (!findPendingId) return received
   let id = findPendingId(received.body)
   if (id !== null) exchange.setTimeout(gateway.settings.limits.whole_reply)
   for (let delay = firstDelayMs; id !== null; delay = Math.min(2 * delay, maxDelayMs)) {

@@ -103,8 +103,11 @@ async function sendSigned(
   const probing = ensureReachable(gateway, exchange, access)
   if (probing) await probing
   const url = baseUrl + path + access.query
-  const plainHeaders = buildHeaders(call)
-  const signature = await sign(gateway, call, { method, url, headers: plainHeaders, body })
+  const shared = findSharedHeaders(gateway, call)
+  // Forwarded client headers override the defaults of the format; the signature overrides both.
+  const plainHeaders = { ...shared.defaults, ...call.headers }
+  const signature =
+    shared.signature ?? (await sign(gateway, call, { method, url, headers: plainHeaders, body }))
   // Not signed: a proxy may continue the trace with a span of its own.
   const headers = { ...plainHeaders, ...signature, ...exchange.traceHeaders }
   const request: HttpRequest = { method, url, headers, body }
@@ -198,30 +201,40 @@ const baseHeaders = {
   'user-agent': 'headgate',
 }
 
-/** Forwarded client headers override the defaults of the dialect; the signature overrides both. */
-function buildHeaders(call: UpstreamCall): HeaderMap {
-  const defaults = getDefaultHeaders(call)
-  const isPlain = Object.keys(call.headers).length === 0
-  return isPlain ? defaults : { ...defaults, ...call.headers }
+/** Headers that all requests with the same access and format share. */
+interface SharedHeaders {
+  defaults: HeaderMap
+  /** Null if it depends on the request. */
+  signature: HeaderMap | null
 }
 
-const baseHeaderCache = new WeakMap<ProviderAccess, WeakMap<WireFormat, HeaderMap>>()
+/** Both keys are immutable. */
+const sharedHeaders = new WeakMap<ProviderAccess, WeakMap<WireFormat, SharedHeaders>>()
 
-/** Headers that all requests with the same access and dialect share; both are immutable. */
-function getDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
-  const byFormat = baseHeaderCache.get(access) ?? new WeakMap<WireFormat, HeaderMap>()
-  const cached = byFormat.get(upstream)
-  if (cached) return cached
+function findSharedHeaders(gateway: Gateway, call: UpstreamCall): SharedHeaders {
+  const { access, upstream } = call
+  const known = sharedHeaders.get(access)?.get(upstream)
+  if (known) return known
+  const shared = { defaults: buildDefaultHeaders(call), signature: signOnce(gateway, call) }
+  const byFormat = sharedHeaders.get(access) ?? new WeakMap<WireFormat, SharedHeaders>()
+  sharedHeaders.set(access, byFormat.set(upstream, shared))
+  return shared
+}
+
+function buildDefaultHeaders({ upstream, access, isAdapted }: UpstreamCall): HeaderMap {
   const { provider } = access
   // The operator's headers may hold secrets, so they are sent to the configured address only.
   const isConfiguredAddress = access.baseUrl === provider.installation.address
-  const headers = {
+  return {
     ...baseHeaders,
     ...(!isAdapted && upstream.defaults.headers),
     ...(isConfiguredAddress && provider.headers),
   }
-  baseHeaderCache.set(access, byFormat.set(upstream, headers))
-  return headers
+}
+
+/** A key is sent as it is. Null for a credential that signs each request. */
+function signOnce(gateway: Gateway, { access, upstream }: UpstreamCall): HeaderMap | null {
+  return gateway.requestSigner.findHeaders(access.credential, buildAuthContext(gateway, access, upstream))
 }
 
 function sign(

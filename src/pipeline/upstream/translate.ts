@@ -13,7 +13,7 @@ import type { RequestSource } from '../request/content.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
 import { resolveAccess, type UpstreamAccess } from './access.ts'
-import { fitContext } from './fit-context.ts'
+import { fitContext, isCompressed } from './fit-context.ts'
 
 /** A request encoded for one upstream. Pass-through needs the client's own text, which a rewritten request does not have. */
 export type EncodedRequest = { dialect: Dialect; upstreamRequest: UpstreamRequest } & (
@@ -40,10 +40,14 @@ export function encodeFor(
   model: Model,
   endpoint: Endpoint,
 ): EncodedRequest & { compression: PipelineStage | null } {
-  const fitted = fitContext(request, model, endpoint)
-  const encoded = passOrEncode(fitted.request, model, endpoint)
-  const upstreamRequest = dropUnsupported(encoded, endpoint)
-  const dropped = listDropped(request, fitted.dropped, upstreamRequest)
+  const fitted = isCompressed(request, model, endpoint) ? fitContext(request, endpoint) : null
+  const encoded = passOrEncode(fitted?.request ?? request, model, endpoint)
+  const hasDroppedFields = endpoint.provider.wire?.[encoded.dialect.name]?.droppedFields !== undefined
+  const upstreamRequest = hasDroppedFields ? dropUnsupported(encoded, endpoint) : encoded.upstreamRequest
+  const isUnchanged = request.content.plain && !request.work && !fitted
+  const dropped = isUnchanged
+    ? upstreamRequest.dropped
+    : listDropped(request, fitted?.dropped ?? [], upstreamRequest)
   if (request.options.strict && dropped.length > 0)
     throw gatewayError(
       'loss_refused',
@@ -52,7 +56,11 @@ export function encodeFor(
         dropped,
       },
     )
-  return { ...encoded, upstreamRequest: { ...upstreamRequest, dropped }, compression: fitted.stage }
+  return {
+    ...encoded,
+    upstreamRequest: { ...upstreamRequest, dropped },
+    compression: fitted?.stage ?? null,
+  }
 }
 
 /** Each name once, in alphabetical order. */
@@ -87,9 +95,13 @@ function passOrEncode(request: InferenceRequest, model: Model, endpoint: Endpoin
   if (!verbatim || !dialect || !endpoint.dialects.includes(dialect.name))
     return encodeWithFewestLosses(request.content.call, model, endpoint)
   const target = buildTarget(request.content, model, endpoint, dialect)
+  const { passthrough } = dialect
   return {
     dialect,
-    upstreamRequest: dialect.passthrough.passRequest(body, target),
+    upstreamRequest:
+      request.content.plain && passthrough.passPlain
+        ? passthrough.passPlain(body, target)
+        : passthrough.passRequest(body, target),
     isPassThrough: true,
     verbatim,
   }

@@ -70,20 +70,25 @@ export async function createVideoJob(
     decode: (valid: JsonObject) => decodeJob(gateway, valid as VideoRequestBody, previous),
   }
   const parsed = await parseMediaRequest(gateway, received, videoTask)
-  const request = await guardMedia(gateway, parsed)
   const ineffective = listIneffectiveFields(body)
-  await releaseOnFailure(gateway, request, () => {
-    assertLossless(request, ineffective)
-    return enforceActiveLimit(gateway, caller.key.workspace_id)
-  })
-  return serveRequest(gateway, request, async (plan) => {
-    const fit = restrictToPrevious(excludeUnfit(plan, request.media, videoTask), previous?.job ?? null)
-    const job = await storeJob(gateway, incoming, request)
-    const { dropped, stored } = await withLease(gateway, job.id, () =>
-      placeAndSubmit(gateway, request, fit, job),
-    )
-    const headers = buildReplyHeaders(request, [...ineffective, ...dropped])
-    return Response.json(encodeJob(stored), { status: 202, headers })
+  return serveRequest<MediaRequest<VideoCall>>(gateway, parsed, {
+    prepare: async () => {
+      const request = await guardMedia(gateway, parsed)
+      await releaseOnFailure(gateway, request, () => {
+        assertLossless(request, ineffective)
+        return enforceActiveLimit(gateway, caller.key.workspace_id)
+      })
+      return request
+    },
+    reply: async (_gateway, request, plan) => {
+      const fit = restrictToPrevious(excludeUnfit(plan, request.media, videoTask), previous?.job ?? null)
+      const job = await storeJob(gateway, incoming, request)
+      const { dropped, stored } = await withLease(gateway, job.id, () =>
+        placeAndSubmit(gateway, request, fit, job),
+      )
+      const headers = buildReplyHeaders(request, [...ineffective, ...dropped])
+      return Response.json(encodeJob(stored), { status: 202, headers })
+    },
   })
 }
 
@@ -226,7 +231,7 @@ async function admitJob(
   job: VideoJob,
 ): Promise<Admission> {
   try {
-    return await withSpan(request, 'admit', () => admit(gateway, request, plan, { owner: jobOwner }))
+    return await withSpan(request, 'admit', admit, gateway, request, plan, { owner: jobOwner })
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'unavailable')
       await deleteVideoJob(gateway.db, job.id)
