@@ -85,7 +85,7 @@ const senders: ReadonlySet<string> = new Set([
 ])
 const senderImport = /^import \{[^}]*\bsend\b[^}]*\} from '[^']*\/send\.ts'/m
 const parseCall = /(?<!function )\bparse(?:Media)?Request\(/
-const guardCall = /\b(?:guard|inspect)(?:Request|TokenCount|Media)\(/
+const guardCall = /\b(?:guard|inspect)(?:Request|TokenCount|Media)\(|\bprepare: guardMedia\b/
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
 const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalogue|db)\//
 

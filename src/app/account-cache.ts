@@ -76,8 +76,11 @@ export class AccountCache {
   readonly #contexts: LoadingCache<ApiKey, KeyContext>
   readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
 
+  readonly #revisions: RevisionReader
+
   constructor(db: Db, revisions: RevisionReader) {
     this.#db = db
+    this.#revisions = revisions
     const cacheOptions = { revisions, staleMs }
     this.#keys = new LoadingCache({
       ...cacheOptions,
@@ -96,6 +99,11 @@ export class AccountCache {
       ...cacheOptions,
       load: ({ organizationId, slug }) => withUnavailableError(findActivePreset(db, organizationId, slug)),
     })
+  }
+
+  /** Differs whenever the data may; null if that has to be read first. */
+  get version(): number | null {
+    return this.#revisions.current?.version ?? null
   }
 
   findKey(secret: string): ApiKey | undefined | Promise<ApiKey | undefined> {

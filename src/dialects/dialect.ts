@@ -157,6 +157,8 @@ export interface ReplyContext {
   /** The requested tier, reported when the upstream does not say which tier it served. */
   tier: ServedTier | null
   call: ModelCall
+  /** The call sets no option that a reply depends on: it need not be decoded. */
+  isPlain?: boolean
   /** The client's body: some formats echo parts of it. */
   body: JsonObject
   /** Milliseconds since the request arrived. */

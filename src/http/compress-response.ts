@@ -43,7 +43,8 @@ function isShort({ length }: Uint8Array): boolean {
 /** A JSON response in an encoding that the client accepts. Streams and short responses remain as they are. */
 export function compressResponse(request: Request, response: Response): Response | Promise<Response> {
   const accepted = request.headers.get('accept-encoding')
-  if (accepted === null || request.method === 'HEAD' || shortResponses.has(response)) return response
+  if (accepted === null || accepted === 'identity') return response
+  if (request.method === 'HEAD' || shortResponses.has(response)) return response
   if (!isCompressible(response.headers)) return response
   const compressor = compressors.find(({ name }) => acceptsEncoding(accepted, name))
   return compressor ? encode(response, compressor) : response

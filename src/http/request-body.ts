@@ -42,7 +42,9 @@ export async function readRequestBody(
     const { text, counter } = await receiveText(gateway, request, operation)
     const { value, values } = await parseText(text, counter, operation)
     const isLargeBody = isLarge({ text, values })
-    if (operation.inference) enforceSizeLimits(value, values, gateway.settings.limits)
+    const { limits } = gateway.settings
+    if (operation.inference && values > Math.min(limits.list_entries, limits.parts))
+      enforceSizeLimits(value, limits)
     if (isLargeBody) await yieldToEventLoop()
     const prepared = prepareBody(gateway, operation, text, value, deployment)
     const body = validateBody(prepared.body, values, operation, schema)
@@ -160,7 +162,8 @@ export function isRawBody(request: Request, { body, rawBody }: Operation): boole
 }
 
 export function maxBytesOf(gateway: Gateway, request: Request, operation: Operation): number {
-  const rawLimit = isRawBody(request, operation) ? operation.rawBody?.maxBytes?.(gateway.settings) : undefined
+  const { rawBody } = operation
+  const rawLimit = rawBody && isRawBody(request, operation) ? rawBody.maxBytes?.(gateway.settings) : undefined
   if (rawLimit !== undefined) return rawLimit
   if (operation.hasOwnCredential) return maxCredentialBytes
   return operation.inference ? gateway.settings.limits.body_bytes : maxJsonBytes

@@ -76,9 +76,10 @@ async function handleRequest(gateway: Gateway, request: PathRequest, route: Rout
   let response: Response
   try {
     assertHost(request)
-    response = isProbe(request, operation)
-      ? answerProbe(gateway, request, methods)
-      : await serveOperation(gateway, request, operation ?? refuseMethod(methods), route)
+    response =
+      request.method !== 'POST' && isProbe(request, operation)
+        ? answerProbe(gateway, request, methods)
+        : await serveOperation(gateway, request, operation ?? refuseMethod(methods), route)
   } catch (error) {
     response = buildErrorResponse(gateway, error, opened)
   }
@@ -97,13 +98,12 @@ function answerProbe(gateway: Gateway, request: Request, methods: OperationsByMe
 }
 
 /** The runtime joins repeated headers. A proxy in front may have read another of them. */
-function findHostProblem({ headers }: Request): GatewayError | null {
-  return headers.get('host')?.includes(',') ? invalidFieldError('Host', 'is repeated; send it once') : null
+function assertHost(request: Request): void {
+  if (request.headers.get('host')?.includes(',')) throw repeatedHostError()
 }
 
-function assertHost(request: Request): void {
-  const problem = findHostProblem(request)
-  if (problem) throw problem
+function repeatedHostError(): GatewayError {
+  return invalidFieldError('Host', 'is repeated; send it once')
 }
 
 function refuseMethod(methods: OperationsByMethod): never {
@@ -122,7 +122,7 @@ async function serveOperation(
   route: Route,
 ): Promise<Response> {
   assertDeclaredLength(request, maxBytesOf(gateway, request, operation))
-  const cors = buildCorsHeaders(gateway, request, operation)
+  const cors = request.headers.has('origin') ? buildCorsHeaders(gateway, request, operation) : null
   let caller: Caller | null = null
   try {
     caller = await admitCaller(gateway, request, operation)
@@ -163,7 +163,8 @@ async function runOperation(
   const params = operation.params && validateInput(operation.params, pathParams, 'path')
   const query =
     operation.query && validateInput(operation.query, validateParameters(parseQuery(httpRequest)), 'query')
-  const schema = isRawBody(httpRequest, operation) ? undefined : bodySchemaOf(operation, params)
+  const isRaw = operation.rawBody !== undefined && isRawBody(httpRequest, operation)
+  const schema = isRaw ? undefined : bodySchemaOf(operation, params)
   const source = schema && (await readRequestBody(gateway, httpRequest, operation, schema, deployment))
   if (operation.rateLimit && caller) await enforceRateLimit(gateway, caller, operation.rateLimit)
   // A model may be silent for longer than the idle timeout; the pipeline has its own timeouts.
@@ -235,8 +236,8 @@ function handleUnknownPath(
 ): Response | Promise<Response> {
   if (page && isNavigation(request)) return handleRawRoute(gateway, request, [page])
   const opened = openRequest(gateway, request, undefined)
-  const hostProblem = findHostProblem(request)
-  if (hostProblem) return finishResponse(gateway, opened, buildErrorResponse(gateway, hostProblem, opened))
+  if (request.headers.get('host')?.includes(','))
+    return finishResponse(gateway, opened, buildErrorResponse(gateway, repeatedHostError(), opened))
   if (request.method === 'HEAD') return finishResponse(gateway, opened, new Response(null))
   const { error, operation } = describeUnknownPath(request.method, parseRequestUrl(request).pathname)
   return finishResponse(gateway, opened, buildErrorResponse(gateway, error, { ...opened, operation }))

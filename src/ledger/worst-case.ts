@@ -37,7 +37,7 @@ export function computeWorstCaseCost(
       rates.request
     if (cost > worstCase) worstCase = cost
   }
-  worstCase += computeUnitCost(size.units, list.units)
+  if (size.units.length > 0) worstCase += computeUnitCost(size.units, list.units)
   return (worstCase * list.share + nanoScale - 1n) / nanoScale
 }
 
@@ -47,7 +47,7 @@ function computeMaxPromptTokens(
 ): number {
   const longest = Math.min(max_prompt_tokens ?? maxCount, context_length ?? maxCount)
   return Math.min(
-    clampCount(size.promptTokens - countSpareTokens(size, image_tokens)),
+    clampCount(size.promptTokens - (size.generatedImages ? countSpareTokens(size, image_tokens) : 0)),
     longest * Math.max(1, clampCount(size.prompts ?? 1)),
   )
 }

@@ -1,9 +1,13 @@
-import { rateLimitError } from '../errors/gateway-error.ts'
+import { type GatewayError, rateLimitError } from '../errors/gateway-error.ts'
 
 const minuteMs = 60_000
 
 /** Names that are counted in a minute: an attacker may have many addresses. */
 const defaultMaxNames = 100_000
+
+export function minuteLimitError(message: string, limit: number, now: number): GatewayError {
+  return rateLimitError(message, limit, minuteMs, now)
+}
 
 /** A fixed window of one minute, on this node. When it knows too many names, it forgets the one that came first. */
 export class MinuteRateLimiter {
@@ -17,7 +21,7 @@ export class MinuteRateLimiter {
 
   /** Counts one request; throws beyond the limit. */
   consume(key: string, limit: number, now: number, message: string): void {
-    if (!this.tryConsume(key, limit, now)) throw rateLimitError(message, limit, minuteMs, now)
+    if (!this.tryConsume(key, limit, now)) throw minuteLimitError(message, limit, now)
   }
 
   /** Counts one request; false beyond the limit. */

@@ -35,8 +35,9 @@ export class RevisionReader {
   /** Null if the revision has to be read again. */
   get current(): RevisionReading | null {
     const latest = this.#latest
-    if (latest === null || this.hasChangedSince(latest)) return null
-    return performance.now() - latest.readAt < this.#options.freshMs ? latest : null
+    const { countChanges, freshMs } = this.#options
+    if (latest === null || latest.changes !== countChanges()) return null
+    return performance.now() - latest.readAt < freshMs ? latest : null
   }
 
   /** Whether this process has changed something. */

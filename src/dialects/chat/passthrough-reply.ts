@@ -6,6 +6,7 @@ import { buildChunkHead } from './chunk.ts'
 import { decodeFailure, encodeFailure, endedInErrorMessage } from './error.ts'
 import { decodeFinishReason } from './finish-reason.ts'
 import { newRelayedChoice, normalizeChoice } from './normalize.ts'
+import { passPlainReply, readPlainReply } from './plain-reply.ts'
 import { buildAnnotations, extractChoiceError, extractChunkError } from './reply-reader.ts'
 import { findUsage, mergeUsage } from './usage.ts'
 
@@ -21,7 +22,9 @@ export function passReply(
   cost: UsageCost,
   usage: Usage,
 ): JsonObject {
-  const hidesReasoning = context.call.reasoning?.exclude === true
+  const plain = readPlainReply(body)
+  if (plain) return passPlainReply(body, plain, context, cost, usage)
+  const hidesReasoning = !context.isPlain && context.call.reasoning?.exclude === true
   const options = { hidesReasoning, replyId: context.id, isStream: false, formatNames: context.formatNames }
   const annotations = buildAnnotations(body)
   const failure = extractChunkError(body, false)

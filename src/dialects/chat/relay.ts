@@ -39,7 +39,7 @@ class ChatRelay implements Relay {
   readonly #options: RelayOptions
   readonly #choices = new Map<number, RelayedChoice>()
   /** With several choices every chunk is parsed, to know which choices are finished. */
-  readonly #isSingleChoice: boolean
+  readonly #choiceCount: number
   #splice: ChunkSplice | null = null
   #usage: JsonObject | undefined
   /** Other fields of the vendor's usage chunk. */
@@ -52,9 +52,9 @@ class ChatRelay implements Relay {
   constructor(context: ReplyContext) {
     this.#context = context
     this.#head = { ...buildChunkHead(context), ...encodeTier({}, context) }
-    const hidesReasoning = context.call.reasoning?.exclude === true
+    const hidesReasoning = !context.isPlain && context.call.reasoning?.exclude === true
     this.#options = { hidesReasoning, replyId: context.id, isStream: true, formatNames: context.formatNames }
-    this.#isSingleChoice = (context.call.n ?? 1) === 1
+    this.#choiceCount = context.isPlain ? 1 : (context.call.n ?? 1)
   }
 
   pass(frame: SseFrame): string {
@@ -177,7 +177,7 @@ class ChatRelay implements Relay {
       this.#heldChunks.push(relayed)
       return ''
     }
-    if (this.#isSingleChoice && this.summary.hasContent) {
+    if (this.#choiceCount === 1 && this.summary.hasContent) {
       const { hidesReasoning, formatNames } = this.#options
       const readsReasoning = hidesReasoning || formatNames === 'neutral'
       this.#splice = buildSplice(chunk, data, this.#head, readsReasoning, this.#areIndexesUnchanged())
@@ -217,7 +217,7 @@ class ChatRelay implements Relay {
     return ''
   }
 
-  #updateFinishReasons(expected = this.#context.call.n ?? 1): void {
+  #updateFinishReasons(expected = this.#choiceCount): void {
     const finishReasons = [...this.#choices.entries()]
       .sort(([a], [b]) => a - b)
       .map(([, { finish }]) => finish)

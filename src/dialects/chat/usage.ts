@@ -6,6 +6,7 @@ import {
   TokenPool,
   type Usage,
   type UsageCost,
+  zeroUsage,
 } from '../../call/usage.ts'
 import {
   asCount,
@@ -42,6 +43,60 @@ function usageIfCounted(value: unknown): JsonObject | undefined {
 
 /** Converts a vendor's nested counts to buckets that do not overlap. */
 export function decodeUsage(usage: JsonObject): Usage {
+  return decodeStandardUsage(usage) ?? decodeVendorUsage(usage)
+}
+
+const standardFields: ReadonlySet<string> = new Set([
+  ...['prompt_tokens', 'completion_tokens', 'total_tokens'],
+  ...['prompt_tokens_details', 'completion_tokens_details'],
+])
+const standardDetails: ReadonlySet<string> = new Set([
+  ...['cached_tokens', 'audio_tokens', 'reasoning_tokens'],
+  ...['accepted_prediction_tokens', 'rejected_prediction_tokens'],
+])
+
+/** Consistent counts of text as most vendors report them; null for any others. */
+function decodeStandardUsage(usage: JsonObject): Usage | null {
+  for (const name in usage) if (!standardFields.has(name)) return null
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage
+  const input = usage.prompt_tokens_details ?? noDetails
+  const output = usage.completion_tokens_details ?? noDetails
+  if (!hasStandardCounts(input) || !hasStandardCounts(output)) return null
+  const { cached_tokens: cached = 0 } = input
+  const { reasoning_tokens: reasoning = 0 } = output
+  const isConsistent =
+    isCount(prompt) &&
+    isCount(completion) &&
+    total === prompt + completion &&
+    cached <= prompt &&
+    reasoning <= completion
+  if (!isConsistent) return null
+  return {
+    ...zeroUsage,
+    input: prompt - cached,
+    cacheRead: cached,
+    output: completion - reasoning,
+    reasoning,
+    acceptedPrediction: output.accepted_prediction_tokens ?? 0,
+    rejectedPrediction: output.rejected_prediction_tokens ?? 0,
+  }
+}
+
+const noDetails = {}
+
+/** Audio has a bucket of its own. */
+function hasStandardCounts(details: unknown): details is Record<string, number | undefined> {
+  const counts = asObject(details)
+  if (!counts) return false
+  for (const name in counts) if (!standardDetails.has(name) || !isCount(counts[name])) return false
+  return !counts.audio_tokens
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+export function decodeVendorUsage(usage: JsonObject): Usage {
   return { ...decodePromptUsage(usage), ...decodeCompletionUsage(usage), ...decodeUsageExtras(usage) }
 }
 

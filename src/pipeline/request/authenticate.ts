@@ -6,6 +6,7 @@ import type { WorkloadIdentity } from '../../app/access-tokens.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
+import { recallCaller, rememberCaller } from './known-callers.ts'
 import { limitRejection, limitScimToken } from './request-limits.ts'
 import { authenticateSession, sessionTokenOf } from './session.ts'
 import { authenticateWorkload, tokenPrefix } from './workload.ts'
@@ -18,8 +19,14 @@ const maxCredentialLength = 512
  * `allowCached` is for inference only: a change made by another process takes effect there a second later.
  */
 export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
+  const header = allowCached ? request.headers.get('authorization') : null
+  const known = header && recallCaller(gateway, header)
+  if (known) return known
+  const { version } = gateway.accounts
   try {
-    return await identifyCaller(gateway, request, allowCached)
+    const caller = await identifyCaller(gateway, request, allowCached)
+    if (header && version !== null) rememberCaller(gateway, header, version, caller)
+    return caller
   } catch (error) {
     limitRejection(gateway, request, error)
     throw error

@@ -173,7 +173,7 @@ async function resolveReferences(
       )
     return [storedItem]
   })
-  enforceSizeLimits({ input }, Number.POSITIVE_INFINITY, gateway.settings.limits)
+  enforceSizeLimits({ input }, gateway.settings.limits)
   return input
 }
 

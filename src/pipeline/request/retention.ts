@@ -5,6 +5,8 @@ export function forbidsRetention({
   keyContext,
   options,
 }: Pick<ModelRequest, 'keyContext' | 'options'>): boolean {
-  const enforced = Object.values(keyContext.policy.enforce_zdr).some(({ value }) => value)
-  return enforced || options.preferences.zdr === true
+  if (options.preferences.zdr === true) return true
+  const { enforce_zdr } = keyContext.policy
+  for (const group in enforce_zdr) if (enforce_zdr[group as keyof typeof enforce_zdr].value) return true
+  return false
 }

@@ -6,11 +6,11 @@ type SizeLimits = Pick<Settings['limits'], 'list_entries' | 'parts'>
 
 /**
  * Rejects oversized lists before the schema is applied: every message, part, tool and field costs time in each stage,
- * far more than its bytes do. `values` is the number of JSON values in the body; a small body skips the check.
+ * far more than its bytes do. A body with fewer values than that need not be checked.
  */
-export function enforceSizeLimits(body: unknown, values: number, limits: SizeLimits): void {
+export function enforceSizeLimits(body: unknown, limits: SizeLimits): void {
   const fields = asObject(body)
-  if (!fields || values <= Math.min(limits.list_entries, limits.parts)) return
+  if (!fields) return
   assertLength('body', Object.keys(fields).length, limits)
   const parts = { count: 0 }
   for (const [name, value] of Object.entries(fields)) {

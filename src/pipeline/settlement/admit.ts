@@ -9,6 +9,7 @@ import type { AdmitOperation } from '../../ledger/engine.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import type { FreeLimit, HoldRequest, Limit, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
 import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
+import { minuteLimitError } from '../../lib/rate-limiter.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
 import { utcDay, utcMinute } from '../../lib/time.ts'
 import type { Candidate } from '../../routing/candidate.ts'
@@ -138,21 +139,15 @@ export function buildHoldRequest(
 }
 
 export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: ModelRequest): void {
-  const { requests_per_minute } = settings.limits
-  const message = `Rate limit reached: ${requests_per_minute} requests per minute and key.`
-  rateLimiter.consume(`key ${caller.key.id}`, requests_per_minute, at, message)
+  const { requests_per_minute: limit } = settings.limits
+  if (rateLimiter.tryConsume(`key ${caller.key.id}`, limit, at)) return
+  throw minuteLimitError(`Rate limit reached: ${limit} requests per minute and key.`, limit, at)
 }
 
 /** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
 function dropUnpriced(gateway: Gateway, { keyContext }: ModelRequest, plan: RoutingPlan): RoutingPlan {
-  return hasUnpriced(gateway, plan) && hasSpendingLimit(keyContext.limits)
-    ? selectPriced(gateway, plan)
-    : plan
-}
-
-function hasUnpriced(gateway: Gateway, { candidates }: RoutingPlan): boolean {
-  for (const { endpoint } of candidates) if (pricingOf(gateway, endpoint) === null) return true
-  return false
+  const isUnpriced = plan.candidates.some(({ endpoint }) => pricingOf(gateway, endpoint) === null)
+  return isUnpriced && hasSpendingLimit(keyContext.limits) ? selectPriced(gateway, plan) : plan
 }
 
 function hasSpendingLimit(limits: readonly Limit[]): boolean {
@@ -252,18 +247,13 @@ function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
 }
 
 function buildFreeLimit({ keyContext, at }: ModelRequest, { candidates }: RoutingPlan): FreeLimit | null {
-  if (!hasFreeVariant(candidates)) return null
+  if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
   return {
     subject: keyContext.freeSubject,
     minute: utcMinute(at),
     perMinute: freeRequestsPerMinute,
     perDay: resolveFreeRequestsPerDay(keyContext.purchasedCredits),
   }
-}
-
-function hasFreeVariant(candidates: readonly Candidate[]): boolean {
-  for (const { model } of candidates) if (model.id.endsWith(':free')) return true
-  return false
 }
 
 /** The requested name is unbounded: suffixes can be repeated. */

@@ -25,6 +25,7 @@ export function encodeAllAttempts(
   { error, summary }: Pick<Outcome, 'error' | 'summary'>,
 ): string {
   const { attempts, startedAt } = trace
+  if (attempts.length === 0 && !error && !summary?.failure) return '[]'
   const failure = findReplyFailure(attempts, error?.cause, summary?.failure ?? null)
   if (!failure) return encodeAttempts(request, trace)
   const describe = selectDescription(request)

@@ -1,4 +1,4 @@
-import type { SpanAttributes } from '../../app/tracing/span-recorder.ts'
+import type { SpanAttributes, SpanRecorder } from '../../app/tracing/span-recorder.ts'
 import { countCompletionTokens, countPromptTokens } from '../../call/usage.ts'
 import type { TaskName } from '../../catalogue/vocabulary.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
@@ -6,9 +6,12 @@ import type { ModelRequest } from '../request/inference-request.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Before its settlement: ends the spans of the last attempt and of the reply, and describes the request. */
-export function recordReply(request: ModelRequest, trace: RequestTrace, outcome: Outcome): void {
-  const { spans } = request
-  if (!spans) return
+export function recordReply(
+  request: ModelRequest,
+  spans: SpanRecorder,
+  trace: RequestTrace,
+  outcome: Outcome,
+): void {
   const { candidate, attemptSpan, replySpan } = trace
   const { error, status, charge, summary } = outcome
   const problem = error?.code ?? summary?.failure?.kind ?? (status === 'completed' ? null : status)

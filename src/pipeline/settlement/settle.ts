@@ -171,9 +171,8 @@ export function settleOnce(
 ): SettleFn {
   let settling: Promise<void> | undefined
   return (outcome, extraStatements = noStatements) => {
-    settling ??= withSpan(request, 'settle', () =>
-      settleRequest(gateway, request, admission, trace, outcome, extraStatements),
-    )
+    const settledBy = { trace, outcome, extraStatements }
+    settling ??= withSpan(request, 'settle', settleRequest, gateway, request, admission, settledBy)
     return settling
   }
 }
@@ -185,19 +184,18 @@ async function settleRequest(
   gateway: Gateway,
   request: ModelRequest,
   admission: Admission,
-  trace: RequestTrace,
-  outcome: Outcome,
-  extraStatements: readonly Statement[],
+  { trace, outcome, extraStatements }: Pick<SettlementSource, 'trace' | 'outcome' | 'extraStatements'>,
 ): Promise<void> {
   admission.isSettled = true
   recordOutcome(gateway, request, trace, outcome)
-  recordReply(request, trace, outcome)
+  if (request.spans) recordReply(request, request.spans, trace, outcome)
   if (request.completeHits) await completeHits(gateway, request)
   const { charge, error } = outcome
   // A plugin may cost something before the request is sent to the first candidate.
   const candidate = trace.candidate ?? (charge.cost > 0n ? (trace.plan.candidates[0] ?? null) : null)
-  const lines = candidate ? buildLines(request, candidate, charge, trace) : noLines
-  if (candidate) request.work?.bill.markRecorded()
+  const { work } = request
+  const lines = candidate && work ? buildLines(work, candidate, charge, trace) : noLines
+  if (candidate) work?.bill.markRecorded()
   else request.funds?.passLines()
   const settlement = candidate
     ? createSettlement(gateway, request, admission, { trace, candidate, outcome, lines, extraStatements })
@@ -207,7 +205,7 @@ async function settleRequest(
   } finally {
     if (admission.funds) await admission.funds.close(gateway)
   }
-  if (candidate) recordLateLines(gateway, request, lines.length)
+  if (candidate && work) recordLateLines(gateway, request.id, work, lines.length)
   if (request.onSettled.length > 0) notifySettled(request, trace, outcome)
 }
 
@@ -307,9 +305,9 @@ function listDropped(translation: RequestTrace['translation'], summary: ReplySum
 }
 
 /** Requests on behalf of this one may end after it, if its client has disconnected. */
-function recordLateLines(gateway: Gateway, { id, work }: ModelRequest, count: number): void {
+function recordLateLines(gateway: Gateway, id: string, work: RequestWork, count: number): void {
   let position = count
-  work?.bill.takeLate((line) => {
+  work.bill.takeLate((line) => {
     const writing = insertLine(gateway.db, id, position++, line)
     writing.catch((err: unknown) => gateway.log.warn({ err, id }, 'failed to record a line of a bill'))
   })
@@ -317,12 +315,12 @@ function recordLateLines(gateway: Gateway, { id, work }: ModelRequest, count: nu
 
 /** The reply that ended with the request is its last turn. */
 function buildLines(
-  { work }: ModelRequest,
+  work: RequestWork,
   { model, endpoint }: Candidate,
   charge: Charge,
   { attemptStartedAt }: RequestTrace,
 ): readonly BillLine[] {
-  if (!work || work.bill.lines.length === 0) return noLines
+  if (work.bill.lines.length === 0) return noLines
   const { lines, charge: earlier } = work.bill
   if (charge === earlier) return lines
   const last: BillLine = {

@@ -61,6 +61,7 @@ function buildReplyContext(
     get call() {
       return content.call
     },
+    isPlain: content.plain !== null,
     body: content.body,
     elapsedMs: () => performance.now() - request.startedAt,
     formatNames: request.options.reasoningFormatNames,

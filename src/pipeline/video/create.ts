@@ -267,7 +267,7 @@ async function recordAccepted(
     firstTokenMs: null,
   } as const
   recordOutcome(gateway, request, trace, outcome)
-  recordReply(request, trace, outcome)
+  if (request.spans) recordReply(request, request.spans, trace, outcome)
   await logContent(gateway, request, trace)
   await recordHits(gateway, request)
   return { ...job, ...changes }
