@@ -6,9 +6,9 @@ import type { InferenceRequest } from '../request/inference-request.ts'
 import type { Admission } from '../settlement/admit.ts'
 import { settleOnce } from '../settlement/settle.ts'
 import { settleFailure } from '../settlement/settle-failure.ts'
-import { createTrace } from '../settlement/trace.ts'
+import { type AcceptedAttempt, createTrace, type RequestTrace } from '../settlement/trace.ts'
 import { resumeTools } from '../tools/resume.ts'
-import { dispatchStream } from '../upstream/dispatch-stream.ts'
+import { dispatchStream, type OpenedStream } from '../upstream/dispatch-stream.ts'
 import { buildReplyHeaders, buildStreamHeaders, listDroppedFields } from './http-response.ts'
 import { StreamSession, streamBody } from './stream-session.ts'
 
@@ -21,13 +21,7 @@ export async function replyStreamed(
   const trace = createTrace(request.startedAt, admission.plan)
   const settle = settleOnce(gateway, request, admission, trace)
   request.spans?.beginStream()
-  const dispatch = () => dispatchStream(gateway, request, admission, trace)
-  const open = () => {
-    const resuming = resumeTools(gateway, request, admission)
-    return resuming ? resuming.then(dispatch) : dispatch()
-  }
-  const augmenting = augmentRequest(gateway, request, admission, trace)
-  const opening = augmenting ? augmenting.then(open) : open()
+  const opening = openStream(gateway, request, admission, trace)
   const session = new StreamSession(gateway, request, admission, trace, settle)
   try {
     session.needsHeartbeat =
@@ -43,4 +37,17 @@ export async function replyStreamed(
   })
   sourceSilences.set(response, 2 * gateway.settings.limits.heartbeat)
   return response
+}
+
+async function openStream(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+  trace: RequestTrace,
+): Promise<AcceptedAttempt<OpenedStream>> {
+  if (request.work) {
+    await augmentRequest(gateway, request, admission, trace)
+    await resumeTools(gateway, request, admission)
+  }
+  return dispatchStream(gateway, request, admission, trace)
 }
