@@ -3,7 +3,7 @@ import type { Gateway } from '../app/gateway.ts'
 import { findModelOrRouter } from '../catalogue/router-models.ts'
 import { mayHaveSynonyms, translateFieldNames, translateSynonyms } from '../dialects/synonyms.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
-import { type BodyLimits, declaredLengthOf, readBodyText } from '../lib/body-reader.ts'
+import { declaredLengthOf, readBodyText } from '../lib/body-reader.ts'
 import { parseCountedLenientJson, parseJson, parseRaw } from '../lib/json.ts'
 import { maxShapes } from '../lib/json-bounds.ts'
 import { JsonCounter } from '../lib/json-counter.ts'
@@ -39,14 +39,20 @@ export async function readRequestBody(
   deployment: string | undefined,
 ): Promise<Omit<RequestSource, 'body'> & { body: unknown }> {
   try {
-    const { text, counter } = await receiveText(gateway, request, operation)
+    const counter = isCountedLater(gateway, request, operation) ? null : createCounter(gateway, operation)
+    const limits = { maxBytes: maxBytesOf(gateway, request, operation), pace: bodyPaceOf(gateway) }
+    const received = await readBodyText(request, limits, counter ? (part) => counter.add(part) : undefined)
+    const text = received.trim() === '' ? requireOptional(operation) : received
     const { value, values } = await parseText(text, counter, operation)
     const isLargeBody = isLarge({ text, values })
-    const { limits } = gateway.settings
-    if (operation.inference && values > Math.min(limits.list_entries, limits.parts))
-      enforceSizeLimits(value, limits)
+    const { limits: bounds } = gateway.settings
+    if (operation.inference && values > Math.min(bounds.list_entries, bounds.parts))
+      enforceSizeLimits(value, bounds)
     if (isLargeBody) await yieldToEventLoop()
-    const prepared = prepareBody(gateway, operation, text, value, deployment)
+    const isUnchanged = operation.inference && deployment === undefined && !mayHaveSynonyms(text)
+    const prepared = isUnchanged
+      ? { text, body: value }
+      : prepareBody(gateway, operation, text, value, deployment)
     const body = validateBody(prepared.body, values, operation, schema)
     if (isLargeBody) await yieldToEventLoop()
     return { text: prepared.text, body, values }
@@ -57,21 +63,9 @@ export async function readRequestBody(
   }
 }
 
-interface ReceivedText {
-  text: string
-  /** Null if its values are not counted yet. */
-  counter: JsonCounter | null
-}
-
-async function receiveText(gateway: Gateway, request: Request, operation: Operation): Promise<ReceivedText> {
-  const counter = createCounter(gateway, request, operation)
-  const text = await readBodyText(
-    request,
-    buildBodyLimits(gateway, request, operation),
-    counter ? (arrived) => counter.add(arrived) : undefined,
-  )
-  if (text.trim() !== '') return { text, counter }
-  if (operation.optionalBody) return { text: '{}', counter }
+/** The text of an empty body. */
+function requireOptional({ optionalBody }: Operation): string {
+  if (optionalBody) return '{}'
   throw gatewayError('invalid_request', 'body: is required and must be a JSON object')
 }
 
@@ -97,21 +91,16 @@ function parsePrompt(text: string): unknown {
   return text.length > largeTextLength ? parseCountedLongJson(text) : parseCountedLenientJson(text)
 }
 
-/**
- * Counts the values of a body before it is parsed, and of a long one as it arrives. Null for a prompt with no more bytes
- * than it may have values: it can be counted later.
- */
-function createCounter(
-  { settings }: Gateway,
-  request: Request,
-  { inference }: Operation,
-): JsonCounter | null {
-  if (!inference) return new JsonCounter({ values: maxManagementValues })
-  const { body_values } = settings.limits
-  const declared = declaredLengthOf(request)
-  return declared <= Math.min(maxUncountedBytes, body_values)
-    ? null
-    : new JsonCounter({ values: body_values, shapes: maxShapes })
+/** Whether a body is a prompt with no more bytes than it may have values. */
+function isCountedLater({ settings }: Gateway, request: Request, { inference }: Operation): boolean {
+  if (!inference) return false
+  return declaredLengthOf(request) <= Math.min(maxUncountedBytes, settings.limits.body_values)
+}
+
+/** Counts the values of a body before it is parsed, and of a long one as it arrives. */
+function createCounter({ settings }: Gateway, { inference }: Operation): JsonCounter {
+  const bounds = { values: settings.limits.body_values, shapes: maxShapes }
+  return new JsonCounter(inference ? bounds : { values: maxManagementValues })
 }
 
 /** Null for a text that is cheaper to count once it is parsed. */
@@ -140,10 +129,6 @@ function prepareBody(
   return prepared === received
     ? { text, body }
     : { text: spliceJson(text, received, prepared), body: prepared }
-}
-
-function buildBodyLimits(gateway: Gateway, request: Request, operation: Operation): BodyLimits {
-  return { maxBytes: maxBytesOf(gateway, request, operation), pace: bodyPaceOf(gateway) }
 }
 
 function validateBody(body: unknown, values: number, operation: Operation, schema: z.ZodType): unknown {

@@ -55,9 +55,12 @@ function buildRoutes(
   const routes: Record<string, Handler> = {}
   for (const [address, load] of loadersByAddress(operations)) {
     const pattern = address.replace(/\{(\w+)\}/g, ':$1')
-    const methods = once(async () => selectOperations(await load(), address))
-    const handler: Handler = async (request, connections) =>
-      handleRequest(gateway, request, { methods: await methods(), connections })
+    const loadMethods = once(async () => selectOperations(await load(), address))
+    let methods: OperationsByMethod | null = null
+    const handler: Handler = async (request, connections) => {
+      methods ??= await loadMethods()
+      return handleRequest(gateway, request, { methods, connections })
+    }
     routes[pattern] = handler
     routes[`${pattern}/`] = handler
   }

@@ -24,19 +24,19 @@ const maxBufferedBytes = 1024 * 1024
 export async function readBodyText(
   request: Request,
   limits: BodyLimits,
-  inspect: (text: string) => void = () => undefined,
+  inspect?: (text: string) => void,
 ): Promise<string> {
   const declared = declaredLengthOf(request)
   // Most requests are small, and reading the whole body at once is cheaper.
   if (declared <= Math.min(maxBufferedBytes, limits.maxBytes)) {
     const text = decodeBuffer(await readBuffered(request, declared, limits.pace))
-    inspect(text)
+    inspect?.(text)
     return text
   }
   const utf8 = new Utf8Decoder()
   const texts: string[] = []
   const add = (text: string) => {
-    inspect(text)
+    inspect?.(text)
     texts.push(text)
   }
   for await (const chunk of readBodyChunks(request, limits)) {

@@ -18,7 +18,7 @@ export function isShallow(text: string): boolean {
  */
 export function countJsonValues(root: unknown): number {
   let count = 1
-  let containers = isContainer(root) ? [root] : []
+  let containers = typeof root === 'object' && root !== null ? [root] : []
   for (let depth = 1; containers.length > 0; depth++) {
     if (depth > maxDepth) throw nestingError()
     const inner: object[] = []
@@ -31,19 +31,15 @@ export function countJsonValues(root: unknown): number {
 /** Adds the containers among the entries to `inner`. An empty container counts as one. */
 function countEntries(container: object, inner: object[]): number {
   if (Array.isArray(container)) {
-    for (const entry of container) if (isContainer(entry)) inner.push(entry)
+    for (const entry of container) if (typeof entry === 'object' && entry !== null) inner.push(entry)
     return Math.max(1, container.length)
   }
   let count = 0
   for (const key in container) {
     if (key === '__proto__') throw new JsonError(protoKeyMessage)
     const entry = (container as Record<string, unknown>)[key]
-    if (isContainer(entry)) inner.push(entry)
+    if (typeof entry === 'object' && entry !== null) inner.push(entry)
     count++
   }
   return Math.max(1, count)
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
