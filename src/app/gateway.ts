@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { RequestFollowers } from '../account/request-log/followers.ts'
 import type { RoutingPlans } from '../account/request-log/plans.ts'
-import type { RefusedRequests } from '../account/request-log/refused.ts'
+import type { RejectedRequests } from '../account/request-log/rejected.ts'
 import type { ResponseQuota } from '../account/response-quota.ts'
 import type { AuditQueue } from '../audit/queue.ts'
-import type { RefusalLog } from '../audit/refusals.ts'
+import type { RejectedCalls } from '../audit/rejected-calls.ts'
 import type { SecretUses } from '../audit/secret-uses.ts'
 import type { Benchmarks } from '../benchmarks/benchmarks.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -113,10 +113,10 @@ export interface Gateway {
   readonly passwordQueue: BoundedQueue
   /** Events of the audit log that have no transaction of their own. */
   readonly auditQueue: AuditQueue
-  readonly refusals: RefusalLog
+  readonly rejectedCalls: RejectedCalls
   readonly secretUses: SecretUses
-  /** Requests to models that were refused. */
-  readonly refusedRequests: RefusedRequests
+  /** Requests to models that were rejected. */
+  readonly rejectedRequests: RejectedRequests
   /** Why requests were routed as they were. */
   readonly routingPlans: RoutingPlans
   /** Who reads the list of requests as it grows. */

@@ -52,8 +52,8 @@ const videoSyncMs = 1000
 /** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
 const deliverySyncMs = 1000
 const queueSyncMs = 10_000
-/** A refusal that was only counted is recorded within about this time after its minute. */
-const refusalSyncMs = 10_000
+/** A rejection that was only counted is recorded within about this time after its minute. */
+const rejectedSyncMs = 10_000
 /** What the request log could not write is tried again after this time. */
 const requestLogMs = 500
 /** A response is cancelled by any node within about this time. */
@@ -95,7 +95,7 @@ export const jobs: readonly Job[] = [
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: requestLogJob, everyMs: requestLogMs, run: writeRequestLog },
-  { name: 'refusals', everyMs: refusalSyncMs, run: recordRefusals },
+  { name: 'rejected-calls', everyMs: rejectedSyncMs, run: recordRejectedCalls },
   { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
@@ -151,7 +151,7 @@ async function pollVersions(gateway: Gateway): Promise<void> {
   await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
 }
 
-/** Additions wake it; minutes that end with refusals that were only counted do not. */
+/** Additions wake it; minutes that end with rejections that were only counted do not. */
 async function writeRequestLog(gateway: Gateway): Promise<RunResult> {
   await flushRequestLog(gateway)
   return 'idle'
@@ -171,8 +171,8 @@ function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
   return rollUps.runMaintenance(clock.now(), ages)
 }
 
-async function recordRefusals({ refusals, auditQueue }: Gateway): Promise<void> {
-  refusals.sweep()
+async function recordRejectedCalls({ rejectedCalls, auditQueue }: Gateway): Promise<void> {
+  rejectedCalls.sweep()
   await auditQueue.flush()
 }
 

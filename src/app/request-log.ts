@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { RequestFollowers } from '../account/request-log/followers.ts'
 import { RoutingPlans } from '../account/request-log/plans.ts'
-import { RefusedRequests } from '../account/request-log/refused.ts'
+import { RejectedRequests } from '../account/request-log/rejected.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import { CoarseTimer } from '../lib/coarse-timer.ts'
@@ -10,7 +10,7 @@ import type { Gateway } from './gateway.ts'
 
 type RequestLog = Pick<
   Gateway,
-  'timer' | 'refusedRequests' | 'routingPlans' | 'requestFollowers' | 'requestLogSignal'
+  'timer' | 'rejectedRequests' | 'routingPlans' | 'requestFollowers' | 'requestLogSignal'
 >
 
 /** A refused request is in the list within about this time. */
@@ -24,7 +24,7 @@ export function createRequestLog({ db, clock, log }: { db: Db; clock: Clock; log
   return {
     timer,
     requestLogSignal,
-    refusedRequests: new RefusedRequests(db, clock, onAdded),
+    rejectedRequests: new RejectedRequests(db, clock, onAdded),
     routingPlans: new RoutingPlans(db, clock, onAdded),
     requestFollowers: new RequestFollowers({ db, clock, timer, log }),
   }
@@ -32,9 +32,9 @@ export function createRequestLog({ db, clock, log }: { db: Db; clock: Clock; log
 
 /** Plans first: a refused request refers to its plan. `isAll`: the process ends. */
 export async function flushRequestLog(
-  { routingPlans, refusedRequests }: Pick<Gateway, 'routingPlans' | 'refusedRequests'>,
+  { routingPlans, rejectedRequests }: Pick<Gateway, 'routingPlans' | 'rejectedRequests'>,
   isAll = false,
 ): Promise<void> {
   await routingPlans.flush()
-  await refusedRequests.flush(isAll)
+  await rejectedRequests.flush(isAll)
 }

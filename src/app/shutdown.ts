@@ -79,7 +79,7 @@ export async function shutDown(
   await gateway.tracer?.exporter.close()
   await gateway.ledger.close()
   await flushRequestLog(gateway, true).catch(() => undefined)
-  gateway.refusals.sweep(true)
+  gateway.rejectedCalls.sweep(true)
   await gateway.auditQueue.flush()
   // The database may be unavailable.
   await recordServerEvent(gateway, 'server.stop').catch(() => undefined)

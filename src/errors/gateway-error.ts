@@ -44,8 +44,6 @@ export class GatewayError extends Error {
   readonly headers: Record<string, string>
   /** The caller, once authenticated. */
   userId: string | null = null
-  /** The request has a record, or is recorded as refused. */
-  isOnRecord = false
   /** The attempts that led to the error, for a client that requested them. */
   serviceMetadata: Record<string, unknown> | null = null
 

@@ -9,10 +9,10 @@ import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { validateInput } from '../lib/validate-input.ts'
+import { rejectCall } from '../pipeline/reject.ts'
 import { hasCredential } from '../pipeline/request/authenticate.ts'
 import type { Caller } from '../pipeline/request/caller.ts'
 import { rememberPeer } from '../pipeline/request/client-address.ts'
-import { recordUnparsed } from '../pipeline/settlement/refusal.ts'
 import { admitCaller, toFailure } from './admit-caller.ts'
 import { respond, respondWithRecord } from './client-pause.ts'
 import { compressResponse } from './compress-response.ts'
@@ -23,7 +23,6 @@ import type { Operation, PathRequest, RawRoute } from './operation.ts'
 import { parseQuery, readPathParameters, validateParameters } from './parameters.ts'
 import { enforceRateLimit } from './rate-limit.ts'
 import { type Context, changeRecord, resolveReach } from './record-operations.ts'
-import { recordRefusal } from './refusals.ts'
 import { isRawBody, maxBytesOf, readRequestBody } from './request-body.ts'
 import {
   loadersByAddress,
@@ -135,13 +134,12 @@ async function serveOperation(
     const failure = toFailure(gateway, request, operation, error)
     Object.assign(failure.headers, cors)
     failure.userId = caller?.userId ?? null
-    recordRefusal({ gateway, caller, httpRequest: request }, operation, failure)
-    if (caller && isModelRequest(operation)) recordUnparsed(gateway, caller, request, failure)
+    const call = { gateway, caller, httpRequest: request, operation }
+    rejectCall({ ...call, isModelRequest: isModelRequest(operation) }, failure)
     throw failure
   }
 }
 
-/** A refused one is in the list of requests. */
 function isModelRequest({ method, permission, inference }: Operation): boolean {
   return method === 'POST' && permission === 'inference:write' && inference?.isDryRun !== true
 }

@@ -6,9 +6,10 @@ import { implyFileParser } from '../plugins/files/imply-file-parser.ts'
 import type { NestedRequests } from '../tools/tool.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
+import { recordIfBlocked } from './guard/block.ts'
 import { guardRequest } from './guard/guard.ts'
-import { recordIfBlocked } from './guard/refuse.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
+import { rejectRequest } from './reject.ts'
 import { replyStreamed } from './reply/reply-streamed.ts'
 import { replyWhole } from './reply/reply-whole.ts'
 import type {
@@ -21,7 +22,6 @@ import { parseRequest } from './request/parse.ts'
 import { explainError } from './routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from './routing/plan.ts'
 import { admit } from './settlement/admit.ts'
-import { recordRefused } from './settlement/refusal.ts'
 import { releaseOnFailure } from './settlement/request-funds.ts'
 import { prepareTools } from './tools/prepare.ts'
 import { estimateSteps } from './tools/steps.ts'
@@ -59,7 +59,7 @@ export async function serveRequest<R extends ModelRequest>(
   } catch (error) {
     if (request?.funds) await request.funds.close(gateway)
     if (request && plan) explainError(request, plan, null, error)
-    recordRefused(gateway, request ?? parsed, plan, error)
+    rejectRequest(gateway, request ?? parsed, plan, error)
     throw error
   }
 }

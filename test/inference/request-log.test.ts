@@ -3,7 +3,7 @@ import {
   maxFollowersPerCaller,
   maxFollowersPerOrganization,
 } from '../../src/account/request-log/followers.ts'
-import { maxRecordedPerMinute } from '../../src/account/request-log/refused.ts'
+import { maxRecordedPerMinute } from '../../src/account/request-log/rejected.ts'
 import { flushRequestLog } from '../../src/app/request-log.ts'
 import { createEventStream } from '../../src/areas/generations/log-stream.ts'
 import { createSessionCaller } from '../support/harness.ts'
@@ -74,7 +74,7 @@ describeWithUpstreams('the list of requests', (bench) => {
 
   test('R40 a flood of refusals is bounded and counted, and has no content', async () => {
     const { gateway } = server()
-    await gateway.refusedRequests.flush(true)
+    await gateway.rejectedRequests.flush(true)
     server().clock.freeze('2031-01-01T00:00:10.000Z')
     const canary = 'canary-prompt-text'
     const messages = [{ role: 'user', content: canary }]

@@ -27,16 +27,16 @@ describeOnEachDatabase('what is recorded without a change', (server) => {
         changes: { details: { reason: 'wrong_key_kind', permission: 'credits:read', count: 1 } },
       },
     ])
-    gateway.refusals.sweep()
+    gateway.rejectedCalls.sweep()
     expect(await listEntries(server(), query)).toHaveLength(2)
     clock.advance(60_000)
-    gateway.refusals.sweep()
+    gateway.rejectedCalls.sweep()
     const [latest, ...older] = await listEntries(server(), query)
     expect(older).toHaveLength(2)
     expect(latest.changes.details).toMatchObject({ count: 4 })
     // Nothing is left to be counted.
     clock.advance(60_000)
-    gateway.refusals.sweep()
+    gateway.rejectedCalls.sweep()
     expect(await listEntries(server(), query)).toHaveLength(3)
     clock.release()
   })

@@ -8,7 +8,7 @@ import { type AdmissionPreview, previewAdmission } from '../../ledger/preview.ts
 import { resolveRequestId } from '../../lib/request-id.ts'
 import type { ResolvedRequest } from '../../pipeline/any-format/resolved-request.ts'
 import { listModerationRules } from '../../pipeline/guard/moderation-rules.ts'
-import { findBlock } from '../../pipeline/guard/refuse.ts'
+import { findBlock } from '../../pipeline/guard/block.ts'
 import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
 import { describeDecision, describePipeline } from '../../pipeline/routing/metadata.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from '../../pipeline/routing/plan.ts'

@@ -2,8 +2,8 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { Message, ModelCall, Tool } from '../../call/call.ts'
 import type { ToolCallPart } from '../../call/part.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
+import { findBlock } from './block.ts'
 import { inspectCall } from './inspect.ts'
-import { findBlock } from './refuse.ts'
 
 /**
  * Applies the content filters to messages that the gateway adds to a guarded request: returns them redacted, or throws

@@ -4,9 +4,9 @@ import { readJsonText } from '../../call/json-text.ts'
 import { isTextType, type PlacedText, type TextPlace } from '../../call/texts.ts'
 import type { FormText } from '../../lib/form-encode.ts'
 import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
+import { findBlock } from './block.ts'
 import { recordFileHits } from './hits.ts'
 import { listUnscannable, scanTexts } from './inspect.ts'
-import { findBlock } from './refuse.ts'
 
 /** A file on its way to the storage of a vendor. */
 export interface OutgoingFile {

@@ -4,10 +4,10 @@ import type { GuardrailHit } from '../../policy/content-rules.ts'
 import { assertRegionAllowed } from '../../policy/guard.ts'
 import type { MediaRequest } from '../media/task.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
+import { throwIfBlocked } from './block.ts'
 import { inspectMedia, inspectRequest } from './inspect.ts'
 import { MediaFilter } from './media-filter.ts'
 import { moderate } from './moderate.ts'
-import { refuseBlocked } from './refuse.ts'
 import { ReplyFilter } from './reply-filter.ts'
 import { ReplyInspector } from './reply-inspector.ts'
 
@@ -55,7 +55,7 @@ function filterRequest(
 ): InferenceRequest | Promise<InferenceRequest> {
   assertRegionAllowed(parsed.keyContext.policy, parsed.region)
   const inspected = inspectRequest(gateway, parsed)
-  return inspected instanceof Promise ? refuseIfBlocked(gateway, inspected) : inspected
+  return inspected instanceof Promise ? rejectIfBlocked(gateway, inspected) : inspected
 }
 
 /** The request with the filters of its reply. */
@@ -92,7 +92,7 @@ export function guardMedia<Call>(
 ): Promise<MediaRequest<Call>> {
   return withSpan(parsed, 'guard', async () => {
     assertRegionAllowed(parsed.keyContext.policy, parsed.region)
-    const filtered = refuseIfBlocked(gateway, inspectMedia(gateway, parsed))
+    const filtered = rejectIfBlocked(gateway, inspectMedia(gateway, parsed))
     return filterMedia(gateway, await moderateFiltered(gateway, filtered))
   })
 }
@@ -112,11 +112,11 @@ async function moderateFiltered<R extends ModelRequest>(
   return moderate(gateway, await filtered)
 }
 
-async function refuseIfBlocked<R extends ModelRequest>(
+async function rejectIfBlocked<R extends ModelRequest>(
   gateway: Gateway,
   inspected: R | Promise<R>,
 ): Promise<R> {
   const request = await inspected
-  await refuseBlocked(gateway, request)
+  await throwIfBlocked(gateway, request)
   return request
 }

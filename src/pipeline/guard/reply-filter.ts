@@ -8,9 +8,9 @@ import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
 import type { RedactedText } from '../../filters/redact-text.ts'
 import type { GuardrailHit, ReplyRules } from '../../policy/content-rules.ts'
 import type { ReplyTransform } from '../reply/transforms.ts'
+import { findBlock } from './block.ts'
 import type { TextFilter } from './held-text.ts'
 import { PartFilter, type PartFilterContext, splitPart } from './part-filter.ts'
-import { findBlock } from './refuse.ts'
 
 type EnforcedRules = NonNullable<ReplyRules['enforced']>
 type PartStart = Extract<ReplyEvent, { type: 'part-start' }>

@@ -76,7 +76,7 @@ export async function authenticateByHash(gateway: Gateway, hash: string): Promis
 }
 
 /** A key that is known, but no longer valid. */
-export class RefusedKeyError extends GatewayError {
+export class RejectedKeyError extends GatewayError {
   readonly key: ApiKey
 
   constructor(code: 'key_disabled' | 'key_expired', key: ApiKey) {
@@ -158,7 +158,7 @@ async function findActiveCreator(gateway: Gateway, key: ApiKey): Promise<string 
 }
 
 function assertUsable({ clock }: Gateway, key: ApiKey): void {
-  if (key.disabled || key.suspended) throw new RefusedKeyError('key_disabled', key)
+  if (key.disabled || key.suspended) throw new RejectedKeyError('key_disabled', key)
   if (key.expires_at !== null && Date.parse(key.expires_at) <= clock.now())
-    throw new RefusedKeyError('key_expired', key)
+    throw new RejectedKeyError('key_expired', key)
 }

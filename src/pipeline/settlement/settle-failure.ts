@@ -1,6 +1,7 @@
 import { type GatewayError, gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
 import { estimateJsonLength } from '../../lib/long-json.ts'
+import { markRecorded } from '../reject.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { explainError } from '../routing/metadata.ts'
 import { ClientDisconnectedError } from '../upstream/errors.ts'
@@ -26,7 +27,7 @@ export async function settleFailure(
   await settle({ status, charge, summary: null, error: clientError, firstTokenMs: null }).catch(
     () => undefined,
   )
-  if (trace.candidate) clientError.isOnRecord = true
+  if (trace.candidate) markRecorded(request)
   clientError.headers['x-generation-id'] = request.id
   return clientError
 }

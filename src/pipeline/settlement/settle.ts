@@ -16,6 +16,7 @@ import { encodeNearestLimit } from '../../ledger/nearest-limit.ts'
 import { buildSettlement, createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 import { buildHitStatements, completeHits } from '../guard/hits.ts'
+import { markRecorded, rejectRequest } from '../reject.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
 import type { RoutingPlan } from '../routing/plan.ts'
@@ -26,7 +27,6 @@ import { encodeDropped, toFinishColumns } from './end-columns.ts'
 import { remainingHold, totalHold } from './extend-hold.ts'
 import { recordOutcome } from './observe.ts'
 import { buildRecordStatements } from './records.ts'
-import { recordRefused } from './refusal.ts'
 import { recordReply } from './reply-span.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
@@ -243,7 +243,7 @@ function releaseRequest(
   plan: RoutingPlan,
   error: GatewayError | null,
 ): Settlement {
-  recordRefused(gateway, request, plan, error)
+  rejectRequest(gateway, request, plan, error)
   const { id, organization_id } = draft.generation
   return {
     ...createRelease(id, organization_id),
@@ -269,7 +269,7 @@ function createSettlement(
   const { nearest, draft, meteredIn } = admission
   const { translation, attempts, startedAt, attemptStartedAt, transcript, plan } = trace
   const { status, charge, summary, error, firstTokenMs } = outcome
-  if (error) error.isOnRecord = true
+  if (error) markRecorded(request)
   gateway.metrics.recordCharge(candidate.endpoint.provider.slug, charge)
   const { finish_reason, native_finish_reason } = toFinishColumns(summary?.finishReasons[0])
   const settled: SettledGeneration = {

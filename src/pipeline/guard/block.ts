@@ -7,7 +7,7 @@ import type { ModelRequest } from '../request/inference-request.ts'
 import { recordHits } from './hits.ts'
 
 /** Throws if a filter blocks the request, after its hits are stored. */
-export async function refuseBlocked(gateway: Gateway, request: ModelRequest): Promise<void> {
+export async function throwIfBlocked(gateway: Gateway, request: ModelRequest): Promise<void> {
   const error = findBlock(request.hits ?? [])
   if (!error) return
   await recordHits(gateway, request)

@@ -19,7 +19,7 @@ interface Window {
 }
 
 /** Records refused requests a moment later and together, so that a flood of them costs little. */
-export class RefusedRequests {
+export class RejectedRequests {
   readonly #db: Db
   readonly #clock: Clock
   /** Something waits to be written. */

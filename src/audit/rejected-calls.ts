@@ -2,8 +2,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { AuditEvent, AuditOrigin } from './entry.ts'
 import type { AuditQueue } from './queue.ts'
 
-/** What was refused, to whom. */
-export interface Refusal {
+/** What was rejected, to whom. */
+export interface RejectedCall {
   origin: AuditOrigin
   operation: { id: string; name: string }
   workspaceId: string | null
@@ -15,15 +15,15 @@ interface Window {
   endsAt: number
   /** Since the last entry. */
   count: number
-  last: Refusal
+  last: RejectedCall
 }
 
 const windowMs = 60_000
-/** Callers and operations at a time. Refusals of others are not recorded. */
+/** Callers and operations at a time. Calls of others are not recorded. */
 const maxWindows = 10_000
 
-/** Records refusals: at most one entry in a minute for each caller and operation, with the number it stands for. */
-export class RefusalLog {
+/** Records rejected calls: at most one entry in a minute for each caller and operation, with the number it stands for. */
+export class RejectedCalls {
   readonly #queue: AuditQueue
   readonly #clock: Clock
   readonly #windows = new Map<string, Window>()
@@ -33,16 +33,16 @@ export class RefusalLog {
     this.#clock = clock
   }
 
-  add(refusal: Refusal): void {
-    const { origin, operation } = refusal
+  add(call: RejectedCall): void {
+    const { origin, operation } = call
     const { type, id } = origin.actor
     const key = JSON.stringify([origin.organizationId, type, id, operation.id])
     const now = this.#clock.now()
     const window = this.#windows.get(key)
     if (!window && this.#windows.size >= maxWindows) return
     const count = (window?.count ?? 0) + 1
-    if (window && now < window.endsAt) this.#windows.set(key, { ...window, count, last: refusal })
-    else this.#record(key, refusal, count)
+    if (window && now < window.endsAt) this.#windows.set(key, { ...window, count, last: call })
+    else this.#record(key, call, count)
   }
 
   /** Records what was counted in windows that have ended; all of them when the process stops. */
@@ -55,13 +55,13 @@ export class RefusalLog {
     }
   }
 
-  #record(key: string, refusal: Refusal, count: number): void {
-    this.#windows.set(key, { endsAt: this.#clock.now() + windowMs, count: 0, last: refusal })
-    this.#queue.add(async () => ({ origin: refusal.origin, event: toEvent(refusal, count) }))
+  #record(key: string, call: RejectedCall, count: number): void {
+    this.#windows.set(key, { endsAt: this.#clock.now() + windowMs, count: 0, last: call })
+    this.#queue.add(async () => ({ origin: call.origin, event: toEvent(call, count) }))
   }
 }
 
-function toEvent({ operation, workspaceId, reason, permission }: Refusal, count: number): AuditEvent {
+function toEvent({ operation, workspaceId, reason, permission }: RejectedCall, count: number): AuditEvent {
   return {
     action: 'operation.refuse',
     target: { type: 'operation', ...operation },
