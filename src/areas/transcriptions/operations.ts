@@ -14,8 +14,8 @@ import {
 import { defineOperation } from '../../http/operation.ts'
 import { validateInput } from '../../lib/validate-input.ts'
 import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import { handleTranscription } from '../../pipeline/media/transcriptions.ts'
 import type { Caller } from '../../pipeline/request/caller.ts'
+import { handleTranscription } from '../../pipeline/transcribe.ts'
 import { maxFormBytes, readUpload } from './form.ts'
 
 const tag = 'Audio'

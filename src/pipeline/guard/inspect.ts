@@ -1,5 +1,4 @@
 import type { Gateway } from '../../app/gateway.ts'
-import { collectBodyTexts, replaceBodyTexts } from '../../call/body-texts.ts'
 import type { ModelCall } from '../../call/call.ts'
 import {
   collectTexts,
@@ -11,8 +10,6 @@ import {
 import type { RuleSet } from '../../filters/scanner.ts'
 import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
 import { isRegionAllowed } from '../../policy/guard.ts'
-import { replaceBody } from '../media/parse.ts'
-import type { MediaRequest } from '../media/task.ts'
 import type { RequestContent } from '../request/content.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'
@@ -55,46 +52,6 @@ async function inspectText(
     content: redacted.replaceFields(labels.fields),
     hits: [...named.hits, ...labels.hits],
   }
-}
-
-/** As `inspectRequest`, for a task other than text. */
-export async function inspectMedia<Call>(
-  gateway: Gateway,
-  parsed: Unguarded<MediaRequest<Call>>,
-): Promise<MediaRequest<Call>> {
-  const request = Object.assign(parsed, { hits: listDryRunHits(parsed) })
-  const { contentRules } = request.keyContext
-  return contentRules ? inspectBody(gateway, request, contentRules) : request
-}
-
-/** What is redacted in the client's body is redacted in everything that is made of it. */
-async function inspectBody<Call>(
-  gateway: Gateway,
-  request: MediaRequest<Call>,
-  rules: ContentRules,
-): Promise<MediaRequest<Call>> {
-  const { body, fields, opaque } = request.received
-  const kinds = [
-    ...listOpaqueContent(request.content.call),
-    ...opaque.map((kind) => ({ kind, role: 'user' as const })),
-  ]
-  const hits = [...(request.hits ?? []), ...listUnscannable(kinds, rules)]
-  if (!rules.input) return { ...request, hits }
-  const scanned = await scanTexts(gateway, rules.input, collectBodyTexts(body, fields))
-  const inspected = { ...request, hits: [...hits, ...scanned.hits] }
-  const redacted = replaceBodyTexts(body, fields, scanned.texts)
-  return redactMediaLabels(gateway, redacted === body ? inspected : replaceBody(inspected, redacted), rules)
-}
-
-async function redactMediaLabels<Call>(
-  gateway: Gateway,
-  request: MediaRequest<Call>,
-  rules: ContentRules,
-): Promise<MediaRequest<Call>> {
-  if (!rules.labels) return request
-  const { options, fields, hits } = await redactLabels(gateway, request, rules.labels)
-  const content = { ...request.content, body: { ...request.content.body, ...fields } }
-  return { ...request, options, content, hits: [...(request.hits ?? []), ...hits] }
 }
 
 /** What the rules find in a call, and the call as they redact it. `owner`: the organization that sent it. */
@@ -140,7 +97,7 @@ export async function scanTexts(
 }
 
 /** Null if no guardrail can have a hit. */
-function listDryRunHits({ keyContext, region }: Unguarded<ModelRequest>): GuardrailHit[] | null {
+export function listDryRunHits({ keyContext, region }: Unguarded<ModelRequest>): GuardrailHit[] | null {
   const { dry_run } = keyContext.policy
   if (!dry_run) return keyContext.contentRules ? [] : null
   return isRegionAllowed(dry_run, region)

@@ -2,48 +2,15 @@ import type { Gateway } from '../../app/gateway.ts'
 import type { TranscriptEvent, TranscriptionCall, TranscriptionReply } from '../../call/transcription.ts'
 import type { Endpoint } from '../../catalogue/model.ts'
 import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
-import { encodeTranscript } from '../../dialects/transcriptions/encode.ts'
-import type { AudioSource } from '../../dialects/transcriptions/recording.ts'
-import type { TranscriptionFields } from '../../dialects/transcriptions/schema.ts'
 import { simulators } from '../../providers/simulators.ts'
 import { UpstreamError, unexpectedReplyError } from '../upstream/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'
 import { filterTranscript } from './filter-transcript.ts'
-import { handleMedia } from './media.ts'
 import { receiveJson } from './receive.ts'
-import { streamMedia } from './reply-streamed.ts'
-import { replyWithMedia } from './reply-whole.ts'
-import type { IncomingMedia, MediaTask } from './task.ts'
+import type { MediaTask } from './task.ts'
 import { readEvents, streamWhole, TranscriptStream } from './transcript-stream.ts'
-import { openTranscription, transcriptionSupport } from './transcription-support.ts'
-
-export interface IncomingTranscription
-  extends Pick<IncomingMedia<TranscriptionCall>, 'caller' | 'region' | 'httpRequest'> {
-  task: TranscriptionCall['task']
-  /** Validated by the schema of the operation. */
-  fields: TranscriptionFields
-  /** The uploaded file; absent if the recording is in `fields`. */
-  file?: AudioSource
-}
-
-/** Transcribes a recording, or translates it into English. */
-export async function handleTranscription(
-  gateway: Gateway,
-  { task, fields, file, ...incoming }: IncomingTranscription,
-): Promise<Response> {
-  const request = { ...incoming, ...(await openTranscription(task, fields, file)) }
-  if (fields.stream) {
-    return handleMedia(gateway, request, streamedTask, (_, parsed, admission) =>
-      streamMedia(gateway, parsed, admission, streamedTask),
-    )
-  }
-  return handleMedia(gateway, request, wholeTask, (_, parsed, admission) =>
-    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context, call) =>
-      encodeTranscript(call, reply, context),
-    ),
-  )
-}
+import { transcriptionSupport } from './transcription-support.ts'
 
 const commonTask = {
   ...transcriptionSupport,
@@ -51,7 +18,7 @@ const commonTask = {
   isBilledOnArrival: true,
 } as const
 
-const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
+export const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
   ...commonTask,
   receive: receiveJson,
   filterReply: async (reply, filter) => filterTranscript(reply, await filter.redact(reply.text), filter),
@@ -61,7 +28,7 @@ const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, Transcriptio
   },
 }
 
-const streamedTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptStream> = {
+export const streamedTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptStream> = {
   ...commonTask,
   receive: async (exchange, upstream, { call, dialect }, gateway) => {
     const reader = dialect.createReader?.(call)

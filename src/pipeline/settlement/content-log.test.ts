@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/replies.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { maxCharacters, Transcript } from '../reply/transcript.ts'
-import { shouldLogContent } from './content-log.ts'
+import { shouldLogContent } from '../request/retention.ts'
 
 const regions = 'regions: { hosts: { "eu.example.com": europe } }'
 

@@ -1,7 +1,5 @@
-import type { IoLoggingSettings } from '../../account/workspaces.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { ModelCall } from '../../call/call.ts'
-import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import type { Statement } from '../../db/batch.ts'
 import type { EventInput } from '../../destinations/event.ts'
 import type { GatewayError } from '../../errors/gateway-error.ts'
@@ -18,19 +16,6 @@ export interface ContentSource {
   /** The error sent to the client, instead of a reply or in the middle of a stream. */
   error: GatewayError | null
   attempts: readonly FailedAttempt[]
-}
-
-/**
- * Whether the prompt and the reply are logged: if the workspace enables it, and never on a regional host. Sampling
- * depends on the id, so that the decision for a request is always the same.
- */
-export function shouldLogContent(
-  logging: IoLoggingSettings | null,
-  { id, keyId, region }: { id: string; keyId: number; region: DataRegion },
-): boolean {
-  if (!logging || region !== 'global') return false
-  if (logging.keyIds && !logging.keyIds.has(keyId)) return false
-  return Number.parseInt(id.slice(-8), 16) < logging.samplingRate * 2 ** 32
 }
 
 /** Committed with the charge. A failure here must not fail the settlement. */
