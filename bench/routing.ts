@@ -1,6 +1,7 @@
 // The CPU time of a routing decision, with 500 models on 20 endpoints each.
-import type { InferenceRequest } from '../src/pipeline/request/inference-request.ts'
-import { planRoute } from '../src/pipeline/routing/plan.ts'
+
+import { planRoute } from '../src/inference/plan/plan.ts'
+import type { InferenceRequest } from '../src/inference/request/inference-request.ts'
 import {
   buildFakeByokKey,
   buildFakeCatalogue,

@@ -50,7 +50,7 @@ function renderReplies(): string {
   const rows = waysOut.flatMap(({ name, parts }) => parts.map((part) => renderReplyPart(name, part)))
   return `## Replies
 
-Under filters with the scope \`output\`, each part of a reply with a canary in it, whole and streamed. A blocked reply is 403, or the error that ends a stream in its format; nothing of the match is sent before, and what was generated is charged. Other pairs of client and provider formats, every way to split a match over chunks, refusals, citations, transcripts of audio and provider-specific parts are in \`test/guardrails/replies.test.ts\` and \`src/pipeline/guard/reply-filter.test.ts\`; transcriptions and revised prompts of images in \`test/guardrails/media-replies.test.ts\`.
+Under filters with the scope \`output\`, each part of a reply with a canary in it, whole and streamed. A blocked reply is 403, or the error that ends a stream in its format; nothing of the match is sent before, and what was generated is charged. Other pairs of client and provider formats, every way to split a match over chunks, refusals, citations, transcripts of audio and provider-specific parts are in \`test/guardrails/replies.test.ts\` and \`src/inference/guard/reply-filter.test.ts\`; transcriptions and revised prompts of images in \`test/guardrails/media-replies.test.ts\`.
 
 | Format | Part | Block | Redact | Flag |
 |---|---|---|---|---|

@@ -36,7 +36,8 @@ const layers: Record<string, number> = {
   routing: 5,
   'router-models': 5,
   app: 6,
-  pipeline: 7,
+  access: 7,
+  inference: 7,
   plugins: 7,
   tools: 7,
   delivery: 7,
@@ -65,23 +66,23 @@ const dataFiles =
   /^src\/(providers|db\/migrations|web\/engines)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers|dialects\/synonym-names)\.ts$/
 /** The HTTP clients: to providers, to addresses that users choose, and to the store of files. */
 const egressModules = new Set([
-  'src/pipeline/upstream/send.ts',
+  'src/inference/upstream/send.ts',
   'src/lib/egress-client.ts',
   'src/lib/s3-store.ts',
 ])
 /** Modules that send to providers. What they send is of a type that only the guardrails make. */
 const senders: ReadonlySet<string> = new Set([
   'src/areas/files/vendor-requests.ts',
-  'src/pipeline/media/dispatch.ts',
-  'src/pipeline/upstream/count-tokens.ts',
-  'src/pipeline/upstream/dispatch-stream.ts',
-  'src/pipeline/upstream/dispatch-whole.ts',
+  'src/inference/media/dispatch.ts',
+  'src/inference/count-tokens.ts',
+  'src/inference/text/dispatch-stream.ts',
+  'src/inference/text/dispatch-whole.ts',
   // Polls a reply of a request that was sent by a module above.
-  'src/pipeline/upstream/receive-reply.ts',
-  'src/pipeline/upstream/reply-events.ts',
+  'src/inference/upstream/receive-reply.ts',
+  'src/inference/upstream/reply-events.ts',
   // A fixed text, which is nobody's prompt.
-  'src/pipeline/upstream/test-credential.ts',
-  'src/pipeline/video/upstream.ts',
+  'src/inference/upstream/test-credential.ts',
+  'src/inference/video/upstream.ts',
 ])
 const senderImport = /^import \{[^}]*\bsend\b[^}]*\} from '[^']*\/send\.ts'/m
 const parseCall = /(?<!function )\bparse(?:Media)?Request\(/
@@ -93,6 +94,8 @@ interface Module {
   path: string
   text: string
   imports: string[]
+  /** Without those of types only. */
+  valueImports: string[]
 }
 
 const problems: string[] = []
@@ -113,6 +116,7 @@ for (const module of modules) {
   checkLengths(module)
 }
 checkCycles()
+checkFolderCycles()
 if (consoleModules.length < minModules / 2)
   problems.push(`only ${consoleModules.length} modules of the console found`)
 for (const module of consoleModules) {
@@ -138,15 +142,16 @@ function readModules(pattern: string): Module[] {
     const text = readFileSync(path, 'utf8')
     // The transpiler drops type-only imports, so they are read from the text.
     const typeImports = [...text.matchAll(/from '(\.[^']+)'/g)].map((match) => match[1] ?? '')
-    const all = [
-      ...(path.endsWith('.tsx') ? tsx : ts).scanImports(text).map(({ path }) => path),
-      ...typeImports,
-    ]
-    const local = all.filter((target) => target.startsWith('.') && /\.tsx?$/.test(target))
+    const values = (path.endsWith('.tsx') ? tsx : ts).scanImports(text).map(({ path }) => path)
+    const listLocal = (targets: string[]) => {
+      const local = targets.filter((target) => target.startsWith('.') && /\.tsx?$/.test(target))
+      return [...new Set(local.map((target) => normalize(join(dirname(path), target))))]
+    }
     return {
       path,
       text,
-      imports: [...new Set(local.map((target) => normalize(join(dirname(path), target))))],
+      imports: listLocal([...values, ...typeImports]),
+      valueImports: listLocal(values),
     }
   })
 }
@@ -191,16 +196,37 @@ function checkConsoleImports({ path, imports }: Module): void {
 }
 
 function checkCycles(): void {
-  const byPath = new Map(modules.map((module) => [module.path, module]))
-  const done = new Set<string>()
-  const visit = (path: string, trail: string[]): void => {
-    if (trail.includes(path))
-      problems.push(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`)
-    if (trail.includes(path) || done.has(path)) return
-    for (const target of byPath.get(path)?.imports ?? []) visit(target, [...trail, path])
-    done.add(path)
+  findCycles('cycle', new Map(modules.map(({ path, imports }) => [path, imports])))
+}
+
+/** The folders of what serves a request: one that imports another is not imported by it. Types may be shared. */
+function checkFolderCycles(): void {
+  const folders = new Map<string, string[]>()
+  for (const { path, valueImports } of modules) {
+    const folder = servingFolderOf(path)
+    if (folder === null) continue
+    const targets = valueImports.map(servingFolderOf).filter((target) => target !== null && target !== folder)
+    folders.set(folder, [...(folders.get(folder) ?? []), ...targets.map(String)])
   }
-  for (const { path } of modules) visit(path, [])
+  findCycles('cycle of folders', folders)
+}
+
+function servingFolderOf(path: string): string | null {
+  const [, folder, inner] =
+    /^src\/(access|http|inference|pages|plugins|tools)\/(?:([^/]+)\/)?/.exec(path) ?? []
+  return folder === 'inference' && inner !== undefined ? `${folder}/${inner}` : (folder ?? null)
+}
+
+function findCycles(problem: string, edges: ReadonlyMap<string, readonly string[]>): void {
+  const done = new Set<string>()
+  const visit = (node: string, trail: string[]): void => {
+    if (trail.includes(node))
+      problems.push(`${problem}: ${[...trail.slice(trail.indexOf(node)), node].join(' -> ')}`)
+    if (trail.includes(node) || done.has(node)) return
+    for (const target of edges.get(node) ?? []) visit(target, [...trail, node])
+    done.add(node)
+  }
+  for (const node of edges.keys()) visit(node, [])
 }
 
 /** Shared code reads properties of providers, destinations and auth schemes; it never checks which one it has. */
@@ -255,7 +281,7 @@ function checkSideEffects({ path, text }: Module): void {
 function checkGuards({ path, text }: Module): void {
   if (senderImport.test(text) && !senders.has(path)) problems.push(`${path}: sends requests to providers`)
   // The guardrails have a prompt classified that has passed its filters.
-  const isGuard = path.startsWith('src/pipeline/guard/')
+  const isGuard = /^src\/inference\/(?:guard|stages)\//.test(path)
   if (parseCall.test(text) && !guardCall.test(text) && !isGuard)
     problems.push(`${path}: parses a request to a model without guardrails`)
 }

@@ -1,9 +1,9 @@
+import { pathPrefixOf } from '../access/origin.ts'
 import type { Gateway } from '../app/gateway.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import type { PathRequest, RawRoute } from '../http/operation.ts'
 import { escapeHtml } from '../lib/html.ts'
 import { html, renderPage } from '../pages/markup.ts'
-import { pathPrefixOf } from '../pipeline/request/origin.ts'
 import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
 
 const files = new ConsoleFiles(new URL('../../console/dist', import.meta.url).pathname)

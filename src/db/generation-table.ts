@@ -6,7 +6,7 @@
  * 1. Write the migration and list it in `migrations/all.ts`. A column that is not nullable needs a default.
  * 2. Declare the column here, before `posting_id`: its part, its empty value, and what the roll-ups read from it. A
  *    `draft` column also goes into a new format at the end of `draftFormats`.
- * 3. Set its value in the code that knows it. `draft`: `draftGeneration` in pipeline/settlement/admit.ts; `target`:
+ * 3. Set its value in the code that knows it. `draft`: `draftGeneration` in inference/hold/admit.ts; `target`:
  *    `buildUpstreamTarget` there; `usage`: `toUsageColumns` in ledger/generation.ts, where a column with a bucket
  *    needs nothing; `end`: the caller of `buildSettlement` that knows it.
  */

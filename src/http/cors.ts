@@ -1,9 +1,9 @@
+import { hasCredential } from '../access/authenticate.ts'
+import { isOwnOrigin } from '../access/origin.ts'
+import { sessionTokenOf } from '../access/session.ts'
 import type { Gateway } from '../app/gateway.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { infoOf } from '../permissions/permissions.ts'
-import { hasCredential } from '../pipeline/request/authenticate.ts'
-import { isOwnOrigin } from '../pipeline/request/origin.ts'
-import { sessionTokenOf } from '../pipeline/request/session.ts'
 import type { Operation } from './operation.ts'
 
 const exposedHeaders = [

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { type CallOptions, createSessionCaller, describeOnEachDatabase } from '../../test/support/harness.ts'
+import type { Caller } from '../access/caller.ts'
 import { maxStoredBytes, pruneIdempotencyKeys } from '../account/idempotency-keys.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { noReach } from '../permissions/grant.ts'
-import type { Caller } from '../pipeline/request/caller.ts'
 import { runOnce } from './idempotency.ts'
 import type { Operation } from './operation.ts'
 

@@ -1,3 +1,6 @@
+import { bodyPaceOf } from '../access/body-pace.ts'
+import { type Caller, callerIdOf } from '../access/caller.ts'
+import { workspaceHeader } from '../access/session.ts'
 import {
   claimIdempotencyKey,
   endIdempotentRequest,
@@ -12,9 +15,6 @@ import { FormDigest, hashForm } from '../lib/multipart.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { isReachWithin, type Reach, type StoredReach, toStoredReach } from '../permissions/grant.ts'
 import { infoOf } from '../permissions/permissions.ts'
-import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
-import { type Caller, callerIdOf } from '../pipeline/request/caller.ts'
-import { workspaceHeader } from '../pipeline/request/session.ts'
 import { toClientError } from './error-response.ts'
 import type { Operation } from './operation.ts'
 import { isRawBody, maxBytesOf } from './request-body.ts'

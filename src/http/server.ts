@@ -1,18 +1,18 @@
+import { hasCredential } from '../access/authenticate.ts'
+import type { Caller } from '../access/caller.ts'
+import { rememberPeer } from '../access/client-address.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { SpanRecorder } from '../app/tracing/span-recorder.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { Config } from '../config.ts'
 import { GatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { rejectCall } from '../inference/settle/reject.ts'
 import { assertDeclaredLength } from '../lib/body-reader.ts'
 import { toAsciiHost } from '../lib/host-name.ts'
 import { newId } from '../lib/ids.ts'
 import { resolveRequestId } from '../lib/request-id.ts'
 import { parseRequestUrl } from '../lib/request-url.ts'
 import { validateInput } from '../lib/validate-input.ts'
-import { rejectCall } from '../pipeline/reject.ts'
-import { hasCredential } from '../pipeline/request/authenticate.ts'
-import type { Caller } from '../pipeline/request/caller.ts'
-import { rememberPeer } from '../pipeline/request/client-address.ts'
 import { admitCaller, toFailure } from './admit-caller.ts'
 import { respond, respondWithRecord } from './client-pause.ts'
 import { compressResponse } from './compress-response.ts'
@@ -168,7 +168,7 @@ async function runOperation(
   const schema = isRaw ? undefined : bodySchemaOf(operation, params)
   const source = schema && (await readRequestBody(gateway, httpRequest, operation, schema, deployment))
   if (operation.rateLimit && caller) await enforceRateLimit(gateway, caller, operation.rateLimit)
-  // A model may be silent for longer than the idle timeout; the pipeline has its own timeouts.
+  // A model may be silent for longer than the idle timeout; the request path has its own timeouts.
   if (operation.inference) connections.timeout(httpRequest, 0)
   const region = resolveRegion(gateway, httpRequest)
   // Each value was validated by the schema that types it; see defineOperation.

@@ -1,3 +1,7 @@
+import { bodyPaceOf } from '../access/body-pace.ts'
+import { isSameOrigin, pathPrefixOf } from '../access/origin.ts'
+import { limitAnonymous } from '../access/request-limits.ts'
+import { isSecure, sessionCookieOf, sessionTokenOf } from '../access/session.ts'
 import type { Member } from '../account/members.ts'
 import { findSession, type Session } from '../account/sessions.ts'
 import type { Gateway } from '../app/gateway.ts'
@@ -5,10 +9,6 @@ import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway
 import type { RawRoute } from '../http/operation.ts'
 import { readBodyText } from '../lib/body-reader.ts'
 import { isSameText, sha256 } from '../lib/crypto.ts'
-import { bodyPaceOf } from '../pipeline/request/body-pace.ts'
-import { isSameOrigin, pathPrefixOf } from '../pipeline/request/origin.ts'
-import { limitAnonymous } from '../pipeline/request/request-limits.ts'
-import { isSecure, sessionCookieOf, sessionTokenOf } from '../pipeline/request/session.ts'
 import { renderProblemPage } from './markup.ts'
 
 /** Renders errors as HTML pages too. */

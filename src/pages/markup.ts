@@ -1,6 +1,6 @@
+import { pathPrefixOf } from '../access/origin.ts'
 import type { Gateway } from '../app/gateway.ts'
 import { escapeHtml, renderHtmlPage } from '../lib/html.ts'
-import { pathPrefixOf } from '../pipeline/request/origin.ts'
 
 /** HTML, already escaped. */
 export class Markup {

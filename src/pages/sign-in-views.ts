@@ -1,6 +1,6 @@
+import { pathPrefixOf } from '../access/origin.ts'
 import { displayNameOf, type Member } from '../account/members.ts'
 import type { Gateway } from '../app/gateway.ts'
-import { pathPrefixOf } from '../pipeline/request/origin.ts'
 import { renderForwardPage } from './forward.ts'
 import { html, type Markup, renderPage } from './markup.ts'
 

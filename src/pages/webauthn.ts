@@ -1,10 +1,10 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { resolvePublicOrigin } from '../access/origin.ts'
 import { displayNameOf, type Member } from '../account/members.ts'
 import type { Passkey } from '../account/passkeys.ts'
 import type { Gateway } from '../app/gateway.ts'
 import { decodeList } from '../db/values.ts'
 import { createSignedToken, readSignedToken } from '../lib/signed-token.ts'
-import { resolvePublicOrigin } from '../pipeline/request/origin.ts'
 
 /** Loaded when someone first uses a passkey. */
 const loadWebAuthn = () => import('@simplewebauthn/server')

@@ -1,6 +1,6 @@
 import type { ReplyEvent } from '../call/event.ts'
 import type { Citation } from '../call/part.ts'
-import type { ReplyTransform } from '../pipeline/reply/transforms.ts'
+import type { ReplyTransform } from '../inference/reply/transforms.ts'
 
 /** Cites the sources that were added to the prompt, as citations of the whole first text of each choice. */
 export class CiteSources implements ReplyTransform {

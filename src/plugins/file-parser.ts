@@ -3,11 +3,11 @@ import type { FilePart, ImagePart, TextPart } from '../call/part.ts'
 import { findModel } from '../catalogue/lookup.ts'
 import type { PluginSettings } from '../dialects/schema/plugins.ts'
 import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import { guardAddedMessages } from '../inference/guard/added-content.ts'
+import { largeTextLength } from '../inference/request/content.ts'
+import type { InferenceRequest } from '../inference/request/inference-request.ts'
 import { usdFromNanos } from '../ledger/money.ts'
 import type { TaskQuota } from '../lib/fair-thread.ts'
-import { guardAddedMessages } from '../pipeline/guard/added-content.ts'
-import { largeTextLength } from '../pipeline/request/content.ts'
-import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import {
   AnnotationWriter,
   buildAnnotation,

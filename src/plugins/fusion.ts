@@ -1,7 +1,7 @@
 import type { ModelCall } from '../call/call.ts'
 import type { PluginSettings } from '../dialects/schema/plugins.ts'
+import type { InferenceRequest } from '../inference/request/inference-request.ts'
 import { omitUndefined } from '../lib/json-values.ts'
-import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
 import type { FusionPresetName } from '../router-models/fusion-presets.ts'
 import { createFusionEntry, isAddedEntry } from '../tools/fusion/entry.ts'
 import { resolvePreset } from '../tools/fusion/presets.ts'

@@ -1,5 +1,5 @@
 import type { Message } from '../call/call.ts'
-import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { InferenceRequest } from '../inference/request/inference-request.ts'
 
 /** The text that the user wrote last; empty if there is none. */
 export function readLastUserText(messages: readonly Message[]): string {

@@ -1,7 +1,7 @@
-import { requireModerationModel } from '../pipeline/guard/moderation-rules.ts'
+import { requireModerationModel } from '../inference/guard/moderation-rules.ts'
 import type { Plugin } from './plugin.ts'
 
-/** The guardrails apply it: see `pipeline/guard/moderation-rules.ts`. */
+/** The guardrails apply it: see `inference/guard/moderation-rules.ts`. */
 export const moderation: Plugin<'moderation'> = {
   id: 'moderation',
   assertConfigured: ({ settings }) => void requireModerationModel(settings.moderation.model),

@@ -1,8 +1,8 @@
 import type { Gateway } from '../app/gateway.ts'
 import type { PluginId, PluginSettings } from '../dialects/schema/plugins.ts'
-import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
-import type { RequestWork } from '../pipeline/request/work.ts'
-import type { RoutingPlan } from '../pipeline/routing/plan.ts'
+import type { RoutingPlan } from '../inference/plan/plan.ts'
+import type { InferenceRequest } from '../inference/request/inference-request.ts'
+import type { RequestWork } from '../inference/request/work.ts'
 import type { CallModelFn } from '../tools/tool.ts'
 
 /** A feature of the gateway that changes a request or its reply. Requests enable it in `plugins`. */

@@ -2,11 +2,11 @@ import type { Gateway } from '../app/gateway.ts'
 import { type Choice, ReplyCollector, type ReplyEvent } from '../call/event.ts'
 import type { TextPart } from '../call/part.ts'
 import type { ReplyFeature } from '../dialects/reply-losses.ts'
+import type { ReplyTransform } from '../inference/reply/transforms.ts'
+import type { RequestWork } from '../inference/request/work.ts'
 import { isJson } from '../lib/json-repair.ts'
 import type { RepairedJson } from '../lib/json-repairer.ts'
 import type { JsonObject } from '../lib/json-values.ts'
-import type { ReplyTransform } from '../pipeline/reply/transforms.ts'
-import type { RequestWork } from '../pipeline/request/work.ts'
 import type { Plugin } from './plugin.ts'
 
 /** Repairs invalid JSON in replies to requests for JSON, unless they are streamed. */

@@ -2,7 +2,7 @@ import type { ResolvedModel } from '../catalogue/lookup.ts'
 import type { RouterStrategy } from '../catalogue/router-models.ts'
 import type { PluginId, PluginSettings } from '../dialects/schema/plugins.ts'
 import { GatewayError } from '../errors/gateway-error.ts'
-import type { InferenceRequest } from '../pipeline/request/inference-request.ts'
+import type { InferenceRequest } from '../inference/request/inference-request.ts'
 import type { RouterSelection } from '../router-models/candidate.ts'
 import type { PluginContext } from './plugin.ts'
 

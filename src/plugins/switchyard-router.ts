@@ -1,8 +1,8 @@
 import { findModel } from '../catalogue/lookup.ts'
 import { invalidFieldError } from '../errors/gateway-error.ts'
+import { reserveTurn } from '../inference/hold/reserve-turn.ts'
+import { computeStickyKey } from '../inference/plan/plan.ts'
 import { LinkedAbortController } from '../lib/linked-abort-controller.ts'
-import { computeStickyKey } from '../pipeline/routing/plan.ts'
-import { reserveTurn } from '../pipeline/settlement/reserve-turn.ts'
 import {
   buildJudgeCall,
   isHumanTurn,

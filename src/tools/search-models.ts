@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Model } from '../catalogue/model.ts'
+import { listUsableModels } from '../inference/plan/model-access.ts'
 import { asString, type JsonObject } from '../lib/json-values.ts'
-import { listUsableModels } from '../pipeline/routing/model-access.ts'
 import { parseArguments } from './arguments.ts'
 import { defineServerTool, type ToolRun } from './tool.ts'
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Caller } from '../access/caller.ts'
 import type { KeyContext } from '../app/account-cache.ts'
 import type { Gateway } from '../app/gateway.ts'
 import type { FunctionTool, ModelCall, NativeTool, Tool } from '../call/call.ts'
@@ -16,7 +17,6 @@ import type {
 import type { Usage } from '../call/usage.ts'
 import type { DataRegion } from '../catalogue/vocabulary.ts'
 import type { JsonObject } from '../lib/json-values.ts'
-import type { Caller } from '../pipeline/request/caller.ts'
 
 /** A tool that the gateway runs for the model. */
 export interface ServerTool<Parameters = unknown> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { toFile } from 'openai'
-import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
+import { runVideoJobs } from '../../src/inference/video/worker.ts'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { rejection, useLab } from './lab.ts'
 import { send } from './raw-http.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
+import { buildDetachedStatements } from '../../src/inference/settle/records.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
-import { buildDetachedStatements } from '../../src/pipeline/settlement/records.ts'
 import { createVideo, runToEnd } from '../media/video-jobs.ts'
 import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 import { createOrphanedHold } from '../support/orphaned-holds.ts'

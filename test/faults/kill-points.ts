@@ -116,7 +116,7 @@ async function watchJournal(): Promise<void> {
 }
 
 async function watchStreams(): Promise<void> {
-  const { StreamSession } = await import('../../src/pipeline/reply/stream-session.ts')
+  const { StreamSession } = await import('../../src/inference/text/stream-session.ts')
   const { begin, end } = StreamSession.prototype
   StreamSession.prototype.begin = function (attempt) {
     begin.call(this, attempt)
@@ -158,7 +158,7 @@ function runOneByOne(batch: Batch, transaction: Transaction): Batch {
 
 /** By the statements on jobs, and by the requests to the provider. */
 async function watchVideoJobs(): Promise<void> {
-  const { leaseTimes } = await import('../../src/pipeline/video/lease.ts')
+  const { leaseTimes } = await import('../../src/inference/video/lease.ts')
   const leaseMs = Number(process.env.HEADGATE_LEASE_MS)
   if (leaseMs) Object.assign(leaseTimes, { leaseMs, renewMs: leaseMs / 4 })
   const { DefaultQueryExecutor } = await import('kysely')

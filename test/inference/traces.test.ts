@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
-import { recordSpans } from '../../src/pipeline/request/spans.ts'
+import { recordSpans } from '../../src/inference/request/spans.ts'
 import { createVideo } from '../media/video-jobs.ts'
 import { databaseKinds, resetRouting, startTestServer, type TestServer } from '../support/harness.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts'

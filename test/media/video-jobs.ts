@@ -1,4 +1,4 @@
-import { runVideoJobs } from '../../src/pipeline/video/worker.ts'
+import { runVideoJobs } from '../../src/inference/video/worker.ts'
 import type { TestResponse, TestServer } from '../support/harness.ts'
 
 /** Creates a job with the inference key of the first organization. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { planRoute } from '../../src/pipeline/routing/plan.ts'
+import { planRoute } from '../../src/inference/plan/plan.ts'
 import {
   buildFakeByokKey,
   buildFakeCatalogue,

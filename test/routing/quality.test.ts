@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { BenchmarkResult } from '../../src/benchmarks/result.ts'
-
+import { planRoute } from '../../src/inference/plan/plan.ts'
 import type { JsonObject } from '../../src/lib/json-values.ts'
-import { planRoute } from '../../src/pipeline/routing/plan.ts'
 import { buildRun, buildSnapshot } from '../support/benchmarks.ts'
 import { buildFakeCatalogue, buildFakeGateway, buildFakeRequest } from '../support/fake-routing.ts'
 import { type EndpointBehavior, type SimulatedResult, Simulation } from './simulation.ts'

@@ -1,5 +1,6 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import {
   claimChallenge,
@@ -12,7 +13,6 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { nameField } from '../../lib/name-schema.ts'
 import { createPasskeyOptions, verifyNewPasskey } from '../../pages/webauthn.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
 import { removeSignInMethod } from './remove.ts'
 

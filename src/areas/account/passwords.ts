@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { resolveRequestSource } from '../../access/client-address.ts'
+import { transact } from '../../access/transact.ts'
 import { emailOf } from '../../account/members.ts'
 import {
   deletePassword,
@@ -14,9 +17,6 @@ import { deleteSessions } from '../../account/sessions.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { isRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
 import { removeSignInMethod } from './remove.ts'
 

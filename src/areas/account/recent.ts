@@ -1,7 +1,7 @@
+import type { Caller } from '../../access/caller.ts'
 import { findActiveMember, type Member } from '../../account/members.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 
 const recentMs = 15 * 60_000
 /** For the descriptions of operations. */

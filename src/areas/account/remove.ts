@@ -1,8 +1,8 @@
+import type { Caller } from '../../access/caller.ts'
+import { type AuditedRequest, transact } from '../../access/transact.ts'
 import type { AuditEvent } from '../../audit/entry.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import { assertRecentlySignedIn } from './recent.ts'
 
 interface Removal {

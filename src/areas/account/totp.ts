@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { displayNameOf } from '../../account/members.ts'
 import {
   acceptTotp,
@@ -11,7 +12,6 @@ import {
 } from '../../account/totp.ts'
 import { GatewayError, gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { assertRecentlySignedIn, recentSignInNote, requireAccount } from './recent.ts'
 import { removeSignInMethod } from './remove.ts'
 

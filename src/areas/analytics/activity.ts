@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { findKey } from '../../account/keys.ts'
 import { requireMember } from '../../account/members.ts'
 import { resolveWorkspace } from '../../account/workspaces.ts'
@@ -11,7 +12,6 @@ import type { MeasureName } from '../../ledger/rollups/usage-record.ts'
 import { deriveUuid } from '../../lib/ids.ts'
 import { utcDay } from '../../lib/time.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 import { resolvePermaslug, resolveProviderName } from './dimensions.ts'
 import { listVisibleUsage } from './visible-usage.ts'
 

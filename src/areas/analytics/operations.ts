@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { callerIdOf } from '../../access/caller.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { granularities } from '../../ledger/rollups/aggregator.ts'
-import { callerIdOf } from '../../pipeline/request/caller.ts'
 import { activityItem, activityQuery, readActivity } from './activity.ts'
 import { dimensions } from './dimensions.ts'
 import { displayFormats, metrics } from './metrics.ts'

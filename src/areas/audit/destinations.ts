@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import {
   type AuditDestination,
   deleteAuditDestination as deleteRow,
@@ -18,7 +19,6 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import {
   auditDestinationRecord,
   type CreateBody,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { findOperatorOrganization } from '../../account/organizations.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { installationChain } from '../../audit/chain.ts'
@@ -6,7 +7,6 @@ import { actorTypes, outcomes } from '../../audit/record.ts'
 import type { AuditSelection } from '../../audit/store.ts'
 import { GatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 
 const text = z.string().min(1).max(256)
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { AuditEntry } from '../../audit/entry.ts'
 import { exportContentTypes, exportEntries, exportFormats } from '../../audit/export.ts'
@@ -9,7 +10,6 @@ import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { yieldToEventLoop } from '../../lib/time-slicer.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { auditDestinationOperations } from './destinations.ts'
 import { auditFilters, resolveSelection } from './filters.ts'
 

@@ -5,7 +5,7 @@ import { gemini } from '../../dialects/gemini/gemini.ts'
 import { messages } from '../../dialects/messages/messages.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation, type Method, type Operation } from '../../http/operation.ts'
-import { batchesUnsupported } from '../../pipeline/declarations.ts'
+import { batchesUnsupported } from '../../inference/declarations.ts'
 
 const notOffered = z.looseObject({ error: z.looseObject({}) }).meta({ id: 'NotOffered' })
 const batchId = z.object({ batch_id: z.string().min(1) })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { findKey } from '../../account/keys.ts'
 import { findOrganization } from '../../account/organizations.ts'
 import { requireWorkspace, type Workspace } from '../../account/workspaces.ts'
@@ -8,7 +9,6 @@ import { defineOperation } from '../../http/operation.ts'
 import { queryInteger } from '../../lib/query-params.ts'
 import { formatTimeCursor, parseTimeCursor, type TimePosition } from '../../lib/time-cursor.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 import {
   buildOwnerlessNode,
   loadKeyNodes,

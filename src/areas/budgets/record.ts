@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { windowNames } from '../../inference/hold/limit-error.ts'
 import { evaluateLimit, type Limit, type LimitStatus } from '../../ledger/ledger-state.ts'
 import type { Meter, Window } from '../../ledger/meter.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { windowNames } from '../../pipeline/settlement/limit-error.ts'
 import { findWindowBounds, forecastSpend } from './forecast.ts'
 
 const forecast = z

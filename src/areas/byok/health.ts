@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { listedWorkspace, resolveListedWorkspaces } from '../../access/reachable-workspace.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { listedWorkspace, resolveListedWorkspaces } from '../../pipeline/request/reachable-workspace.ts'
 import { healthSummaryFields, summarizeHealth } from '../../routing/health-summary.ts'
 import { resolveProviderSlug } from './resolve-provider.ts'
 import { byokKeys } from './store.ts'

@@ -1,4 +1,10 @@
 import { z } from 'zod'
+import {
+  listedWorkspace,
+  resolveListedWorkspaces,
+  resolveReachableWorkspace,
+} from '../../access/reachable-workspace.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { requireWorkspaceKeys } from '../../account/key-lists.ts'
 import { findMembers } from '../../account/members.ts'
@@ -10,12 +16,6 @@ import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import {
-  listedWorkspace,
-  resolveListedWorkspaces,
-  resolveReachableWorkspace,
-} from '../../pipeline/request/reachable-workspace.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { sealKey } from './credential.ts'
 import { listByokHealth } from './health.ts'
 import { orderByokKeys } from './order.ts'

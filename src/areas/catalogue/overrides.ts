@@ -1,3 +1,4 @@
+import { type AuditedRequest, transact } from '../../access/transact.ts'
 import { ceilingReachedError } from '../../account/ceilings.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { buildCatalogueSources, installOverrides } from '../../app/reload.ts'
@@ -15,7 +16,6 @@ import {
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 
 type OverrideColumns = Pick<OverrideRow, 'fields' | 'sealed_secrets'>
 

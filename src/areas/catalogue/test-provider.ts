@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import type { CatalogueProvider } from '../../catalogue/model.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { credentialTestLimit } from '../../http/rate-limit.ts'
-import { transact } from '../../pipeline/request/transact.ts'
-import { testCredential } from '../../pipeline/upstream/test-credential.ts'
-import { createFailedOutcome, testedModel, testOutcome } from '../../pipeline/upstream/test-outcome.ts'
+import { testCredential } from '../../inference/upstream/test-credential.ts'
+import { createFailedOutcome, testedModel, testOutcome } from '../../inference/upstream/test-outcome.ts'
 import { slugPath } from './record.ts'
 
 export const testProvider = defineOperation({

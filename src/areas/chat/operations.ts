@@ -5,12 +5,12 @@ import { chatRequest } from '../../dialects/chat/schema.ts'
 import { responsesRequest } from '../../dialects/responses/schema.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../inference/declarations.ts'
+import { ToolCallJoiner } from '../../inference/reply/join-tool-calls.ts'
+import { formats } from '../../inference/request/formats.ts'
+import { needsWholeToolCalls } from '../../inference/request/vendor-sdk.ts'
+import { handleInference } from '../../inference/serve.ts'
 import { asObjects, type JsonObject } from '../../lib/json-values.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import { formats } from '../../pipeline/formats.ts'
-import { handleInference } from '../../pipeline/inference.ts'
-import { ToolCallJoiner } from '../../pipeline/reply/join-tool-calls.ts'
-import { needsWholeToolCalls } from '../../pipeline/request/vendor-sdk.ts'
 
 const createChatCompletion = defineOperation({
   id: 'createChatCompletion',

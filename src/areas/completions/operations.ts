@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { completions } from '../../dialects/completions/completions.ts'
 import { completionsRequest } from '../../dialects/completions/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../inference/declarations.ts'
+import { formats } from '../../inference/request/formats.ts'
+import { handleInference } from '../../inference/serve.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import { formats } from '../../pipeline/formats.ts'
-import { handleInference } from '../../pipeline/inference.ts'
 
 const createCompletion = defineOperation({
   id: 'createCompletion',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { authorizeStorage } from '../../access/workspace-access.ts'
 import {
   containerFileId,
   containerFileParams,
@@ -14,7 +15,6 @@ import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { attachmentHeaders } from '../../lib/attachment-headers.ts'
 import { queryInteger } from '../../lib/query-params.ts'
-import { authorizeStorage } from '../../pipeline/request/workspace-access.ts'
 
 const tag = 'Containers'
 const errors = [403, 404, 429, 503]

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { type Caller, ownerOf } from '../../access/caller.ts'
+import { transact } from '../../access/transact.ts'
 import {
   addItems,
   type Conversation,
@@ -14,8 +16,6 @@ import {
 import { metadataPairs } from '../../dialects/schema/shared-fields.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { asString, type JsonObject } from '../../lib/json-values.ts'
-import { type Caller, ownerOf } from '../../pipeline/request/caller.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Conversations'
 const storedId = z.string().regex(/^[\w.:-]{1,200}$/, 'must be the id of a stored object')

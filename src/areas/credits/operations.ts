@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import type { RecordEvent } from '../../audit/transaction.ts'
 import type { Db } from '../../db/db.ts'
@@ -18,7 +19,6 @@ import { loadOrganizationUsage } from '../../ledger/usage.ts'
 import { isoNow } from '../../lib/clock.ts'
 import { deriveUuid, newId } from '../../lib/ids.ts'
 import { ifFieldIn } from '../../lib/schema-rules.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { listCreditEntriesOperation } from './entries.ts'
 
 const credits = z

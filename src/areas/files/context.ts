@@ -1,8 +1,8 @@
+import { transact } from '../../access/transact.ts'
+import { authorizeStorage, type WorkspaceRequest } from '../../access/workspace-access.ts'
 import { findFile, type StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import { transact } from '../../pipeline/request/transact.ts'
-import { authorizeStorage, type WorkspaceRequest } from '../../pipeline/request/workspace-access.ts'
 import { removeContent } from './content.ts'
 import { describeFile, removeFile } from './store.ts'
 

@@ -1,5 +1,7 @@
 import { open, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
+import type { AuditedRequest } from '../../access/transact.ts'
+import { authorizeStorage } from '../../access/workspace-access.ts'
 import type { StoredFile } from '../../account/stored-files.ts'
 import type { Workspace } from '../../account/workspaces.ts'
 import {
@@ -10,8 +12,6 @@ import {
 } from '../../app/container-files.ts'
 import { streamFile } from '../../containers/home-file.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { AuditedRequest } from '../../pipeline/request/transact.ts'
-import { authorizeStorage } from '../../pipeline/request/workspace-access.ts'
 import { newFileId, resolvePartialPath } from './disk.ts'
 import { toValidFilename } from './filename.ts'
 import { detectShape, fileResponse, toFileRecord, toFileResponse } from './shapes.ts'

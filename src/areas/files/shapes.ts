@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { StoredFile } from '../../account/stored-files.ts'
+import { isVendorSdk } from '../../inference/request/vendor-sdk.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import { isVendorSdk } from '../../pipeline/request/vendor-sdk.ts'
 
 /** A file on this server or at a vendor. */
 export interface FileRecord {

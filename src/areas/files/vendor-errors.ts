@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../call/failure.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
 import type { ErrorCode } from '../../errors/table.ts'
-import { ClientDisconnectedError, UpstreamError } from '../../pipeline/upstream/errors.ts'
+import { ClientDisconnectedError, UpstreamError } from '../../inference/failures/errors.ts'
 import { fileNotFoundError } from './context.ts'
 
 /** Failures that the request itself caused. Every other one is the vendor's: 502. */

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { gemini } from '../../dialects/gemini/gemini.ts'
 import { buildApiPaths, buildCloudPaths } from '../../dialects/gemini/paths.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../inference/declarations.ts'
+import { formats } from '../../inference/request/formats.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import { formats } from '../../pipeline/formats.ts'
 import { handleMethod, methodBody, selectMethodBody } from './methods.ts'
 
 const format = formats.gemini

@@ -21,7 +21,7 @@ const error = z
 
 const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })
 
-/** The format that src/pipeline/settlement/content-log.ts writes. */
+/** The format that src/inference/settle/content-log.ts writes. */
 export const generationContent = z
   .strictObject({
     input: z.union([

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { findKey } from '../../account/keys.ts'
 import {
   type Condition,
@@ -14,7 +15,6 @@ import { queryBoolean } from '../../lib/query-params.ts'
 import { readRequestTime } from '../../lib/request-id.ts'
 import { utcTimestamp } from '../../lib/time-schema.ts'
 import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 
 export const logStatuses = ['completed', 'failed', 'cancelled', 'refused'] as const
 type LogStatus = (typeof logStatuses)[number]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Caller, isInferenceKey } from '../../access/caller.ts'
 import { sumNestedCosts } from '../../account/bill-lines.ts'
 import { displayNameOf, findMembers } from '../../account/members.ts'
 import { findKeys, listWorkspaceNames } from '../../account/record-names.ts'
@@ -7,7 +8,6 @@ import type { Gateway } from '../../app/gateway.ts'
 import { countCompletionTokens, countPromptTokens } from '../../call/usage.ts'
 import { readUsage } from '../../ledger/generation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import { type Caller, isInferenceKey } from '../../pipeline/request/caller.ts'
 import { logStatuses } from './filters.ts'
 import { countAttempts } from './provider-responses.ts'
 

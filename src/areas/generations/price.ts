@@ -3,12 +3,12 @@ import type { LineRow } from '../../account/bill-lines.ts'
 import type { BilledUnits } from '../../call/units.ts'
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import type { EndpointPricing } from '../../catalogue/price.ts'
+import type { RecordedPlan } from '../../inference/plan/recorded-plan.ts'
 import { computeCost } from '../../ledger/cost.ts'
 import { amountDecimals, type CostLine, itemizeCost, sumAmounts } from '../../ledger/cost-lines.ts'
 import { readUsage } from '../../ledger/generation.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import { rateDecimals } from '../../ledger/rates.ts'
-import type { RecordedPlan } from '../../pipeline/routing/recorded-plan.ts'
 import type { GenerationRow } from './record.ts'
 
 const priceLine = z.strictObject({

@@ -1,7 +1,7 @@
 import type { RefusedRow } from '../../account/request-log/walk.ts'
 import type { ErrorCode } from '../../errors/table.ts'
+import type { RecordedPlan } from '../../inference/plan/recorded-plan.ts'
 import { asNumber, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
-import type { RecordedPlan } from '../../pipeline/routing/recorded-plan.ts'
 
 interface Refusal {
   row: RefusedRow

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import {
   type AllowedPhrase,
   createAllowedPhrase,
@@ -8,7 +9,6 @@ import {
 } from '../../account/allowed-phrases.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { idParam } from './guardrail.ts'
 
 const maxPhraseBytes = 1000

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { lockWorkspace, tryLockWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 import {
   buildOrganizationGuardrail,
   buildWorkspaceGuardrail,

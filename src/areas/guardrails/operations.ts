@@ -1,4 +1,10 @@
 import { z } from 'zod'
+import {
+  listedWorkspace,
+  resolveListedWorkspaces,
+  resolveReachableWorkspace,
+} from '../../access/reachable-workspace.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { lockWorkspace, requireDefaultWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
@@ -7,12 +13,6 @@ import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery, searchText } from '../../lib/query-params.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
-import {
-  listedWorkspace,
-  resolveListedWorkspaces,
-  resolveReachableWorkspace,
-} from '../../pipeline/request/reachable-workspace.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { buildWorkspaceGuardrail, isDefaultGuardrail } from '../../policy/default-guardrail.ts'
 import { type GuardrailRow, parseGuardrail } from '../../policy/guardrail.ts'
 import { allowedPhraseOperations } from './allowed-phrases.ts'

@@ -1,3 +1,4 @@
+import { bodyPaceOf } from '../../access/body-pace.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { ImageSource } from '../../call/images.ts'
 import { maxImageReferences } from '../../catalogue/vocabulary.ts'
@@ -9,7 +10,6 @@ import { tryParseJson } from '../../lib/json.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FormPart, readFormParts } from '../../lib/multipart.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 
 export interface EditForm {
   body: ImageOptions

@@ -5,7 +5,7 @@ import { modelPath, requireModel } from '../../catalogue/model-path.ts'
 import { inputModalities, outputModalities } from '../../catalogue/vocabulary.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { availabilityQuery, listReachableModels } from '../../pipeline/routing/model-access.ts'
+import { availabilityQuery, listReachableModels } from '../../inference/plan/model-access.ts'
 import { createImageOperations } from './create.ts'
 
 const tag = 'Images'

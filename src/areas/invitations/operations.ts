@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { assertMayAddMember, assertMayAddToWorkspace } from '../../access/delegate.ts'
+import { resolvePublicUrl } from '../../access/origin.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import {
   deleteEndedInvitations,
@@ -17,9 +20,6 @@ import { defineOperation } from '../../http/operation.ts'
 import { type EmailAddress, parseEmailAddress } from '../../lib/email-address.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { canSendMail, sendMailInBackground } from '../../mail/send-mail.ts'
-import { assertMayAddMember, assertMayAddToWorkspace } from '../../pipeline/request/delegate.ts'
-import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Admin'
 const daySeconds = 86_400

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { type ApiKey, findKey } from '../../account/keys.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { type KeyUsage, loadKeyUsage, zeroUsage } from '../../ledger/usage.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 
 export const hashParam = z.object({
   hash: z.string().min(1).describe("The key's hash (SHA-256, in hex)."),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { rotateKey } from '../../account/keys.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { describeKey, hashParam, keyNotFoundError, loadUsage, requireChangeableKey } from './find.ts'
 import { keyRecord, toKeyRecord } from './record.ts'
 import { lockKey } from './store.ts'

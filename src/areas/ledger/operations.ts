@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { toUsdTotals } from '../../ledger/check.ts'
 import { checkLedgerOnThread } from '../../ledger/check-thread.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 
 /** Each reads whole tables. */
 const checkLimit: RateLimit = { name: 'checks of the ledger', perMinute: 2, perDay: 200 }

@@ -5,8 +5,8 @@ import { gemini } from '../../dialects/gemini/gemini.ts'
 import { buildApiPaths, buildCloudPaths } from '../../dialects/gemini/paths.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { listReachableModels, type ModelViewer } from '../../inference/plan/model-access.ts'
 import { queryInteger } from '../../lib/query-params.ts'
-import { listReachableModels, type ModelViewer } from '../../pipeline/routing/model-access.ts'
 
 /** A model in the Gemini format. Unknown values are absent. */
 const geminiModel = z

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resolvePublicUrl } from '../../access/origin.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { ResolvedModel } from '../../catalogue/lookup.ts'
 import type { Model } from '../../catalogue/model.ts'
@@ -13,15 +14,14 @@ import { modelPath, requireModel } from '../../catalogue/model-path.ts'
 import { modelRecord, toModelRecord } from '../../catalogue/model-record.ts'
 import { isGeminiClient } from '../../dialects/gemini/paths.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { queryBoolean } from '../../lib/query-params.ts'
-import { parseRequestUrl } from '../../lib/request-url.ts'
-import { validateInput } from '../../lib/validate-input.ts'
-import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import {
   availabilityQuery,
   listReachableModels,
   listUsableModels,
-} from '../../pipeline/routing/model-access.ts'
+} from '../../inference/plan/model-access.ts'
+import { queryBoolean } from '../../lib/query-params.ts'
+import { parseRequestUrl } from '../../lib/request-url.ts'
+import { validateInput } from '../../lib/validate-input.ts'
 import { codexModel, toCodexModel } from './codex.ts'
 import { type Filter, filterQuery, matchesFilter } from './filter.ts'
 import { geminiModelOperations, geminiPageQuery, readGeminiModelPage, toGeminiModel } from './gemini.ts'

@@ -4,10 +4,10 @@ import { decodeModerations } from '../../dialects/moderations/decode.ts'
 import { encodeModerations } from '../../dialects/moderations/openai.ts'
 import { moderationsRequest } from '../../dialects/moderations/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders } from '../../inference/declarations.ts'
+import { moderationsTask, withModerationModel } from '../../inference/media/moderations.ts'
+import { handleCacheable } from '../../inference/serve-cacheable.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
-import { handleCacheable } from '../../pipeline/media/cacheable.ts'
-import { moderationsTask, withModerationModel } from '../../pipeline/media/moderations.ts'
 
 const createModeration = defineOperation({
   id: 'createModeration',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { notificationKindNames } from '../../account/notification-rules.ts'
 import { requireWorkspace } from '../../account/workspaces.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
@@ -13,7 +14,6 @@ import {
   setRead,
 } from '../../notifications/store.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Admin'
 

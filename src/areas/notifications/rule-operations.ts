@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import {
   deleteRule,
@@ -20,7 +21,6 @@ import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { channelResult, testChannels } from '../../notifications/deliveries/test-channels.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { createRuleBody, ruleRecord, toRuleRecord, updateRuleBody } from './rule-record.ts'
 import { resolveThreshold, toChannelColumns, toWorkspaceId } from './rule-settings.ts'
 

@@ -1,3 +1,4 @@
+import { originOfMember } from '../../access/transact.ts'
 import { loadMemberGrant } from '../../account/member-grant.ts'
 import { resolveMaxKeyLimit } from '../../account/member-key-limit.ts'
 import type { Member } from '../../account/members.ts'
@@ -20,7 +21,6 @@ import {
 } from '../../pages/browser.ts'
 import { promptSignIn, signOut } from '../../pages/sign-in.ts'
 import { assertWithinReach, type Reach, resolveReach } from '../../permissions/grant.ts'
-import { originOfMember } from '../../pipeline/request/transact.ts'
 import { buildReturnUrl, type CodeRequest, consentRequest, validateCodeRequest } from './codes.ts'
 import { issueCode } from './issue.ts'
 import { renderCodePage, renderConsentPage, renderDeniedPage } from './views.ts'

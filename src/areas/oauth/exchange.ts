@@ -1,6 +1,6 @@
+import { acceptCredential } from '../../access/request-limits.ts'
+import type { AuditedRequest } from '../../access/transact.ts'
 import { GatewayError, gatewayError } from '../../errors/gateway-error.ts'
-import { acceptCredential } from '../../pipeline/request/request-limits.ts'
-import type { AuditedRequest } from '../../pipeline/request/transact.ts'
 import { isVerifierValid } from './codes.ts'
 import { findCode, redeemCode, revokeKey } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { resolveOrigin } from '../../access/transact.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { resolveOrigin } from '../../pipeline/request/transact.ts'
 import { challengeMethod, codeRequest } from './codes.ts'
 import { exchangeCode } from './exchange.ts'
 import { issueCode } from './issue.ts'

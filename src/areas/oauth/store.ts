@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { type AuditedRequest, transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { type ApiKey, createKey } from '../../account/keys.ts'
 import { deleteExpiredRows } from '../../account/sessions.ts'
@@ -8,7 +9,6 @@ import type { AuthCodeTable } from '../../db/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../../lib/clock.ts'
 import { sha256 } from '../../lib/crypto.ts'
-import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import type { App } from './codes.ts'
 
 export type AuthCode = Selectable<AuthCodeTable>

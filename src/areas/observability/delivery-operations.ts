@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { type DeliveryTarget, findTarget, updateState } from '../../account/destination-states.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
@@ -8,7 +9,6 @@ import { listFailed, measureQueue, requeueFailed } from '../../delivery/store.ts
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import {
   describeDestination,
   destinationNotFoundError,

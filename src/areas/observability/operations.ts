@@ -1,4 +1,10 @@
 import { z } from 'zod'
+import {
+  listedWorkspace,
+  resolveListedWorkspaces,
+  resolveReachableWorkspace,
+} from '../../access/reachable-workspace.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { retryAtOnce } from '../../account/destination-states.ts'
 import { requireWorkspaceKeys } from '../../account/key-lists.ts'
@@ -20,12 +26,6 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import {
-  listedWorkspace,
-  resolveListedWorkspaces,
-  resolveReachableWorkspace,
-} from '../../pipeline/request/reachable-workspace.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { deliveryOperations } from './delivery-operations.ts'
 import {
   createBody,

@@ -1,8 +1,8 @@
+import type { Caller } from '../../access/caller.ts'
 import { createSoftDeleteStore } from '../../account/soft-delete.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
 import type { DestinationRow } from './record.ts'
 
 export const destinations = createSoftDeleteStore('destinations', {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { loadDefaultPlugins, lockOrganization, setDefaultPlugins } from '../../account/organizations.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../dialects/schema/plugins.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { findPlugin } from '../../plugins/all.ts'
 
 const defaultPlugins = z.strictObject({

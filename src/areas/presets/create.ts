@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { type ReachingRequest, resolveReachableWorkspace } from '../../access/reachable-workspace.ts'
+import { type AuditedRequest, transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { findDefaultWorkspace } from '../../account/workspaces.ts'
 import type { Db } from '../../db/db.ts'
@@ -9,12 +12,6 @@ import { responsesBody } from '../../dialects/responses/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import {
-  type ReachingRequest,
-  resolveReachableWorkspace,
-} from '../../pipeline/request/reachable-workspace.ts'
-import { type AuditedRequest, transact } from '../../pipeline/request/transact.ts'
 import { validateServerTools } from '../../tools/validate.ts'
 import { extractConfig, type PresetConfig, type RequestFields } from './config.ts'
 import { fullRecord, toFullRecord } from './record.ts'

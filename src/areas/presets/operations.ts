@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { transact } from '../../access/transact.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
@@ -7,8 +9,6 @@ import { isoNow } from '../../lib/clock.ts'
 import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertWithinReach, type Reach } from '../../permissions/grant.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { createOperations } from './create.ts'
 import {
   fullRecord,

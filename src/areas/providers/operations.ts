@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { mayOperate } from '../../access/authorize.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { isKeyless } from '../../catalogue/model.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { mayOperate } from '../../pipeline/request/authorize.ts'
 import { healthSummaryFields, summarizeHealth } from '../../routing/health-summary.ts'
 
 const providerRecord = z

@@ -1,4 +1,4 @@
-import type { AppliedModeration } from '../../pipeline/guard/moderation-rules.ts'
+import type { AppliedModeration } from '../../inference/guard/moderation-rules.ts'
 import type {
   DeniedItem,
   EffectivePolicy,

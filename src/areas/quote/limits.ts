@@ -1,8 +1,8 @@
+import { windowNames } from '../../inference/hold/limit-error.ts'
 import type { HoldRequest, LimitKind } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
 import type { AdmissionPreview } from '../../ledger/preview.ts'
-import { windowNames } from '../../pipeline/settlement/limit-error.ts'
 
 type LimitInterval = (typeof windowNames)[Window] | 'minute'
 

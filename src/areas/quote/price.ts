@@ -1,11 +1,11 @@
 import type { Gateway } from '../../app/gateway.ts'
 import { estimatePromptTokens, type RequestSize } from '../../call/size.ts'
 import { zeroUsage } from '../../call/usage.ts'
+import { worstCaseAt } from '../../inference/hold/admit.ts'
+import type { ModelRequest } from '../../inference/request/inference-request.ts'
 import { computeFee } from '../../ledger/charge.ts'
 import { computeCost } from '../../ledger/cost.ts'
 import { usdFromNanos } from '../../ledger/money.ts'
-import type { ModelRequest } from '../../pipeline/request/inference-request.ts'
-import { worstCaseAt } from '../../pipeline/settlement/admit.ts'
 import type { Candidate } from '../../routing/candidate.ts'
 
 /** The assumed length of a reply, unless the request allows fewer tokens. */

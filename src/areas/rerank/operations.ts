@@ -4,10 +4,10 @@ import { decodeRerank } from '../../dialects/rerank/decode.ts'
 import { encodeRerank } from '../../dialects/rerank/encode.ts'
 import { rerankRequest } from '../../dialects/rerank/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders } from '../../inference/declarations.ts'
+import { rerankTask } from '../../inference/media/rerank.ts'
+import { handleCacheable } from '../../inference/serve-cacheable.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
-import { inferenceErrors, inferenceHeaders } from '../../pipeline/declarations.ts'
-import { handleCacheable } from '../../pipeline/media/cacheable.ts'
-import { rerankTask } from '../../pipeline/media/rerank.ts'
 
 const rerankDocuments = defineOperation({
   id: 'rerankDocuments',

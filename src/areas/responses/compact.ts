@@ -1,12 +1,12 @@
+import { ownerOf } from '../../access/caller.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
+import { buildSummaryRequest, compactItems } from '../../inference/request/compaction.ts'
+import { resolveConversation } from '../../inference/request/conversation.ts'
+import { formats } from '../../inference/request/formats.ts'
+import type { IncomingRequest } from '../../inference/request/inference-request.ts'
+import { handleInference } from '../../inference/serve.ts'
 import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
-import { formats } from '../../pipeline/formats.ts'
-import { handleInference } from '../../pipeline/inference.ts'
-import { ownerOf } from '../../pipeline/request/caller.ts'
-import { buildSummaryRequest, compactItems } from '../../pipeline/request/compaction.ts'
-import { resolveConversation } from '../../pipeline/request/conversation.ts'
-import type { IncomingRequest } from '../../pipeline/request/inference-request.ts'
 
 /** Has the request's model summarize the conversation. */
 export async function compactConversation(

@@ -1,25 +1,25 @@
 import { z } from 'zod'
+import { ownerOf } from '../../access/caller.ts'
+import { transact } from '../../access/transact.ts'
 import { findUnfinishedResponse } from '../../account/background-responses.ts'
 import { deleteResponse, listInputItems } from '../../account/stored-responses.ts'
 import { responses } from '../../dialects/responses/responses.ts'
 import { responsesRequest } from '../../dialects/responses/schema.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import { queryBoolean } from '../../lib/query-params.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import { formats } from '../../pipeline/formats.ts'
-import { handleInference } from '../../pipeline/inference.ts'
 import {
   cancelResponse,
   readResponse,
   startBackgroundResponse,
   streamResponse,
-} from '../../pipeline/reply/background.ts'
-import { ownerOf } from '../../pipeline/request/caller.ts'
-import { resolveConversation } from '../../pipeline/request/conversation.ts'
-import { transact } from '../../pipeline/request/transact.ts'
-import { countTokens } from '../../pipeline/upstream/count-tokens.ts'
+} from '../../inference/background.ts'
+import { countTokens } from '../../inference/count-tokens.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../inference/declarations.ts'
+import { resolveConversation } from '../../inference/request/conversation.ts'
+import { formats } from '../../inference/request/formats.ts'
+import { handleInference } from '../../inference/serve.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { queryBoolean } from '../../lib/query-params.ts'
 import { compactConversation } from './compact.ts'
 
 const tag = 'Responses'

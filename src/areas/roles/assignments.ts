@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { assertMayDelegate } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { requireMember } from '../../account/members.ts'
 import { lockOrganization } from '../../account/organizations.ts'
@@ -12,8 +14,6 @@ import { newUuid } from '../../lib/ids.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertWithinReach, grantOfRole } from '../../permissions/grant.ts'
 import { additionalRoles, type Role } from '../../permissions/roles.ts'
-import { assertMayDelegate } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import {
   deleteAssignment,
   findAssignment,

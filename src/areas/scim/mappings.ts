@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { assertMayDelegate } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
@@ -11,9 +14,6 @@ import { defineOperation } from '../../http/operation.ts'
 import { pageQuery, queryBoolean } from '../../lib/query-params.ts'
 import { grantOfRole } from '../../permissions/grant.ts'
 import { workspaceRoles } from '../../permissions/roles.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { assertMayDelegate } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { findGroup } from './groups/store.ts'
 import {
   deleteMapping,

@@ -1,3 +1,6 @@
+import { authenticateScim, type ScimCaller } from '../../access/authenticate.ts'
+import { bodyPaceOf } from '../../access/body-pace.ts'
+import { resolveRequestSource } from '../../access/client-address.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { AuditOrigin } from '../../audit/entry.ts'
 import { GatewayError } from '../../errors/gateway-error.ts'
@@ -8,9 +11,6 @@ import { JsonCounter } from '../../lib/json-counter.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import { resolveRequestId } from '../../lib/request-id.ts'
 import { parseRequestUrl } from '../../lib/request-url.ts'
-import { authenticateScim, type ScimCaller } from '../../pipeline/request/authenticate.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
-import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 
 /** RFC 7644, 3.12. */
 export type ScimType =

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { deleteBeyondCeiling } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applyGrants } from '../../account/scim-grants.ts'
@@ -8,7 +9,6 @@ import { transactAs } from '../../audit/transaction.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { isoNow } from '../../lib/clock.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { countGroups, failJobsBefore, findJob, insertJob, type SyncJob, updateJob } from './store.ts'
 
 const tag = 'SCIM'

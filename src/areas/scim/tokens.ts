@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { assertMayGrantAll } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import {
   createScimToken,
@@ -10,8 +12,6 @@ import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 
 const tag = 'Admin'
 

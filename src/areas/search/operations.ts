@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { reachOf } from '../../access/authorize.ts'
 import { maxExaminedKeys } from '../../account/key-search.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { listReachableModels, type ModelViewer } from '../../inference/plan/model-access.ts'
 import { queryInteger, searchText } from '../../lib/query-params.ts'
 import type { Reach } from '../../permissions/grant.ts'
 import type { Permission } from '../../permissions/permissions.ts'
-import { reachOf } from '../../pipeline/request/authorize.ts'
-import { listReachableModels, type ModelViewer } from '../../pipeline/routing/model-access.ts'
 import { findKeys } from './keys.ts'
 import { type FoundRow, namedTables, searchTable, type TextSearch } from './tables.ts'
 

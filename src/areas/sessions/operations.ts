@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import { transact } from '../../access/transact.ts'
 import { displayNameOf, requireMember } from '../../account/members.ts'
 import { deleteSessions, listSessions, type Session } from '../../account/sessions.ts'
 import type { RecordEvent } from '../../audit/transaction.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { getSession } from './identity.ts'
 import { sessionRecord, toSessionRecord } from './record.ts'
 

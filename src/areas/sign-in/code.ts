@@ -1,3 +1,4 @@
+import { resolveRequestSource } from '../../access/client-address.ts'
 import { findActiveMember, type Member } from '../../account/members.ts'
 import { acceptTotp, claimRecoveryCode } from '../../account/totp.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -9,7 +10,6 @@ import { createSignedToken, readSignedToken } from '../../lib/signed-token.ts'
 import { createPage, readForm } from '../../pages/browser.ts'
 import { finishSignIn, originOf, recordRefusal } from '../../pages/sign-in.ts'
 import { renderCodeStepPage } from '../../pages/sign-in-views.ts'
-import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 
 const pendingTtlMs = 5 * 60_000
 const pendingPurpose = 'signin/pending'

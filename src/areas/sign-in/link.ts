@@ -1,3 +1,4 @@
+import { findProviderSignOutUrl } from '../../access/sign-out.ts'
 import { claimSignInToken, findSignInMember } from '../../account/sessions.ts'
 import { requiresCode } from '../../account/totp.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -13,7 +14,6 @@ import {
   renderSignedInPage,
   renderSignedOutPage,
 } from '../../pages/sign-in-views.ts'
-import { findProviderSignOutUrl } from '../../pipeline/sign-in/sign-out.ts'
 import { createPendingToken } from './code.ts'
 
 /** Shows only a button for a link, so that link previews do not use up the token. */

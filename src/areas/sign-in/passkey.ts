@@ -1,5 +1,8 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
+import { bodyPaceOf } from '../../access/body-pace.ts'
+import { resolveRequestSource } from '../../access/client-address.ts'
+import { isSameOrigin } from '../../access/origin.ts'
 import { findActiveMember } from '../../account/members.ts'
 import { claimChallenge, findPasskey, recordPasskeyUse } from '../../account/passkeys.ts'
 import type { Gateway } from '../../app/gateway.ts'
@@ -11,9 +14,6 @@ import { tryParseJson } from '../../lib/json.ts'
 import { finishSignIn, recordRefusal } from '../../pages/sign-in.ts'
 import { passkeyScriptPath } from '../../pages/sign-in-views.ts'
 import { createSignInOptions, verifySignIn } from '../../pages/webauthn.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
-import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
-import { isSameOrigin } from '../../pipeline/request/origin.ts'
 
 const maxBodyBytes = 64 * 1024
 

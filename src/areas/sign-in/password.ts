@@ -1,3 +1,5 @@
+import { resolveRequestSource } from '../../access/client-address.ts'
+import { resolvePublicUrl } from '../../access/origin.ts'
 import { findMembersByAddress, type Member, tryLockMember } from '../../account/members.ts'
 import { listPasswords, verifyPassword } from '../../account/passwords.ts'
 import { countMailedLinks, createSignInToken } from '../../account/sessions.ts'
@@ -15,8 +17,6 @@ import {
   renderMailSentPage,
   renderMethodsPage,
 } from '../../pages/sign-in-views.ts'
-import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
-import { resolvePublicUrl } from '../../pipeline/request/origin.ts'
 import { createPendingToken } from './code.ts'
 
 const wrongPassword = 'The address or the password is wrong.'

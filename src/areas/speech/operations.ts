@@ -2,11 +2,11 @@ import { chat } from '../../dialects/chat/chat.ts'
 import { completeSdkBody, decodeSpeechRequest } from '../../dialects/speech/decode.ts'
 import { speechRequest } from '../../dialects/speech/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import { handleMedia } from '../../pipeline/media/media.ts'
-import { streamMedia } from '../../pipeline/media/reply-streamed.ts'
-import { speechTask } from '../../pipeline/media/speech.ts'
-import { isOpenAiSdk } from '../../pipeline/request/vendor-sdk.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../inference/declarations.ts'
+import { streamMedia } from '../../inference/media/reply-streamed.ts'
+import { speechTask } from '../../inference/media/speech.ts'
+import { isOpenAiSdk } from '../../inference/request/vendor-sdk.ts'
+import { handleMedia } from '../../inference/serve-media.ts'
 
 const createSpeech = defineOperation({
   id: 'createSpeech',

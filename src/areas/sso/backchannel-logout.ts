@@ -1,4 +1,6 @@
 import type { JWTPayload } from 'jose'
+import { bodyPaceOf } from '../../access/body-pace.ts'
+import { loadProvider } from '../../access/sign-in-provider.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import type { SsoConnection } from '../../account/sign-in-rules.ts'
 import { findConnectionsOfClient } from '../../account/sso-connections.ts'
@@ -9,8 +11,6 @@ import type { RawRoute } from '../../http/operation.ts'
 import { readBodyText } from '../../lib/body-reader.ts'
 import { loadJose } from '../../lib/jose.ts'
 import { describeFailure } from '../../oidc/providers.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
-import { loadProvider } from '../../pipeline/sign-in/provider.ts'
 import { ssoOriginOf } from './finish.ts'
 
 const maxBodyBytes = 16 * 1024

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { assertMayGrantAll } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { isSsoEnforced, type SsoConnection } from '../../account/sign-in-rules.ts'
@@ -19,8 +21,6 @@ import { isoNow } from '../../lib/clock.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { isMasked } from '../../lib/mask.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { validateConnection, validateNewSecret } from './connection-rules.ts'
 import {
   type ConnectionInput,

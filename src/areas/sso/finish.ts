@@ -1,3 +1,4 @@
+import { resolveRequestSource } from '../../access/client-address.ts'
 import { displayNameOf, type Member } from '../../account/members.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { startSession } from '../../account/sessions.ts'
@@ -11,7 +12,6 @@ import { type RecordEvent, transactAs } from '../../audit/transaction.ts'
 import type { Db } from '../../db/db.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { endPreviousSession, originOf } from '../../pages/sign-in.ts'
-import { resolveRequestSource } from '../../pipeline/request/client-address.ts'
 import { type Claims, matchMapping, readPerson } from './claims.ts'
 import type { LoginState } from './login-state.ts'
 

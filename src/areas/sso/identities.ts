@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { assertMayGrantAll } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { lockOrganization } from '../../account/organizations.ts'
 import { applySsoGrants } from '../../account/sso-grants.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import { defineOperation } from '../../http/operation.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { assertMayGrantAll } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { idParam, tag } from './record.ts'
 import { deleteIdentity, deleteIdentitySessions, listIdentities } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { cookieOf } from '../../access/session.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { setCookie } from '../../pages/browser.ts'
-import { cookieOf } from '../../pipeline/request/session.ts'
 
 /** Binds a sign-in to the browser that started it. */
 const loginCookie = { name: 'headgate_oidc', path: '/signin/oidc', maxAge: 600 }

@@ -1,3 +1,4 @@
+import { bodyPaceOf } from '../../access/body-pace.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import {
   type AudioSource,
@@ -11,7 +12,6 @@ import { parseLenientJson } from '../../lib/json.ts'
 import { JsonError } from '../../lib/json-error.ts'
 import type { JsonObject } from '../../lib/json-values.ts'
 import { type FormPart, readFormParts } from '../../lib/multipart.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 
 /** For everything in a form other than the recording. */
 const maxFieldBytes = 256 * 1024

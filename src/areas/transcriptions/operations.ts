@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import type { TranscriptionCall } from '../../call/transcription.ts'
 import type { DataRegion } from '../../catalogue/vocabulary.ts'
@@ -12,10 +13,9 @@ import {
   translationRequest,
 } from '../../dialects/transcriptions/schema.ts'
 import { defineOperation } from '../../http/operation.ts'
+import { inferenceErrors, inferenceHeaders, streamTypes } from '../../inference/declarations.ts'
+import { handleTranscription } from '../../inference/transcribe.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { inferenceErrors, inferenceHeaders, streamTypes } from '../../pipeline/declarations.ts'
-import type { Caller } from '../../pipeline/request/caller.ts'
-import { handleTranscription } from '../../pipeline/transcribe.ts'
 import { maxFormBytes, readUpload } from './form.ts'
 
 const tag = 'Audio'

@@ -1,3 +1,4 @@
+import { bodyPaceOf } from '../../access/body-pace.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { type VideoRequestBody, videoRequest } from '../../dialects/video/schema.ts'
 import { invalidFieldError } from '../../errors/gateway-error.ts'
@@ -5,7 +6,6 @@ import { readImageSize } from '../../lib/image-info.ts'
 import { asObject, type JsonObject } from '../../lib/json-values.ts'
 import { type FormPart, readFormParts } from '../../lib/multipart.ts'
 import { validateInput } from '../../lib/validate-input.ts'
-import { bodyPaceOf } from '../../pipeline/request/body-pace.ts'
 
 /** More than any request has. */
 const maxFields = 100

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { gemini } from '../../dialects/gemini/gemini.ts'
 import { buildApiPaths } from '../../dialects/gemini/paths.ts'
 import { defineOperation } from '../../http/operation.ts'
-import { requireJob } from '../../pipeline/video/find-job.ts'
-import { toVideoOperation } from '../../pipeline/video/operation.ts'
+import { requireJob } from '../../inference/video/find-job.ts'
+import { toVideoOperation } from '../../inference/video/operation.ts'
 
 const { encodeError } = gemini.client
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { openJobRequest, readSent, type VideoJob } from '../../account/video-jobs.ts'
 import type { Gateway } from '../../app/gateway.ts'
-import { listContentUrls, type VideoUsage } from '../../pipeline/video/record.ts'
+import { listContentUrls, type VideoUsage } from '../../inference/video/record.ts'
 
 const statuses = ['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const
 

@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import { assertMayIssueTokens } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
+import { resolveTokenIssuer } from '../../access/workload.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { isUniqueViolation } from '../../db/db.ts'
@@ -9,9 +12,6 @@ import { findUrlProblem } from '../../lib/egress-policy.ts'
 import { newUuid } from '../../lib/ids.ts'
 import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
-import { assertMayIssueTokens } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
-import { resolveTokenIssuer } from '../../pipeline/request/workload.ts'
 import {
   algorithmsOf,
   deleteIssuer,

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { assertMayIssueTokens } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { assertWithinCeiling } from '../../account/ceilings.ts'
 import { type ApiKey, findKey } from '../../account/keys.ts'
 import type { Db } from '../../db/db.ts'
@@ -10,8 +12,6 @@ import { newUuid } from '../../lib/ids.ts'
 import { nameField } from '../../lib/name-schema.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { requireFields } from '../../lib/schema-rules.ts'
-import { assertMayIssueTokens } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { findConditionProblem } from './claims.ts'
 import {
   deletePolicy,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { transact } from '../../access/transact.ts'
 import { lockWorkspace, requireWorkspace, updateWorkspace, type Workspace } from '../../account/workspaces.ts'
 import { toFlag } from '../../db/values.ts'
 import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
@@ -6,7 +7,6 @@ import { defineOperation } from '../../http/operation.ts'
 import { maxUsd, minUsd, usdFromNanos } from '../../ledger/money.ts'
 import { usdAmount } from '../../ledger/money-schema.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import { describeWorkspace } from './record.ts'
 import { deleteBudget, listBudgets, putBudget, type WorkspaceBudget } from './store.ts'
 

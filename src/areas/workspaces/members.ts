@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { assertMayAddToWorkspace } from '../../access/delegate.ts'
+import { transact } from '../../access/transact.ts'
 import { countActiveKeys } from '../../account/keys.ts'
 import { findMembers, joinWorkspace, type Member } from '../../account/members.ts'
 import { lockOrganization } from '../../account/organizations.ts'
@@ -11,8 +13,6 @@ import { defineOperation } from '../../http/operation.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { pageQuery } from '../../lib/query-params.ts'
 import { assertWithinReach } from '../../permissions/grant.ts'
-import { assertMayAddToWorkspace } from '../../pipeline/request/delegate.ts'
-import { transact } from '../../pipeline/request/transact.ts'
 import {
   listMemberships,
   listUsersInWorkspace,

@@ -1,8 +1,8 @@
 import type { ModelCall } from '../../call/call.ts'
 import type { ReplyEvent } from '../../call/event.ts'
 import type { ImagePart } from '../../call/part.ts'
+import type { ReplyTransform } from '../../inference/reply/transforms.ts'
 import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
-import type { ReplyTransform } from '../../pipeline/reply/transforms.ts'
 import { formatImage, readImage } from './images.ts'
 import { maxOcrImages } from './ocr-api.ts'
 

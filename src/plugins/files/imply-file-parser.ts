@@ -1,8 +1,8 @@
 import type { Gateway } from '../../app/gateway.ts'
 import type { ModelCall } from '../../call/call.ts'
 import { findModel } from '../../catalogue/lookup.ts'
-import type { InferenceRequest } from '../../pipeline/request/inference-request.ts'
-import { withWork } from '../../pipeline/request/work.ts'
+import type { InferenceRequest } from '../../inference/request/inference-request.ts'
+import { withWork } from '../../inference/request/work.ts'
 import { kindOf } from './read-document.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { hasOutput } from '../../catalogue/model.ts'
 import { isRouterSlug } from '../../catalogue/router-models.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
-import { listUsableModels, type ModelViewer } from '../../pipeline/routing/model-access.ts'
+import { listUsableModels, type ModelViewer } from '../../inference/plan/model-access.ts'
 import { selectPanel } from '../../router-models/fusion-panel.ts'
 import type { FusionPreset, FusionPresetName } from '../../router-models/fusion-presets.ts'
 import { estimateStanding } from '../../router-models/standing.ts'

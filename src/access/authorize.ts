@@ -1,0 +1,110 @@
+import type { ApiKey } from '../account/keys.ts'
+import { findOperatorOrganization } from '../account/organizations.ts'
+import type { Gateway } from '../app/gateway.ts'
+import { decodeList } from '../db/values.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import { type Grant, isWithinReach, noReach, type Reach, resolveReach } from '../permissions/grant.ts'
+import {
+  infoOf,
+  isPermission,
+  keyPermissions,
+  type Permission,
+  type PermissionSet,
+  type Scope,
+} from '../permissions/permissions.ts'
+import type { Caller } from './caller.ts'
+
+/**
+ * Throws unless the caller has the permission somewhere; the handler enforces where. Only what the operator alone may do
+ * needs a query.
+ */
+export function authorize(
+  gateway: Gateway,
+  caller: Caller,
+  permission: Permission,
+  requiredScope?: Scope,
+): Reach | Promise<Reach> {
+  const reach = reachOf(caller, permission)
+  const { scope, operatorOnly } = infoOf(permission)
+  if (!isSufficient(reach, requiredScope ?? scope) || !coversWorkspace(caller, reach, permission))
+    throw permissionMissingError(caller, permission)
+  return operatorOnly ? requireOperator(gateway, caller, permission, reach) : reach
+}
+
+/** Whether the caller has a permission that only the operator has. */
+export async function mayOperate(gateway: Gateway, caller: Caller, permission: Permission): Promise<boolean> {
+  return reachOf(caller, permission).everywhere && (await isOperator(gateway, caller))
+}
+
+async function isOperator({ db }: Gateway, { organizationId }: Caller): Promise<boolean> {
+  return (await findOperatorOrganization(db))?.id === organizationId
+}
+
+async function requireOperator(
+  gateway: Gateway,
+  caller: Caller,
+  permission: Permission,
+  reach: Reach,
+): Promise<Reach> {
+  if (await isOperator(gateway, caller)) return reach
+  const remedy = 'Only the organization that operates this installation has it.'
+  throw createError('permission_missing', permission, remedy)
+}
+
+function isSufficient({ everywhere, workspaceIds, own }: Reach, scope: Scope): boolean {
+  if (everywhere) return true
+  if (scope === 'organization') return false
+  return workspaceIds.size > 0 || (scope === 'own' && own !== null && own.workspaceIds.size > 0)
+}
+
+/** The requests of a session that an inference key could make need the permission in their workspace. */
+function coversWorkspace({ key, session, userId }: Caller, reach: Reach, permission: Permission): boolean {
+  const { keys, scope } = infoOf(permission)
+  if (!session || keys !== 'inference') return true
+  const ownerId = scope === 'own' ? userId : null
+  return isWithinReach(reach, { workspaceId: key.workspace_id, ownerId })
+}
+
+/** Where the caller has a permission, which may be nowhere. */
+export function reachOf({ key, session }: Caller, permission: Permission): Reach {
+  if (session) return resolveReach(session.grant, permission)
+  if (!keyPermissions[key.kind].has(permission)) return noReach
+  if (key.kind === 'inference') {
+    return { permission, everywhere: false, workspaceIds: new Set([key.workspace_id]), own: null }
+  }
+  return resolveReach(grantOfKey(key), permission)
+}
+
+/** What a management key may do. */
+export function grantOfKey(key: Pick<ApiKey, 'permissions' | 'workspace_ids'>): Grant {
+  const all = keyPermissions.management
+  const named = decodeList<string>(key.permissions)?.filter(isPermission)
+  const set: PermissionSet = named ? new Set(named.filter((name) => all.has(name))) : all
+  const workspaceIds = decodeList<string>(key.workspace_ids)
+  if (!workspaceIds) return { everywhere: set, workspaces: new Map(), own: null }
+  return { everywhere: new Set(), workspaces: new Map(workspaceIds.map((id) => [id, set])), own: null }
+}
+
+/** Names the permission, and the remedy. */
+export function permissionMissingError({ key, session }: Caller, permission: Permission): GatewayError {
+  const { keys } = infoOf(permission)
+  if (session || keyPermissions[key.kind].has(permission))
+    return createError('permission_missing', permission, 'An admin of the organization can grant it.')
+  return createError('wrong_key_kind', permission, keyRemedies[keys])
+}
+
+const keyRemedies = {
+  inference: 'Use an inference key.',
+  management: 'Use a management key.',
+  any: 'Use an inference key or a management key.',
+  none: 'Only a member who is signed in has it, not an API key.',
+}
+
+function createError(
+  code: 'permission_missing' | 'wrong_key_kind',
+  permission: Permission,
+  remedy: string,
+): GatewayError {
+  const message = `This operation requires the permission ${permission}. ${remedy}`
+  return new GatewayError(code, { message, metadata: { permission } })
+}

@@ -1,0 +1,37 @@
+import type { ApiKey } from '../account/keys.ts'
+import type { Session } from '../account/sessions.ts'
+import type { Owner } from '../account/stored-responses.ts'
+import type { WorkloadIdentity } from '../app/access-tokens.ts'
+import type { Grant } from '../permissions/grant.ts'
+
+/** The authenticated caller. */
+export interface Caller {
+  key: ApiKey
+  organizationId: string
+  userId: string | null
+  /** Null if the caller sent an API key. */
+  session: MemberSession | null
+  /** The workload that sent an access token for the key; otherwise null. */
+  workload: WorkloadIdentity | null
+}
+
+/** Whether the caller sent an inference key. The key of a session has that kind too. */
+export function isInferenceKey({ key, session }: Caller): boolean {
+  return session === null && key.kind === 'inference'
+}
+
+/** What limits for each caller count by. Not the key of a session: a member has one in each workspace. */
+export function callerIdOf({ key, session, userId }: Caller): string {
+  return session === null ? `key ${key.id}` : `member ${userId}`
+}
+
+/** The owner of the stored responses and conversations a caller can read. */
+export function ownerOf({ organizationId, key }: Caller): Owner {
+  return { organizationId, workspaceId: key.workspace_id }
+}
+
+/** The session of a member, and what the member may do. */
+export interface MemberSession {
+  session: Session
+  grant: Grant
+}

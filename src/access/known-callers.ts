@@ -1,0 +1,44 @@
+import type { AccountCache } from '../app/account-cache.ts'
+import type { Gateway } from '../app/gateway.ts'
+import type { Reach } from '../permissions/grant.ts'
+import { authorize } from './authorize.ts'
+import type { Caller } from './caller.ts'
+
+interface KnownCaller {
+  caller: Caller
+  /** Of the account data it was authenticated by. */
+  version: number
+  expiresAt: number
+}
+
+/** Headers have at most 8 KB; those with a valid key far less. */
+const maxCallers = 10_000
+
+const callers = new WeakMap<AccountCache, Map<string, KnownCaller>>()
+const inferenceReaches = new WeakMap<Caller, Reach>()
+
+/** The caller with this `Authorization` header, if it was authenticated before and no account has changed since. */
+export function recallCaller({ accounts, clock }: Gateway, header: string): Caller | null {
+  const known = callers.get(accounts)?.get(header)
+  if (!known || known.version !== accounts.version || known.expiresAt <= clock.now()) return null
+  return known.caller
+}
+
+/** `version` is that of the account data before the caller was authenticated. */
+export function rememberCaller(gateway: Gateway, header: string, version: number, caller: Caller): void {
+  const { key, session, workload } = caller
+  // The secret of a key that was rotated may be its last one, which ends earlier than the key.
+  if (session || workload || key.kind !== 'inference' || key.secret_hash !== null) return
+  const { accounts } = gateway
+  const known = callers.get(accounts) ?? new Map<string, KnownCaller>()
+  if (known.size >= maxCallers) known.clear()
+  const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
+  callers.set(accounts, known.set(header, { caller, version, expiresAt }))
+  const reach = authorize(gateway, caller, 'inference:write')
+  if (!(reach instanceof Promise)) inferenceReaches.set(caller, reach)
+}
+
+/** Where a caller that was recalled may send requests to models; undefined for any other caller. */
+export function recallInferenceReach(caller: Caller): Reach | undefined {
+  return inferenceReaches.get(caller)
+}

@@ -1,0 +1,83 @@
+import type { Gateway } from '../app/gateway.ts'
+import { GatewayError, toGatewayError } from '../errors/gateway-error.ts'
+import { networkOf } from '../lib/client-network.ts'
+import { infoOf, type Permission } from '../permissions/permissions.ts'
+import { type Caller, callerIdOf } from './caller.ts'
+import { resolveRequestSource } from './client-address.ts'
+
+// The rates of what is not a request to a model, on this node. Each function throws a 429 beyond its limit.
+
+/** Counts a request of an authenticated caller. */
+export function limitCaller(gateway: Gateway, caller: Caller, permission: Permission): void {
+  const { management_requests_per_minute, lookup_requests_per_minute } = gateway.settings.limits
+  const { keys } = infoOf(permission)
+  const isManagement = keys === 'management' || keys === 'none'
+  const limit = isManagement ? management_requests_per_minute : lookup_requests_per_minute
+  const name = `${isManagement ? 'management' : 'lookups'} ${callerIdOf(caller)}`
+  const who = caller.session ? 'member' : 'key'
+  const kind = isManagement ? 'management requests' : 'requests other than to models'
+  consume(gateway, name, limit, `At most ${limit} ${kind} per minute are allowed for one ${who}.`)
+}
+
+/** Counts a request of an identity provider. */
+export function limitScimToken(gateway: Gateway, tokenId: string): void {
+  const limit = gateway.settings.limits.lookup_requests_per_minute
+  const message = `At most ${limit} requests per minute are allowed for one SCIM token.`
+  consume(gateway, `lookups SCIM ${tokenId}`, limit, message)
+}
+
+/** Counts a request that needs no credential. Requests of another kind, such as an operation, have their own count. */
+export function limitAnonymous(gateway: Gateway, request: Request, kind: string): void {
+  const limit = gateway.settings.limits.anonymous_requests_per_minute
+  const message = `At most ${limit} requests of this kind without a key are allowed per minute from one address.`
+  consume(gateway, `anonymous ${kind} ${addressOf(gateway, request)}`, limit, message)
+}
+
+/** Requests whose path or body has a valid credential. */
+const accepted = new WeakSet<Request>()
+
+/** What fails from now on is no attempt to guess a credential. */
+export function acceptCredential(request: Request): void {
+  accepted.add(request)
+}
+
+/**
+ * The error of an operation that has its credential in the path or body. Only failures count for an address, and only
+ * they are limited: what others send from the same address cannot keep a valid request from being served.
+ */
+export function limitFailure(
+  gateway: Gateway,
+  request: Request,
+  kind: string,
+  failure: GatewayError,
+): GatewayError {
+  const { status } = failure.row
+  if (status >= 500 || status === 429 || accepted.has(request)) return failure
+  const limit = gateway.settings.limits.failed_authentications_per_minute
+  const message = `At most ${limit} failed requests of this kind are answered per minute from one address.`
+  try {
+    consume(gateway, `failed ${kind} ${addressOf(gateway, request)}`, limit, message)
+    return failure
+  } catch (error) {
+    return toGatewayError(error)
+  }
+}
+
+/**
+ * Counts a credential that was rejected; other failures pass. Only these count for an address, and only they are
+ * limited: clients with a valid key behind the same address are not affected.
+ */
+export function limitRejection(gateway: Gateway, request: Request, error: unknown): void {
+  if (!(error instanceof GatewayError) || error.row.status !== 401) return
+  const limit = gateway.settings.limits.failed_authentications_per_minute
+  const message = `Too many requests from this address have no valid key: at most ${limit} per minute are answered. Check the key.`
+  consume(gateway, `rejected ${addressOf(gateway, request)}`, limit, message)
+}
+
+function consume({ rateLimiter, clock }: Gateway, name: string, limit: number, message: string): void {
+  rateLimiter.consume(name, limit, clock.now(), message)
+}
+
+function addressOf(gateway: Gateway, request: Request): string {
+  return networkOf(resolveRequestSource(gateway, request).ip ?? '')
+}

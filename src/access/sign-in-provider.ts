@@ -1,0 +1,22 @@
+import type { SsoConnection } from '../account/sign-in-rules.ts'
+import { openClientSecret } from '../account/sso-connections.ts'
+import type { Gateway } from '../app/gateway.ts'
+import type { OidcProvider, ProviderClient } from '../oidc/providers.ts'
+import { resolvePublicUrl } from './origin.ts'
+
+export function clientOf({ vault, secretUses }: Gateway, connection: SsoConnection): ProviderClient {
+  const { id, name, organization_id: organizationId, issuer, client_id, client_auth } = connection
+  secretUses.addOwned('sso_connection', id, { organizationId, workspaceId: null, name })
+  return { id, issuer, client_id, client_auth, clientSecret: openClientSecret(vault, connection) }
+}
+
+/** The provider of a connection; its metadata is cached. */
+export function loadProvider(gateway: Gateway, connection: SsoConnection): Promise<OidcProvider> {
+  const version = `${connection.updated_at} ${connection.sealed_client_secret}`
+  return gateway.oidcProviders.get(connection.id, version, () => clientOf(gateway, connection))
+}
+
+/** Where the provider sends the browser back to. */
+export function redirectUriOf(gateway: Gateway, httpRequest: Request): string {
+  return `${resolvePublicUrl(gateway, httpRequest)}/signin/oidc/callback`
+}

@@ -1,0 +1,33 @@
+import { type ApiKey, findKeyById } from '../account/keys.ts'
+import { isAccessToken, type WorkloadIdentity } from '../app/access-tokens.ts'
+import type { Gateway } from '../app/gateway.ts'
+import { resolveSiteUrl } from '../app/startup-message.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
+
+/** How every JWT begins: the base64 of `{"`. No generated API key begins with it. */
+export const tokenPrefix = 'eyJ'
+
+/** Who issues access tokens, and who accepts them. */
+export function resolveTokenIssuer({ config, settings }: Gateway): string {
+  return resolveSiteUrl({ config, settings, port: config.port })
+}
+
+/** The workload of an access token and the key it acts with; undefined if the credential is not such a token. */
+export async function authenticateWorkload(
+  gateway: Gateway,
+  credential: string,
+  allowCached: boolean,
+): Promise<{ key: ApiKey | undefined; workload: WorkloadIdentity } | undefined> {
+  if (!(await isAccessToken(credential))) return undefined
+  const workload = await gateway.accessTokens.verify(credential, resolveTokenIssuer(gateway))
+  if (!workload) {
+    throw gatewayError(
+      'credential_invalid',
+      'The access token is invalid or has expired. Exchange another one at POST /oauth/token.',
+    )
+  }
+  const key = await (allowCached
+    ? gateway.accounts.findKeyById(workload.keyId)
+    : findKeyById(gateway.db, workload.keyId))
+  return { key, workload }
+}

@@ -1,0 +1,26 @@
+import type { KeyContext } from '../../app/account-cache.ts'
+import type { ModelCall } from '../../call/call.ts'
+import type { ClientCodec } from '../../dialects/dialect.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { RoutingPlan } from '../plan/plan.ts'
+import type { IncomingRequest, ModelRequest } from '../request/inference-request.ts'
+
+/** A request of any task that was inspected but not refused, and how it would be sent. */
+export interface ResolvedRequest {
+  request: ModelRequest
+  /** Its prompt before anything was redacted. */
+  original: ModelCall
+  /** Excludes endpoints that cannot serve the request; throws if there is no other. */
+  excludeUnfit: (plan: RoutingPlan) => RoutingPlan
+  /** Throws if the client requires every field and the endpoint would drop one. */
+  translate: (candidate: Candidate) => unknown
+  encodeError: ClientCodec['encodeError']
+  /** The most that its plugins cost besides tokens, in nano-dollars. */
+  fees?: bigint
+}
+
+/** A body whose format is not known yet. */
+export interface AnyRequest extends Omit<IncomingRequest, 'format'> {
+  /** Instead of what applies to the caller's key. */
+  keyContext?: KeyContext
+}

@@ -1,0 +1,25 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
+import type { RoutingPlan } from '../plan/plan.ts'
+import { buildReplyHeaders, buildStreamHeaders, sliceChunk } from '../reply/http-response.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import { replayEntry } from './response-cache.ts'
+
+/** Responds with the stored reply to an identical request. */
+export async function replyFromCache(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  stored: ByteCacheEntry,
+): Promise<Response> {
+  const { body, dropped, headers } = await replayEntry(gateway, request, plan, stored)
+  const allHeaders = { ...buildReplyHeaders(request, dropped), ...headers }
+  if (!Array.isArray(body)) return Response.json(body, { headers: allHeaders })
+  return new Response(iterateTexts(body), {
+    headers: { ...buildStreamHeaders(request.format), ...allHeaders },
+  })
+}
+
+async function* iterateTexts(texts: string[]): AsyncGenerator<string> {
+  for (const text of texts) yield* sliceChunk(text)
+}

@@ -1,0 +1,289 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { withSpan } from '../../app/tracing/span-recorder.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
+import { replayEvents } from '../../call/replay.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import type { ServedTier } from '../../catalogue/vocabulary.ts'
+import type { Statement } from '../../db/batch.ts'
+import type { ReplyContext, ReplySummary } from '../../dialects/dialect.ts'
+import { zeroCharge } from '../../ledger/charge.ts'
+import type { UpstreamTarget } from '../../ledger/draft.ts'
+import type { Settlement } from '../../ledger/engine.ts'
+import { buildSettlement, type SettledGeneration } from '../../ledger/settlement.ts'
+import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { estimateJsonLength } from '../../lib/long-json.ts'
+import { completeHits } from '../guard/hits.ts'
+import { type Admission, admitFree, buildUpstreamTarget } from '../hold/admit.ts'
+import type { RoutingPlan } from '../plan/plan.ts'
+import type { Awaitable } from '../reply/join-texts.ts'
+import { createTranscript, type Transcript } from '../reply/transcript.ts'
+import { createPipeline } from '../reply/transforms.ts'
+import type { InferenceRequest, ModelRequest, SettledReply } from '../request/inference-request.ts'
+import { forbidsRetention } from '../request/retention.ts'
+import { isVendorSdk } from '../request/vendor-sdk.ts'
+import { encodeDropped, toFinishColumns } from '../settle/end-columns.ts'
+import { buildRecordStatements } from '../settle/records.ts'
+import { recordCachedReply } from '../settle/reply-span.ts'
+import { buildCost, settle, tierOf } from '../settle/settle.ts'
+import { processEvents, type WholeReply } from '../upstream/decode-reply.ts'
+import { type CacheableRequest, computeCacheHash, hasCacheHeader, parseCacheOptions } from './options.ts'
+import { ReplyRecorder } from './recorder.ts'
+
+/** The entry of a request that uses the response cache. */
+export interface CacheKey {
+  hash: string
+  ttlSeconds: number
+  shouldRefresh: boolean
+}
+
+/** A stored reply, without what is specific to one request. */
+export interface CacheEntry<R> {
+  /** The generation that produced it. */
+  sourceId: string
+  target: Omit<UpstreamTarget, 'pricing'>
+  /** Display name. */
+  provider: string
+  finish: ReplySummary['finishReasons'][number] | null
+  dropped: string[]
+  tier: ServedTier | null
+  reply: R
+}
+
+type TextEntry = CacheEntry<Reply>
+
+/** Null if the request does not use the cache. */
+export function resolveCacheKey(gateway: Gateway, request: CacheableRequest): CacheKey | null {
+  if (!gateway.settings.response_cache.enabled) return null
+  const { headers } = request.httpRequest
+  const preset = request.presetId === null ? null : request.content.body
+  if (!preset && !hasCacheHeader(headers)) return null
+  const { enabled, ttlSeconds, shouldRefresh } = parseCacheOptions(headers, preset)
+  if (!enabled || forbidsRetention(request)) return null
+  return { hash: computeCacheHash(request), ttlSeconds, shouldRefresh }
+}
+
+export function lookupCache(
+  { responseCache, clock, metrics }: Gateway,
+  { hash, shouldRefresh }: CacheKey,
+): ByteCacheEntry | undefined {
+  if (shouldRefresh) responseCache.delete(hash)
+  const stored = responseCache.get(hash, clock.now())
+  metrics.recordCacheLookup(stored ? 'hit' : 'miss')
+  return stored
+}
+
+export function buildMissHeaders({ ttlSeconds }: CacheKey): Record<string, string> {
+  return { 'x-service-cache-status': 'MISS', 'x-service-cache-ttl': String(ttlSeconds) }
+}
+
+/** Records the reply to a request and stores it once the request is settled. */
+export class CacheWriter {
+  readonly #gateway: Gateway
+  readonly #key: CacheKey
+  readonly #recorder: ReplyRecorder
+
+  constructor(gateway: Gateway, cacheKey: CacheKey) {
+    this.#gateway = gateway
+    this.#key = cacheKey
+    this.#recorder = new ReplyRecorder(gateway.settings.response_cache.entry_bytes)
+  }
+
+  /** The request with its reply recorded, and stored once it is settled as completed. */
+  attach(request: InferenceRequest): InferenceRequest {
+    const { replyObservers, onSettled } = request
+    return {
+      ...request,
+      replyObservers: [...replyObservers, () => this.#recorder.restart()],
+      onSettled: [...onSettled, (settled) => this.#store(request.id, settled)],
+      replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(this.#key) },
+    }
+  }
+
+  #store(id: string, settled: SettledReply): void {
+    const { reply } = this.#recorder
+    if (reply) storeReply(this.#gateway, this.#key, id, settled, reply)
+  }
+}
+
+/** Stores the reply to a request that is settled as completed. A failure to store must not fail the request. */
+export function storeReply(
+  gateway: Gateway,
+  key: CacheKey,
+  id: string,
+  settled: SettledReply,
+  reply: unknown,
+): void {
+  if (settled.status !== 'completed') return
+  try {
+    writeEntry(gateway, key, buildEntry(gateway, id, settled, reply))
+  } catch (err) {
+    gateway.log.warn({ err, id }, 'failed to cache a reply')
+  }
+}
+
+function buildEntry(
+  gateway: Gateway,
+  sourceId: string,
+  { candidate, upstreamDialect, dropped, summary }: SettledReply,
+  reply: unknown,
+): CacheEntry<unknown> | null {
+  if (!candidate) return null
+  return {
+    sourceId,
+    target: buildUpstreamTarget(gateway, candidate, upstreamDialect),
+    provider: candidate.endpoint.provider.name,
+    finish: summary?.finishReasons[0] ?? null,
+    dropped,
+    tier: tierOf(candidate, summary),
+    reply,
+  }
+}
+
+function writeEntry(
+  { responseCache, clock, settings }: Gateway,
+  { hash, ttlSeconds }: CacheKey,
+  entry: CacheEntry<unknown> | null,
+): void {
+  const { entry_bytes } = settings.response_cache
+  // Estimated first: encoding a reply of many megabytes takes long.
+  if (!entry || estimateJsonLength(entry.reply, entry_bytes) > entry_bytes) return
+  const bytes = Buffer.from(JSON.stringify(entry))
+  if (bytes.length > entry_bytes) return
+  const at = clock.now()
+  responseCache.set(hash, { bytes, at, until: at + ttlSeconds * 1000 }, settings.response_cache.bytes)
+}
+
+/** A stored reply, encoded for a request. */
+export interface CachedReply {
+  /** Whole, or the texts of a stream. */
+  body: JsonObject | string[]
+  dropped: string[]
+  headers: Record<string, string>
+}
+
+/** A cache hit is free, but it counts against rate limits and has its own generation. */
+export async function replayEntry(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  stored: ByteCacheEntry,
+): Promise<CachedReply> {
+  const entry: TextEntry = JSON.parse(stored.bytes.toString())
+  const transcript = createTranscript(request)
+  const { events, summary, refusal } = await replayReply(request, entry, transcript)
+  if (refusal) throw refusal
+  const { body, finalBody } = request.content.stream
+    ? encodeStream(request, entry, events)
+    : encodeWhole(request, entry, events)
+  const extraStatements = (finalBody && (await request.store?.(finalBody))) ?? []
+  const headers = await settleHit(gateway, request, plan, stored, entry, { transcript, extraStatements })
+  return { body, dropped: [...entry.dropped, ...summary.losses], headers }
+}
+
+/** The reply was filtered when it was stored, and is again: what is only recorded belongs to each request. */
+function replayReply(
+  request: InferenceRequest,
+  { reply }: TextEntry,
+  transcript: Transcript | null,
+): Awaitable<WholeReply> {
+  const pipeline = createPipeline(request, transcript)
+  return processEvents(replayEvents(reply), null, pipeline, request.format.replyCodec.replyLimits)
+}
+
+/** What is committed with a cache hit. */
+interface HitRecords {
+  transcript: Transcript | null
+  extraStatements?: readonly Statement[]
+}
+
+/** Records a cache hit as a generation of its own, at no charge; returns the headers of its reply. */
+export async function settleHit(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  stored: ByteCacheEntry,
+  entry: CacheEntry<unknown>,
+  records: HitRecords,
+): Promise<Record<string, string>> {
+  const admission = await withSpan(request, 'admit', admitFree, gateway, request, plan)
+  await completeHits(gateway, request)
+  recordCachedReply(request, entry.target)
+  const settlement = createSettlement(gateway, request, admission, entry, records)
+  await withSpan(request, 'settle', settle, gateway, settlement, request)
+  const now = gateway.clock.now()
+  return {
+    'x-service-cache-status': 'HIT',
+    'x-service-cache-age': String(Math.max(0, Math.floor((now - stored.at) / 1000))),
+    'x-service-cache-ttl': String(Math.max(0, Math.ceil((stored.until - now) / 1000))),
+    'x-service-cache-source-id': entry.sourceId,
+  }
+}
+
+export const zeroCost = buildCost(zeroCharge, null)
+
+function encodeWhole(
+  request: InferenceRequest,
+  entry: TextEntry,
+  events: readonly ReplyEvent[],
+): { body: JsonObject; finalBody: JsonObject } {
+  const reply = { ...collectReply(events), usage: zeroUsage }
+  const body = request.format.replyCodec.encodeReply(reply, buildReplyContext(request, entry), zeroCost)
+  return { body, finalBody: body }
+}
+
+function encodeStream(
+  request: InferenceRequest,
+  entry: TextEntry,
+  events: readonly ReplyEvent[],
+): { body: string[]; finalBody: JsonObject | null } {
+  const writer = request.format.replyCodec.createWriter(buildReplyContext(request, entry))
+  const texts = events.map((event) => writer.write(event))
+  texts.push(writer.end(zeroUsage, zeroCost))
+  return { body: texts.filter((text) => text !== ''), finalBody: writer.finalBody }
+}
+
+function buildReplyContext(
+  { id, at, content, options, httpRequest }: InferenceRequest,
+  { target, provider, tier }: TextEntry,
+): ReplyContext {
+  const { reasoningFormatNames } = options
+  return {
+    id,
+    created: Math.floor(at / 1000),
+    model: target.model,
+    provider,
+    tier,
+    call: content.call,
+    body: content.body,
+    formatNames: reasoningFormatNames,
+    isVendorClient: isVendorSdk(httpRequest),
+  }
+}
+
+function createSettlement(
+  gateway: Gateway,
+  request: ModelRequest,
+  { draft, meteredIn }: Admission,
+  { target, finish, dropped, tier, sourceId }: CacheEntry<unknown>,
+  { transcript, extraStatements = [] }: HitRecords,
+): Settlement {
+  const latency = Math.round(performance.now() - request.startedAt)
+  const settled: SettledGeneration = {
+    draft: draft.generation,
+    target: { ...target, is_byok: 0 },
+    charge: zeroCharge,
+    end: {
+      status: 'completed',
+      ...toFinishColumns(finish),
+      latency_ms: latency,
+      first_token_ms: request.content.stream ? latency : null,
+      dropped: encodeDropped(dropped),
+      service_tier: tier,
+      response_cache_source_id: sourceId,
+    },
+  }
+  const source = { transcript, error: null, attempts: [], summary: null, candidate: null }
+  const records = buildRecordStatements(gateway, request, settled, source)
+  return buildSettlement(settled, meteredIn, [...extraStatements, ...records])
+}

@@ -1,0 +1,100 @@
+import type { Gateway } from '../app/gateway.ts'
+import type { Endpoint } from '../catalogue/model.ts'
+import type { Dialect, TokenCounting } from '../dialects/dialect.ts'
+import { gatewayError } from '../errors/gateway-error.ts'
+import { createRelease } from '../ledger/settlement.ts'
+import { tryParseJson } from '../lib/json.ts'
+import { asCount, asObject } from '../lib/json-values.ts'
+import { dryRun, preparePlugins } from '../plugins/apply.ts'
+import type { Candidate } from '../routing/candidate.ts'
+import { ClientDisconnectedError, UpstreamError } from './failures/errors.ts'
+import { recordIfBlocked } from './guard/block.ts'
+import { recordHits } from './guard/hits.ts'
+import { admitFree } from './hold/admit.ts'
+import { planRoute, type RoutingPlan } from './plan/plan.ts'
+import type { IncomingRequest, InferenceRequest } from './request/inference-request.ts'
+import { parseRequest } from './request/parse.ts'
+import { guardTokenCount } from './stages/guard.ts'
+import { prepareTools } from './tools/prepare.ts'
+import { propagateTrace } from './upstream/attempt-span.ts'
+import { buildUpstreamCall } from './upstream/build-call.ts'
+import { UpstreamExchange } from './upstream/exchange.ts'
+import { readBounded } from './upstream/read-body.ts'
+import { send } from './upstream/send.ts'
+import { translate } from './upstream/translate.ts'
+
+/** The tokens of a prompt: counted by the provider if it can, otherwise estimated. */
+export async function countTokens(gateway: Gateway, incoming: IncomingRequest): Promise<number> {
+  const guarded = await guardTokenCount(gateway, await parseRequest(gateway, incoming))
+  const plugged = await recordIfBlocked(gateway, guarded, preparePlugins(gateway, guarded, dryRun))
+  const request = await recordIfBlocked(gateway, plugged, prepareTools(gateway, plugged))
+  await recordHits(gateway, request)
+  const { plan } = await admitFree(gateway, request, planRoute(gateway, request))
+  try {
+    return (await countUpstream(gateway, request, plan)) ?? request.content.promptTokens
+  } finally {
+    // Counting is free.
+    await gateway.ledger.settle(createRelease(request.id, request.caller.organizationId))
+  }
+}
+
+async function countUpstream(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+): Promise<number | undefined> {
+  const { dialect } = request.format
+  const counting = dialect?.upstream.tokenCounting
+  const candidate = plan.candidates.find(({ endpoint }) => dialect && canCount(endpoint, dialect))
+  return candidate && counting && requestCount(gateway, request, candidate, counting)
+}
+
+function canCount(endpoint: Endpoint, { name }: Dialect): boolean {
+  const { inProcess, wire } = endpoint.provider
+  // A provider with its own wire format has no such endpoint, or another one.
+  return !inProcess && !wire?.[name] && endpoint.dialects.includes(name)
+}
+
+/** Fields that do not affect the count; some providers reject them in a count request. */
+const generationFields = [
+  'stream',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'metadata',
+]
+
+/** Undefined if the provider does not return a count. */
+async function requestCount(
+  gateway: Gateway,
+  request: InferenceRequest,
+  candidate: Candidate,
+  { suffix, field, acceptedFields }: TokenCounting,
+): Promise<number | undefined> {
+  const translation = translate(gateway, request, candidate)
+  const generation = buildUpstreamCall(request, translation)
+  const counted = Object.entries(translation.upstreamRequest.body).filter(([name]) =>
+    acceptedFields ? acceptedFields.includes(name) : !generationFields.includes(name),
+  )
+  const body = JSON.stringify(Object.fromEntries(counted))
+  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway)
+  exchange.traceHeaders = propagateTrace(request)
+  exchange.setTimeout(gateway.settings.limits.first_byte)
+  try {
+    const counting = { ...generation, path: generation.path + suffix, body }
+    const { response } = await send(gateway, exchange, counting)
+    const reply = asObject(tryParseJson(await readBounded(response, maxCountBytes, exchange)))
+    return asCount(reply?.[field]) || undefined
+  } catch (error) {
+    if (error instanceof UpstreamError) return undefined
+    throw error instanceof ClientDisconnectedError
+      ? gatewayError('request_timeout', 'The client closed the connection.')
+      : error
+  } finally {
+    exchange.release()
+  }
+}
+
+const maxCountBytes = 64 * 1024

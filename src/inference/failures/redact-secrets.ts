@@ -1,0 +1,149 @@
+import { listSecrets } from '../../catalogue/credential.ts'
+import { assertJsonBounds } from '../../lib/json-bounds.ts'
+import { JsonError } from '../../lib/json-error.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { TextRewrite } from '../../lib/long-json.ts'
+import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
+import type { HeaderMap } from '../../provider-auth/scheme.ts'
+import type { ProviderAccess } from '../upstream/access.ts'
+
+/** Shorter values are protocol constants, or placeholders where no key is needed. */
+const minSecretLength = 16
+
+/** Headers that the operator declares may hold secrets. Shorter values are switches and versions. */
+const minDeclaredLength = 8
+
+/** The secrets of a request, plain and JSON-escaped, as a provider might repeat them. */
+export function collectSecrets(
+  { credential, provider }: ProviderAccess,
+  { authorization = '', ...others }: HeaderMap,
+): string[] {
+  const secrets = [
+    ...listSecrets(credential),
+    // A token issued for the credential is as secret, whichever header it is sent in.
+    ...(authorization === '' ? [] : [authorization.replace(/^Bearer /, '')]),
+    ...Object.values(others).filter(isLong),
+    ...Object.values(provider.headers ?? {}).flatMap(listHeaderSecrets),
+  ]
+  return [...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))]
+}
+
+/** A provider may repeat the value, or its token without the scheme (`Bearer`, `Basic`, `Token`), or the password in it. */
+function listHeaderSecrets(value: string): string[] {
+  const [, scheme = '', token = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value.trim()) ?? []
+  const login = /^basic$/i.test(scheme) ? Buffer.from(token, 'base64').toString() : ''
+  const password = login.slice(login.indexOf(':') + 1)
+  return [value, token, login, password].filter(({ length }) => length >= minDeclaredLength)
+}
+
+function isLong(secret: string): boolean {
+  return secret.length >= minSecretLength
+}
+
+/** Replaces every secret with `***`. */
+export function redactSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '***'), text)
+}
+
+/** For text that is still to be parsed: a short secret without digits may equal a field name. */
+export function redactUnparsed(text: string, secrets: readonly string[]): string {
+  return redactSecrets(
+    text,
+    secrets.filter((secret) => isLong(secret) || (secret.length >= minDeclaredLength && /\d/.test(secret))),
+  )
+}
+
+/** A non-null `error` field. */
+const errorField = /"error"\s*(?::\s*[{["]|[,}])/
+
+/** Lazy, because few replies contain an error. */
+export type SecretSource = () => readonly string[]
+
+/** An error in a reply may quote the key. */
+export function redactReply(text: string, secrets: SecretSource): string {
+  return hasError(text) ? redactUnparsed(text, secrets()) : text
+}
+
+/** The same for a whole reply as it is parsed: megabytes of base64 are not searched. */
+export function redactWhileParsing(secrets: SecretSource): TextRewrite {
+  return { isNeeded: hasError, apply: (text) => redactUnparsed(text, secrets()) }
+}
+
+/** Runs for every event of every stream, and a substring search is cheaper than a pattern. */
+function hasError(text: string): boolean {
+  return text.includes('"error"') && errorField.test(text)
+}
+
+/** Redacts the events of a stream and limits the values in each. */
+export function redactFrames(frames: FrameReader, secrets: SecretSource, maxValues: number): FrameReader {
+  const redact = (list: SseFrame[]): SseFrame[] => {
+    for (const frame of list) {
+      assertBounds(frame.data, maxValues)
+      frame.data = redactReply(frame.data, secrets)
+    }
+    return list
+  }
+  return { push: (bytes) => redact(frames.push(bytes)), end: () => redact(frames.end()) }
+}
+
+function assertBounds(data: string, maxValues: number): void {
+  try {
+    assertJsonBounds(data, maxValues)
+  } catch (error) {
+    throw error instanceof JsonError ? new SseError(`an event of the stream is ${error.message}`) : error
+  }
+}
+
+/** Identifies an account at a provider: resource names, organizations, projects, keys. */
+const accountPatterns: [RegExp, string][] = [
+  [/\barn:[\w-]+:[^\s'",]+/g, '***'],
+  [/\b(?:org|proj|acct|team|user)[-_](?=[A-Za-z]*\d)[A-Za-z0-9]{8,}/g, '***'],
+  [/\borg-[A-Za-z0-9]{10,}/g, '***'],
+  // A request id helps the client; any other UUID may identify an account.
+  [
+    /(?<!request[ _-]?id["': (=]{0,4})\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+    '***',
+  ],
+  [/\bprojects\/[\w.:-]+/g, 'projects/***'],
+  [/\b(project|account|organization|tenant)([ =:#]+)(?=[\w-]*\d)[\w-]{6,}/gi, '$1$2***'],
+  [/\b\d{12}\b/g, '***'],
+  [/\/subscriptions\/[\w-]+/gi, '/subscriptions/***'],
+  [/\b[\w-]+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com\b/gi, '***'],
+  [/[\w.+-]+@[\w-]+\.[\w.-]*\w/g, '***'],
+  [/\b(?:sk|gsk|xai|pk|rk)[-_][\w*-]{8,}/g, '***'],
+  [/\bAIza[\w-]{20,}/g, '***'],
+]
+
+export function redactAccounts(message: string): string {
+  return accountPatterns.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), message)
+}
+
+/** Limits of one error object: enough for a tool call that failed to parse. */
+const maxCharacters = 12_000
+const maxTextLength = 8000
+const maxEntries = 50
+const maxDepth = 6
+
+/** Applies `change` to every string of a provider's error object, and truncates it to the limits. */
+export function mapDetail(detail: JsonObject, change: (text: string) => string): JsonObject {
+  let remaining = maxCharacters
+  const visit = (value: unknown, depth: number): unknown => {
+    if (typeof value === 'string') {
+      const text = change(value.slice(0, Math.min(maxTextLength, remaining)))
+      remaining = Math.max(0, remaining - text.length)
+      return text
+    }
+    if (typeof value !== 'object' || value === null) return value
+    if (depth === maxDepth || remaining === 0) return null
+    if (Array.isArray(value)) return value.slice(0, maxEntries).map((entry) => visit(entry, depth + 1))
+    return mapObject(value as JsonObject, depth)
+  }
+  const mapObject = (value: JsonObject, depth: number): JsonObject => {
+    const entries = Object.entries(value).slice(0, maxEntries)
+    remaining = Math.max(0, remaining - entries.reduce((sum, [name]) => sum + name.length, 0))
+    return Object.fromEntries(
+      entries.map(([name, inner]) => [change(name.slice(0, 100)), visit(inner, depth + 1)]),
+    )
+  }
+  return mapObject(detail, 0)
+}

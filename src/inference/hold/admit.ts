@@ -1,0 +1,318 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { computeRequestSize, type RequestSize } from '../../call/size.ts'
+import { tasks } from '../../catalogue/vocabulary.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { Amounts } from '../../ledger/amounts.ts'
+import { computeFee } from '../../ledger/charge.ts'
+import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft.ts'
+import type { AdmitOperation } from '../../ledger/engine.ts'
+import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
+import type { FreeLimit, HoldRequest, Limit, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
+import { computeWorstCaseCost } from '../../ledger/worst-case.ts'
+import { minuteLimitError } from '../../lib/rate-limiter.ts'
+import { resolveRequestId } from '../../lib/request-id.ts'
+import { utcDay, utcMinute } from '../../lib/time.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { Exclusion } from '../../routing/prepare.ts'
+import type { RoutingPlan } from '../plan/plan.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { holdGraceMs } from './extension.ts'
+import type { Funds } from './funds.ts'
+import { limitError } from './limit-error.ts'
+
+/** An admitted request: its plan, its hold, and the first part of its generation. */
+export interface Admission {
+  plan: RoutingPlan
+  /** Of a request that pays for one reply. */
+  hold: Amounts
+  /** What is held for a request that may pay for more; null otherwise. */
+  funds: Funds | null
+  /** The limit it left the least of; null if there is none. */
+  nearest: NearestLimit | null
+  isSettled: boolean
+  /** The meters its charge counts in. */
+  meteredIn: Pick<HoldRequest, 'subjects' | 'day'>
+  draft: Draft
+}
+
+interface AdmitOptions {
+  /** Settles the hold: this node, or a job. */
+  owner?: string
+  /** What the steps of its plugins and tools may cost besides; null if it has none. */
+  steps?: Amounts | null
+}
+
+/**
+ * Admits a request whose worst-case cost fits every limit, and places a hold of that amount. The hold is committed
+ * against all limits at once before any provider is called.
+ */
+export async function admit(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  options: AdmitOptions = {},
+): Promise<Admission> {
+  if (!request.isRateCounted) enforceRateLimit(gateway, request)
+  const { plan: pricedPlan, size, estimate } = estimateHold(gateway, request, plan)
+  return placeHold(gateway, request, pricedPlan, size, estimate, options)
+}
+
+type HoldEstimate = Pick<HoldRequest, 'amount' | 'byok' | 'free'>
+
+/** The hold for a request, and its plan without the endpoints that a limit excludes for their unknown price. */
+export function estimateHold(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+): { plan: RoutingPlan; size: RequestSize; estimate: HoldEstimate } {
+  const pricedPlan = dropUnpriced(gateway, request, plan)
+  const size = request.content.measure()
+  const { amount, byok } = computeWorstCase(gateway, size, pricedPlan, request.at)
+  return { plan: pricedPlan, size, estimate: { amount, byok, free: buildFreeLimit(request, pricedPlan) } }
+}
+
+/** For token counts and cache hits: limits are checked, but nothing is held and no usage is counted. */
+export async function admitFree(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+): Promise<Admission> {
+  if (!request.isRateCounted) enforceRateLimit(gateway, request)
+  const size = computeRequestSize(request.content.call, request.content.body, 0)
+  return placeHold(gateway, request, plan, size, { amount: 0n, byok: 0n, free: null }, {})
+}
+
+async function placeHold(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  size: RequestSize,
+  estimate: HoldEstimate,
+  { owner = gateway.node.id, steps = null }: AdmitOptions,
+): Promise<Admission> {
+  const draft = buildDraft(gateway, request, plan, size)
+  const holdRequest = buildHoldRequest(request, estimate)
+  const op: AdmitOperation = {
+    op: 'admit',
+    request: holdRequest,
+    organizationId: request.caller.organizationId,
+    owner,
+    expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
+    draft: encodeDraft(draft),
+  }
+  const { funds } = request
+  if (funds && steps) {
+    const rejection = await funds.admitWithSteps(gateway, op, steps)
+    return { ...createAdmission(rejection, request, plan, draft, holdRequest), funds }
+  }
+  const rejection = await (funds?.isInUse ? funds.admit(gateway, op) : gateway.ledger.admit(op))
+  return createAdmission(rejection, request, plan, draft, holdRequest)
+}
+
+function createAdmission(
+  rejection: Rejection | null,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  draft: Draft,
+  hold: HoldRequest,
+): Admission {
+  if (rejection) throw limitError(request, rejection)
+  const { amount, byok, subjects, day, nearest = null } = hold
+  return {
+    plan,
+    hold: { amount, byok },
+    funds: null,
+    nearest,
+    isSettled: false,
+    meteredIn: { subjects, day },
+    draft,
+  }
+}
+
+export function buildHoldRequest(
+  { id, at, keyContext }: ModelRequest,
+  { amount, byok, free }: HoldEstimate,
+): HoldRequest {
+  const { meterScopes, limits } = keyContext
+  const subjects = free ? [...new Set([...meterScopes, free.subject])] : meterScopes
+  return { id, subjects, day: utcDay(at), limits, amount, byok, free }
+}
+
+export function enforceRateLimit({ rateLimiter, settings }: Gateway, { caller, at }: ModelRequest): void {
+  const { requests_per_minute: limit } = settings.limits
+  if (rateLimiter.tryConsume(`key ${caller.key.id}`, limit, at)) return
+  throw minuteLimitError(`Rate limit reached: ${limit} requests per minute and key.`, limit, at)
+}
+
+/** Endpoints without a price are excluded if the key has a limit, which could not be enforced. */
+function dropUnpriced(gateway: Gateway, { keyContext }: ModelRequest, plan: RoutingPlan): RoutingPlan {
+  const isUnpriced = plan.candidates.some(({ endpoint }) => pricingOf(gateway, endpoint) === null)
+  return isUnpriced && hasSpendingLimit(keyContext.limits) ? selectPriced(gateway, plan) : plan
+}
+
+function hasSpendingLimit(limits: readonly Limit[]): boolean {
+  for (const { kind } of limits) if (kind !== 'credits') return true
+  return false
+}
+
+function selectPriced(gateway: Gateway, plan: RoutingPlan): RoutingPlan {
+  const isPriced = ({ endpoint }: Candidate) => pricingOf(gateway, endpoint) !== null
+  const candidates = plan.candidates.filter(isPriced)
+  if (candidates.length > 0)
+    return { ...plan, candidates, exclusions: [...plan.exclusions, ...listUnpriced(plan, isPriced)] }
+  throw gatewayError(
+    'price_unknown',
+    `The price of ${plan.candidates[0]?.model.id} is unknown, and this key has a limit. ` +
+      'Ask the operator to set a price or `billing.unknown_price`.',
+  )
+}
+
+function listUnpriced({ candidates }: RoutingPlan, isPriced: (candidate: Candidate) => boolean): Exclusion[] {
+  return candidates
+    .filter((candidate) => !isPriced(candidate))
+    .map(({ model, endpoint, byokKey }) => ({
+      model,
+      endpoint,
+      byokKeyId: byokKey?.id ?? null,
+      reason: 'price_unknown',
+    }))
+}
+
+/** The price, or the `billing.unknown_price` of the operator; null if there is neither. */
+export function pricingOf(gateway: Gateway, endpoint: Candidate['endpoint']) {
+  return endpoint.pricing ?? gateway.settings.billing.unknown_price ?? null
+}
+
+/**
+ * The cost of the most expensive candidate. One candidate serves the request, so where BYOK usage counts too, the sum
+ * is the maximum of the sums, not the sum of the maxima.
+ */
+function computeWorstCase(
+  gateway: Gateway,
+  size: RequestSize,
+  { candidates }: RoutingPlan,
+  at: number,
+): Amounts {
+  let fromCredits = 0n
+  let withByok = 0n
+  for (const candidate of candidates) {
+    const { amount, byok } = worstCaseAt(gateway, size, candidate, at)
+    if (amount > fromCredits) fromCredits = amount
+    const sum = byok === 0n ? amount : amount + byok
+    if (sum > withByok) withByok = sum
+  }
+  return { amount: fromCredits, byok: withByok - fromCredits }
+}
+
+/** The maximum cost at one endpoint, or at its default tier, which serves when the requested tier has no capacity. */
+export function worstCaseAt(gateway: Gateway, size: RequestSize, candidate: Candidate, at: number): Amounts {
+  const { model, endpoint, byokKey } = candidate
+  const requestedTier = computeMaxCost(gateway, size, endpoint, at)
+  const defaultTier =
+    endpoint.service_tier === null
+      ? requestedTier
+      : computeMaxCost(gateway, size, findEndpointForTier(model, endpoint, null), at)
+  const listPrice = requestedTier > defaultTier ? requestedTier : defaultTier
+  return byokKey
+    ? { amount: computeFee(listPrice, gateway.settings.billing.byok_fee), byok: listPrice }
+    : { amount: listPrice, byok: 0n }
+}
+
+function computeMaxCost(
+  gateway: Gateway,
+  size: RequestSize,
+  endpoint: Candidate['endpoint'],
+  at: number,
+): bigint {
+  return (
+    computeWorstCaseCost(size, endpoint, at) ??
+    computeWorstCaseCost(size, withFallbackPrice(gateway, endpoint), at) ??
+    0n
+  )
+}
+
+/** The endpoint whose prices apply if a provider serves with another tier than requested. */
+export function findEndpointForTier(
+  { endpoints }: Candidate['model'],
+  endpoint: Candidate['endpoint'],
+  tier: Candidate['endpoint']['service_tier'],
+): Candidate['endpoint'] {
+  const isServing = ({ provider, upstream_model, service_tier }: Candidate['endpoint']) =>
+    provider === endpoint.provider && upstream_model === endpoint.upstream_model && service_tier === tier
+  return endpoints.find(isServing) ?? endpoint
+}
+
+function withFallbackPrice(gateway: Gateway, endpoint: Candidate['endpoint']) {
+  return { ...endpoint, pricing: pricingOf(gateway, endpoint) }
+}
+
+function buildFreeLimit({ keyContext, at }: ModelRequest, { candidates }: RoutingPlan): FreeLimit | null {
+  if (!candidates.some(({ model }) => model.id.endsWith(':free'))) return null
+  return {
+    subject: keyContext.freeSubject,
+    minute: utcMinute(at),
+    perMinute: freeRequestsPerMinute,
+    perDay: resolveFreeRequestsPerDay(keyContext.purchasedCredits),
+  }
+}
+
+/** The requested name is unbounded: suffixes can be repeated. */
+const maxModelLength = 256
+const maxAgentLength = 256
+
+function buildDraft(
+  gateway: Gateway,
+  request: ModelRequest,
+  { candidates }: RoutingPlan,
+  size: RequestSize,
+): Draft {
+  const [first] = candidates
+  if (!first) throw new Error('a plan has at least one candidate')
+  return {
+    generation: draftGeneration(request, size.images),
+    initialTarget: buildUpstreamTarget(gateway, first, ''),
+    promptTokens: request.content.promptTokens,
+    byokFee: gateway.settings.billing.byok_fee,
+  }
+}
+
+/** The columns of a generation that are known on admission. */
+function draftGeneration(request: ModelRequest, images: number): Draft['generation'] {
+  const { caller, options, content, httpRequest } = request
+  return {
+    id: request.id,
+    organization_id: caller.organizationId,
+    workspace_id: caller.key.workspace_id,
+    key_id: caller.key.id,
+    user_id: caller.userId,
+    created_at: new Date(request.at).toISOString(),
+    requested_model: (options.routed?.requested ?? options.models[0] ?? '').slice(0, maxModelLength),
+    dialect: request.format.name,
+    streamed: content.stream ? 1 : 0,
+    preset_id: request.presetId,
+    session_id: options.sessionId,
+    region: request.region,
+    app_url: options.app.url,
+    app_title: options.app.title,
+    external_user: options.user,
+    api_type: tasks[request.format.task].apiType,
+    user_agent: httpRequest.headers.get('user-agent')?.slice(0, maxAgentLength) ?? null,
+    request_id: resolveRequestId(httpRequest),
+    input_images: images,
+  }
+}
+
+export function buildUpstreamTarget(
+  gateway: Gateway,
+  { model, endpoint, byokKey }: Candidate,
+  upstreamDialect: string,
+): UpstreamTarget {
+  return {
+    model: model.id,
+    provider: endpoint.provider.slug,
+    endpoint: endpoint.tag,
+    upstream_dialect: upstreamDialect,
+    is_byok: byokKey ? 1 : 0,
+    pricing: pricingOf(gateway, endpoint),
+  }
+}

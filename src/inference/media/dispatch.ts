@@ -1,0 +1,78 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { MediaDialect } from '../../dialects/media.ts'
+import { encodeForm } from '../../lib/form-encode.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { Admission } from '../hold/admit.ts'
+import { createTranscript } from '../reply/transcript.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestTrace } from '../settle/trace.ts'
+import { drainAbandoned } from '../upstream/drain-abandoned.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { withFailover } from '../upstream/failover.ts'
+import { send, type UpstreamCall } from '../upstream/send.ts'
+import type { MediaRequest, MediaTask } from './task.ts'
+import { type MediaTranslation, translateMedia } from './translate.ts'
+
+/** The attempt whose upstream replied. */
+export interface AcceptedMedia<Reply> {
+  candidate: Candidate
+  reply: Reply
+}
+
+/** Sends a request to the candidates of its plan until one replies. */
+export async function dispatchMedia<Call, D extends MediaDialect<Call>, Reply>(
+  gateway: Gateway,
+  received: MediaRequest<Call>,
+  { plan }: Admission,
+  trace: RequestTrace,
+  task: MediaTask<Call, D, Reply>,
+): Promise<AcceptedMedia<Reply>> {
+  const { whole_reply } = gateway.settings.limits
+  trace.transcript = createTranscript(received)
+  const media = task.prepare ? await task.prepare(gateway, received.media) : received.media
+  const request = { ...received, media }
+  return withFailover(gateway, request, plan, trace, {
+    translate: (candidate) => translateMedia(gateway, request, candidate, task),
+    execute: async (exchange, candidate, translation) => {
+      exchange.setTimeout(Math.min(whole_reply, task.timeoutMs ?? whole_reply, computeTimeLeft(request)))
+      const replying = sendMedia(gateway, exchange, request.media, translation, task)
+      if (task.isBilledOnArrival || candidate.endpoint.provider.billsAbandoned)
+        drainAbandoned(gateway, request, exchange, replying)
+      return { candidate, reply: await replying }
+    },
+  })
+}
+
+function computeTimeLeft({ timeLimitMs = Number.POSITIVE_INFINITY, startedAt }: ModelRequest): number {
+  return Math.max(1, timeLimitMs - (performance.now() - startedAt))
+}
+
+/** Sends a request, to a provider on the network or in this process. */
+export async function sendMedia<Call, D extends MediaDialect<Call>, Reply>(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: Call,
+  translation: MediaTranslation<D>,
+  task: MediaTask<Call, D, Reply>,
+): Promise<Reply> {
+  const { dialect, access } = translation
+  const { endpoint } = access
+  const simulated = task.simulate(gateway, exchange, call, endpoint)
+  if (simulated) return simulated
+  const upstream = await send(gateway, exchange, await buildMediaCall(translation))
+  return task.receive(exchange, upstream, { call, dialect, endpoint }, gateway)
+}
+
+/** The HTTP request for an upstream. */
+async function buildMediaCall<Call>({
+  access,
+  dialect,
+  upstreamRequest,
+}: MediaTranslation<MediaDialect<Call>>): Promise<UpstreamCall> {
+  const { path, headers, body } = upstreamRequest
+  const target = { path, access, upstream: dialect, isAdapted: false }
+  if (body instanceof Uint8Array) return { ...target, headers, body }
+  if (!Array.isArray(body)) return { ...target, headers, body: JSON.stringify(body) }
+  const form = await encodeForm(body)
+  return { ...target, headers: { ...headers, 'content-type': form.contentType }, body: form.body }
+}

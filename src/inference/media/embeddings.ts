@@ -1,0 +1,79 @@
+import type { EmbeddingsCall, EmbeddingsReply } from '../../call/embeddings.ts'
+import type { Endpoint, Model } from '../../catalogue/model.ts'
+import { embeddingsDialects } from '../../dialects/embeddings/all.ts'
+import type { DecodedEmbeddings, EmbeddingsDialect, InputKind } from '../../dialects/embeddings/dialect.ts'
+import { embeddingsRequest } from '../../dialects/embeddings/schema.ts'
+import { convertVector } from '../../dialects/embeddings/vector.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
+import { parseWithNumberLists } from '../../lib/number-lists.ts'
+import { runInSlices } from '../../lib/time-slicer.ts'
+import { simulators } from '../../providers/simulators.ts'
+import { unexpectedReplyError } from '../failures/errors.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
+import { decodeBody } from './receive.ts'
+import { simulateMedia } from './simulation.ts'
+import type { FieldProblem, MediaTask } from './task.ts'
+
+export const embeddingsTask: MediaTask<EmbeddingsCall, EmbeddingsDialect, EmbeddingsReply> = {
+  name: 'embeddings',
+  fields: describeBodyFields(embeddingsRequest.shape),
+  dialects: embeddingsDialects,
+  findProblem,
+  receive: async (exchange, upstream, sent) => {
+    const body = await readJsonBody(exchange, upstream, parseWithNumberLists)
+    return convertReply(decodeBody(exchange, body, sent), sent.call)
+  },
+  simulate: (gateway, exchange, call, endpoint) =>
+    simulateMedia(simulators.get(endpoint.provider.slug)?.embeddings, gateway, exchange, call, endpoint),
+}
+
+/** With the vectors in the requested encoding, as many as there are inputs. */
+async function convertReply(reply: DecodedEmbeddings, call: EmbeddingsCall): Promise<EmbeddingsReply> {
+  const { vectors } = reply
+  const count = call.inputs.length
+  if (vectors.length !== count)
+    throw unexpectedReplyError(`The provider sent ${vectors.length} embeddings for ${count} inputs.`)
+  return { ...reply, vectors: await runInSlices(convertVectors(reply, call)) }
+}
+
+function* convertVectors(
+  { vectors }: DecodedEmbeddings,
+  { encoding }: EmbeddingsCall,
+): Generator<undefined, string[]> {
+  const converted: string[] = []
+  for (const vector of vectors) {
+    const text = convertVector(vector, encoding)
+    if (text === null) throw unexpectedReplyError('The provider sent an embedding that is not a vector.')
+    converted.push(text)
+    yield
+  }
+  return converted
+}
+
+const kindNames: Readonly<Record<InputKind, string>> = {
+  text: 'texts',
+  tokens: 'lists of tokens',
+  image: 'images',
+  audio: 'audio',
+  video: 'videos',
+  file: 'files',
+}
+
+function findProblem(call: EmbeddingsCall, { dialects }: Endpoint, model: Model): FieldProblem | null {
+  const used = listKinds(call)
+  // Known from routing: the endpoint has a format of the task.
+  const [format] = dialects.flatMap((name) => embeddingsTask.dialects[name] ?? [])
+  const accepted = (Object.keys(kindNames) as InputKind[]).filter(
+    (kind) => format?.accepts.includes(kind) && (kind === 'tokens' || model.input_modalities.includes(kind)),
+  )
+  if (used.every((kind) => accepted.includes(kind))) return null
+  const names = accepted.map((kind) => kindNames[kind]).join(', ')
+  return { field: 'input', problem: `must consist of what ${model.id} accepts: ${names}` }
+}
+
+function listKinds({ inputs }: EmbeddingsCall): InputKind[] {
+  const kinds = inputs.flatMap((input) =>
+    input.kind === 'parts' ? input.parts.map(({ kind }) => kind) : [input.kind],
+  )
+  return [...new Set(kinds)]
+}

@@ -1,0 +1,65 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ImageEvent } from '../../call/images.ts'
+import type { ImageDialect } from '../../dialects/images/dialect.ts'
+import { JsonError } from '../../lib/json-error.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import { parseLongJson } from '../../lib/long-json.ts'
+import { type FrameReader, SseError, type SseFrame, SseReader } from '../../lib/sse.ts'
+import { unexpectedReplyError } from '../failures/errors.ts'
+import { redactFrames } from '../failures/redact-secrets.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/send.ts'
+
+/** The events of a reply, whether the upstream sends it whole or as a stream. */
+export async function* readImageEvents(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  dialect: ImageDialect,
+): AsyncGenerator<ImageEvent> {
+  const { decodeFrame } = dialect
+  const isStream = upstream.response.headers.get('content-type')?.startsWith('text/event-stream')
+  if (!isStream || !decodeFrame) {
+    yield* dialect.decodeReply(await readJsonBody(exchange, upstream))
+    return
+  }
+  for await (const frame of readFrames(gateway, exchange, upstream)) {
+    if (frame.truncated) return
+    const data = await parseFrame(frame, upstream.maxValues)
+    if (data) yield* decodeFrame(data)
+  }
+}
+
+async function* readFrames(
+  { timeSlicer }: Gateway,
+  exchange: UpstreamExchange,
+  { response, secrets, maxBytes, maxValues }: UpstreamResponse,
+): AsyncGenerator<SseFrame> {
+  const reader: FrameReader = redactFrames(new SseReader(), secrets, maxValues)
+  let size = 0
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.byteLength
+      if (size > maxBytes) throw unexpectedReplyError('The reply from the provider is too large.')
+      for (let turn = timeSlicer.pendingYield; turn; turn = timeSlicer.pendingYield) await turn
+      yield* timeSlicer.runCounted(() => reader.push(chunk))
+    }
+    yield* reader.end()
+  } catch (error) {
+    if (error instanceof SseError)
+      throw unexpectedReplyError(`The provider sent a stream in which ${error.message}.`)
+    throw exchange.toError(error)
+  }
+}
+
+/** Undefined for the marker at the end of a stream. */
+async function parseFrame({ data }: SseFrame, maxValues: number): Promise<JsonObject | undefined> {
+  if (data === '[DONE]' || data === '') return undefined
+  try {
+    return asObject(await parseLongJson(data, maxValues))
+  } catch (error) {
+    if (error instanceof JsonError) throw unexpectedReplyError('The provider sent an event that is not JSON.')
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ImageEvent, ImagesCall, ImagesReply } from '../../call/images.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { ImageDialect } from '../../dialects/images/dialect.ts'
+import { type EventPrefix, encodeReply } from '../../dialects/images/encode.ts'
+import { simulators } from '../../providers/simulators.ts'
+import type { Admission } from '../hold/admit.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { buildSimulateOptions } from '../upstream/simulation.ts'
+import { readImageEvents } from './image-events.ts'
+import { downloadReferences } from './image-references.ts'
+import { collectImages, filterImages } from './image-reply.ts'
+import { ImageStream } from './image-stream.ts'
+import { imageSupport } from './image-support.ts'
+import { streamMedia } from './reply-streamed.ts'
+import { replyWithMedia } from './reply-whole.ts'
+import type { MediaRequest, MediaTask } from './task.ts'
+
+type ImageTask<Reply> = MediaTask<ImagesCall, ImageDialect, Reply>
+
+/** What does not depend on how the reply is sent. */
+const imageTask = { ...imageSupport, prepare: downloadReferences } satisfies Partial<ImageTask<unknown>>
+
+export const imagesTask: ImageTask<ImagesReply> = {
+  ...imageTask,
+  filterReply: filterImages,
+  receive: (exchange, upstream, { call, dialect }, gateway) =>
+    collectImages(gateway, exchange, call, readImageEvents(gateway, exchange, upstream, dialect)),
+  simulate: (gateway, exchange, call, endpoint) => {
+    const events = simulateImages(gateway, exchange, call, endpoint)
+    return events && collectImages(gateway, exchange, call, events)
+  },
+}
+
+/** The same with previews. An endpoint that does not stream sends only the complete images. */
+function createStreamedTask(prefix: EventPrefix): ImageTask<ImageStream> {
+  return {
+    ...imageTask,
+    receive: (exchange, upstream, { call, dialect }, gateway) =>
+      ImageStream.open(
+        gateway,
+        exchange,
+        call,
+        readImageEvents(gateway, exchange, upstream, dialect),
+        prefix,
+      ),
+    simulate: (gateway, exchange, call, endpoint) => {
+      const events = simulateImages(gateway, exchange, call, endpoint)
+      return events && ImageStream.open(gateway, exchange, call, events, prefix)
+    },
+  }
+}
+
+function simulateImages(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: ImagesCall,
+  { provider }: Endpoint,
+): AsyncGenerator<ImageEvent> | undefined {
+  return simulators.get(provider.slug)?.images(call, buildSimulateOptions(gateway, exchange))
+}
+
+/** Responds with the images, or with a stream of previews that ends with them. */
+export function respondWithImages(prefix: EventPrefix) {
+  return (gateway: Gateway, request: MediaRequest<ImagesCall>, admission: Admission): Promise<Response> =>
+    request.media.stream
+      ? streamMedia(gateway, request, admission, createStreamedTask(prefix))
+      : replyWithMedia(gateway, request, admission, imagesTask, (reply, context) => ({
+          contentType: 'application/json;charset=utf-8',
+          text: encodeReply(reply, context),
+        }))
+}

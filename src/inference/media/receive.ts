@@ -1,0 +1,32 @@
+import type { JsonMediaDialect } from '../../dialects/media.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import { unexpectedReplyError } from '../failures/errors.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/send.ts'
+
+interface SentCall<Call, Reply> {
+  call: Call
+  dialect: JsonMediaDialect<Call, Reply>
+}
+
+/** Reads a reply that is one JSON object. */
+export async function receiveJson<Call, Reply>(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  sent: SentCall<Call, Reply>,
+): Promise<Reply> {
+  return decodeBody(exchange, await readJsonBody(exchange, upstream), sent)
+}
+
+/** Decodes the body of a reply that has been read. */
+export function decodeBody<Call, Reply>(
+  exchange: UpstreamExchange,
+  body: JsonObject,
+  { call, dialect }: SentCall<Call, Reply>,
+): Reply {
+  const reply = dialect.decodeReply(body, call)
+  if (reply === null) throw unexpectedReplyError('The provider sent a reply in another format.')
+  exchange.release()
+  return reply
+}

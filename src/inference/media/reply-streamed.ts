@@ -1,0 +1,210 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ReplySummary } from '../../dialects/dialect.ts'
+import type { MediaDialect, MediaReplyContext } from '../../dialects/media.ts'
+import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
+import { timedOut } from '../../lib/coarse-timer.ts'
+import { ClientWait, clientWaits } from '../../lib/response-traits.ts'
+import { explainError } from '../explain/metadata.ts'
+import { idleTimeoutError, ShutdownError, UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
+import { toClientError, toFailedAttempt } from '../failures/failure.ts'
+import type { MediaFilter } from '../guard/media-filter.ts'
+import type { Admission } from '../hold/admit.ts'
+import { buildReplyHeaders, listDroppedFields, sliceChunk } from '../reply/http-response.ts'
+import { ignoreOutcome } from '../settle/observe.ts'
+import { computeCharge, type SettleFn, settleOnce } from '../settle/settle.ts'
+import { settleFailure } from '../settle/settle-failure.ts'
+import { createTrace, type Outcome, type RequestTrace } from '../settle/trace.ts'
+import { type AcceptedMedia, dispatchMedia } from './dispatch.ts'
+import { buildMediaContext } from './reply-whole.ts'
+import type { MediaRequest, MediaTask } from './task.ts'
+
+type Chunk = string | Uint8Array
+
+/** A reply that reaches the client as it arrives: audio, or events. */
+export interface MediaStream {
+  contentType: string
+  /** What was received before the reply was accepted; sent first. */
+  first: Chunk
+  /** Null at the end of the upstream's reply. */
+  next(): Promise<Chunk | null>
+  /** Applies filters to the text of the reply; absent if it has none. */
+  filter?(filter: MediaFilter): void
+  /** Up to date after every chunk. It is billed as soon as it has a finish reason. */
+  readonly summary: ReplySummary
+  /** What was received in words, for the content log. */
+  readonly text?: string
+  /** What ends the reply, once its charge is durable; empty if nothing does. */
+  end(context: MediaReplyContext): Chunk
+  /** The error as an event; null in formats that cannot express one: the connection is closed. */
+  fail(error: GatewayError): Chunk | null
+  /** Closes the connection to the upstream. */
+  cancel(): void
+}
+
+/** Responds with a streamed reply, which is settled exactly once, however it ends. */
+export async function streamMedia<Call, D extends MediaDialect<Call>, Stream extends MediaStream>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  admission: Admission,
+  task: MediaTask<Call, D, Stream>,
+): Promise<Response> {
+  const trace = createTrace(request.startedAt, admission.plan)
+  const settle = settleOnce(gateway, request, admission, trace)
+  request.spans?.beginStream()
+  try {
+    const accepted = await dispatchMedia(gateway, request, admission, trace, task)
+    trace.firstTokenMs = performance.now() - request.startedAt
+    if (request.replyFilter) accepted.reply.filter?.(request.replyFilter)
+    const session = new MediaSession(gateway, request, admission, trace, settle, accepted)
+    const response = new Response(session.chunks(), {
+      headers: {
+        'content-type': accepted.reply.contentType,
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        ...buildReplyHeaders(request, listDroppedFields(trace)),
+      },
+    })
+    clientWaits.set(response, session.clientWait)
+    return response
+  } catch (error) {
+    throw await settleFailure(request, trace, settle, error)
+  }
+}
+
+/** It is not held in memory until the stream ends. */
+function takeFirst(stream: MediaStream): Chunk {
+  const { first } = stream
+  stream.first = ''
+  return first
+}
+
+class MediaSession<Call> {
+  readonly #gateway: Gateway
+  readonly #request: MediaRequest<Call>
+  readonly #admission: Admission
+  readonly #trace: RequestTrace
+  readonly #settle: SettleFn
+  readonly #accepted: AcceptedMedia<MediaStream>
+  /** The client read so slowly that the provider may have timed out. */
+  #isClientSlow = false
+  readonly clientWait = new ClientWait()
+
+  constructor(
+    gateway: Gateway,
+    request: MediaRequest<Call>,
+    admission: Admission,
+    trace: RequestTrace,
+    settle: SettleFn,
+    accepted: AcceptedMedia<MediaStream>,
+  ) {
+    this.#gateway = gateway
+    this.#request = request
+    this.#admission = admission
+    this.#trace = trace
+    this.#settle = settle
+    this.#accepted = accepted
+    const { signal } = request.httpRequest
+    // The body is never read if the client disconnects before it starts.
+    if (signal.aborted) void this.#leave()
+    else signal.addEventListener('abort', () => void this.#leave(), { once: true })
+  }
+
+  async *chunks(): AsyncGenerator<Chunk> {
+    const stream = this.#accepted.reply
+    try {
+      for (let chunk: Chunk | null = takeFirst(stream); chunk !== null; chunk = await this.#next()) {
+        if (chunk.length === 0) continue
+        const { settings, timer } = this.#gateway
+        const sentAt = timer.now()
+        this.clientWait.begin()
+        yield* sliceChunk(chunk)
+        this.clientWait.end()
+        if (timer.now() - sentAt > settings.limits.heartbeat) this.#isClientSlow = true
+      }
+      const last = await this.#end()
+      this.clientWait.begin()
+      if (last.length > 0) yield* sliceChunk(last)
+    } catch (error) {
+      const event = await this.#fail(error)
+      if (event === null) throw error
+      if (event.length > 0) yield event
+    } finally {
+      // Without an end if the client disconnected during a write.
+      await this.#leave()
+    }
+  }
+
+  async #leave(): Promise<void> {
+    await this.#abandon()
+    this.#accepted.reply.cancel()
+  }
+
+  async #next(): Promise<Chunk | null> {
+    const { timer, settings } = this.#gateway
+    const chunk = await timer.wait(this.#accepted.reply.next(), settings.limits.idle)
+    if (chunk !== timedOut) return chunk
+    const error = idleTimeoutError()
+    this.#accepted.reply.summary.failure = error.failure
+    throw error
+  }
+
+  async #end(): Promise<Chunk> {
+    const { candidate, reply } = this.#accepted
+    const { failure, isComplete } = reply.summary
+    if (failure) throw new UpstreamError(failure)
+    if (!isComplete) throw unexpectedReplyError('The connection to the provider was lost.')
+    const charge = this.#computeCharge(false)
+    await this.#settle(this.#buildOutcome('completed', charge, null))
+    return reply.end(buildMediaContext(this.#request, this.#trace, candidate, charge))
+  }
+
+  /** A reply that the provider interrupted is free. Empty for a client that disconnected. */
+  async #fail(error: unknown): Promise<Chunk | null> {
+    if (this.#request.httpRequest.signal.aborted) return ''
+    const clientError = this.#toClientError(error)
+    explainError(this.#request, this.#trace.plan, this.#trace, clientError)
+    const isUpstreamBlameless = this.#isUpstreamBlameless(error)
+    if (isUpstreamBlameless) ignoreOutcome(this.#gateway, this.#trace)
+    const outcome = this.#buildOutcome('failed', this.#computeCharge(!isUpstreamBlameless), clientError)
+    // A failed settlement is logged; the client is sent the first error.
+    await this.#settle(outcome).catch(() => undefined)
+    return this.#accepted.reply.fail(clientError)
+  }
+
+  /** The gateway or the client ended a reply that the provider had begun. */
+  #isUpstreamBlameless(error: unknown): boolean {
+    if (error instanceof ShutdownError || isBlock(error)) return true
+    const isLate = error instanceof UpstreamError && error.failure.kind === 'timeout'
+    return (isLate || this.#isClientSlow) && this.#accepted.reply.summary.failure === null
+  }
+
+  #toClientError(error: unknown): GatewayError {
+    if (error instanceof GatewayError) return error
+    if (!(error instanceof UpstreamError)) {
+      this.#gateway.log.error({ err: error, id: this.#request.id }, 'stream failed')
+      return new GatewayError('internal', { cause: error })
+    }
+    const { attempts, attemptStartedAt } = this.#trace
+    const failed = toFailedAttempt(this.#accepted.candidate, error.failure, attemptStartedAt, false)
+    return toClientError([...attempts, failed])
+  }
+
+  /** The client disconnected; without effect on a reply that has ended. */
+  async #abandon(): Promise<void> {
+    await this.#settle(this.#buildOutcome('cancelled', this.#computeCharge(false), null)).catch(
+      () => undefined,
+    )
+  }
+
+  #computeCharge(isInterrupted: boolean) {
+    const { candidate, reply } = this.#accepted
+    const { summary } = reply
+    return computeCharge(this.#gateway, this.#request, this.#admission, candidate, summary, isInterrupted)
+  }
+
+  #buildOutcome(status: Outcome['status'], charge: Outcome['charge'], error: GatewayError | null): Outcome {
+    const { summary, text = '' } = this.#accepted.reply
+    this.#trace.transcript?.setText(text)
+    return { status, charge, summary, error, firstTokenMs: this.#trace.firstTokenMs }
+  }
+}

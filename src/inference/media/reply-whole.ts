@@ -1,0 +1,112 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
+import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects/media.ts'
+import { isBlock } from '../../errors/gateway-error.ts'
+import type { Charge } from '../../ledger/charge.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { buildMetadata } from '../explain/metadata.ts'
+import type { Admission } from '../hold/admit.ts'
+import {
+  buildReplyHeaders,
+  listDroppedFields,
+  toJsonResponse,
+  toTextResponse,
+} from '../reply/http-response.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import { buildCost, computeCharge, settleOnce } from '../settle/settle.ts'
+import { settleFailure } from '../settle/settle-failure.ts'
+import { createTrace, type RequestTrace } from '../settle/trace.ts'
+import { dispatchMedia } from './dispatch.ts'
+import type { MediaRequest, MediaTask } from './task.ts'
+
+/** The body of a reply: JSON, or a text of any content type, in pieces if it may be long. */
+export type EncodedReply = JsonObject | EncodedText
+
+export interface EncodedText {
+  contentType: string
+  text: string | readonly string[]
+}
+
+/** Responds with a whole reply, after its charge is durable. */
+export async function replyWithMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  admission: Admission,
+  task: MediaTask<Call, D, Reply>,
+  encodeReply: (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply,
+): Promise<Response> {
+  const { encoded, dropped } = await executeMedia(gateway, request, admission, task, encodeReply)
+  return toResponse(gateway, encoded, buildReplyHeaders(request, dropped))
+}
+
+/** Dispatches and settles an admitted request. Resolves with its encoded reply, after its charge is durable. */
+export async function executeMedia<Call, D extends MediaDialect<Call>, Reply extends MediaReply, Encoded>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  admission: Admission,
+  task: MediaTask<Call, D, Reply>,
+  encodeReply: (reply: Reply, context: MediaReplyContext, call: Call) => Encoded,
+): Promise<{ encoded: Encoded; dropped: string[] }> {
+  const trace = createTrace(request.startedAt, admission.plan)
+  const settle = settleOnce(gateway, request, admission, trace)
+  try {
+    const { candidate, reply: received } = await dispatchMedia(gateway, request, admission, trace, task)
+    const summary = summarizeMedia(received)
+    const charge = computeCharge(gateway, request, admission, candidate, summary)
+    const reply = await filterReply(request, task, received).catch(async (error: unknown) => {
+      // A blocked reply was produced, and is charged.
+      if (isBlock(error)) await settle({ status: 'failed', charge, summary, error, firstTokenMs: null })
+      throw error
+    })
+    trace.transcript?.setText(reply.text ?? '')
+    const context = buildMediaContext(request, trace, candidate, charge)
+    const encoded = encodeReply(reply, context, request.media)
+    const status = request.httpRequest.signal.aborted ? 'cancelled' : 'completed'
+    await settle({ status, charge, summary, error: null, firstTokenMs: null })
+    return { encoded, dropped: listDroppedFields(trace) }
+  } catch (error) {
+    throw await settleFailure(request, trace, settle, error)
+  }
+}
+
+async function filterReply<Call, D extends MediaDialect<Call>, Reply>(
+  { replyFilter }: MediaRequest<Call>,
+  task: MediaTask<Call, D, Reply>,
+  reply: Reply,
+): Promise<Reply> {
+  return replyFilter && task.filterReply ? task.filterReply(reply, replyFilter) : reply
+}
+
+/** A complete reply. */
+export function summarizeMedia({ usage, units, tier = null }: MediaReply): ReplySummary {
+  const finishReasons = [{ reason: 'stop', native: null }]
+  return { ...newReplySummary(), hasContent: true, isComplete: true, finishReasons, usage, units, tier }
+}
+
+export function buildMediaContext(
+  request: ModelRequest,
+  trace: RequestTrace,
+  candidate: Candidate,
+  charge: Charge,
+): MediaReplyContext {
+  const { model, endpoint } = candidate
+  return {
+    id: request.id,
+    created: Math.floor(request.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    usage: charge.usage,
+    cost: buildCost(charge, candidate, request.work),
+    metadata: request.options.wantsMetadata ? buildMetadata(request, trace) : null,
+  }
+}
+
+export function toResponse(gateway: Gateway, body: EncodedReply, headers: Record<string, string>): Response {
+  if (!isText(body)) return toJsonResponse(gateway, body, headers)
+  return toTextResponse(gateway, body.text, { 'content-type': body.contentType, ...headers })
+}
+
+function isText(body: EncodedReply): body is EncodedText {
+  return typeof body.contentType === 'string' && (typeof body.text === 'string' || Array.isArray(body.text))
+}

@@ -1,0 +1,149 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { SpeechCall, SpeechEvent } from '../../call/speech.ts'
+import type { Endpoint, SpeechCapabilities } from '../../catalogue/model.ts'
+import type { SpeechFormat } from '../../catalogue/vocabulary.ts'
+import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
+import { speechDialects } from '../../dialects/speech/all.ts'
+import type { SpeechDialect, SpeechReader } from '../../dialects/speech/dialect.ts'
+import { speechRequest } from '../../dialects/speech/schema.ts'
+import { SseError } from '../../lib/sse.ts'
+import { simulators } from '../../providers/simulators.ts'
+import { unexpectedReplyError } from '../failures/errors.ts'
+import { redactSecrets } from '../failures/redact-secrets.ts'
+import { readJsonBody } from '../upstream/decode-reply.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/send.ts'
+import { buildSimulateOptions } from '../upstream/simulation.ts'
+import { type CreateWriter, createOwnWriter, SpeechStream } from './speech-stream.ts'
+import type { FieldProblem, MediaTask } from './task.ts'
+
+const sharedTask = {
+  name: 'speech',
+  fields: describeBodyFields(speechRequest.shape),
+  dialects: speechDialects,
+  findProblem,
+  // A simulation has none.
+  listAllowedOptions: ({ provider, dialects }: Endpoint) =>
+    provider.inProcess ? [] : findDialect(dialects)?.options,
+} as const
+
+function buildReceivers(
+  createWriter: CreateWriter,
+): Pick<MediaTask<SpeechCall, SpeechDialect, SpeechStream>, 'receive' | 'simulate'> {
+  return {
+    async receive(exchange, upstream, { call, dialect, endpoint }, gateway) {
+      const events = await readEvents(exchange, upstream, call, dialect)
+      return openStream(gateway, exchange, events, call, endpoint, createWriter)
+    },
+    simulate(gateway, exchange, call, endpoint) {
+      const simulate = simulators.get(endpoint.provider.slug)?.speech
+      const events = simulate?.(call, buildSimulateOptions(gateway, exchange))
+      return events && openStream(gateway, exchange, events, call, endpoint, createWriter)
+    },
+  }
+}
+
+/** For clients of this API. */
+export const speechTask = defineSpeechTask(createOwnWriter)
+
+/** For clients that receive the audio in another way. */
+export function defineSpeechTask(
+  createWriter: CreateWriter,
+): MediaTask<SpeechCall, SpeechDialect, SpeechStream> {
+  return { ...sharedTask, ...buildReceivers(createWriter) }
+}
+
+async function openStream(
+  { settings }: Gateway,
+  exchange: UpstreamExchange,
+  events: AsyncIterator<SpeechEvent>,
+  call: SpeechCall,
+  { prompt_unit }: Endpoint,
+  createWriter: CreateWriter,
+): Promise<SpeechStream> {
+  const stream = await SpeechStream.open(events, exchange, call, prompt_unit === 'token', createWriter)
+  // From here on the idle timeout applies.
+  exchange.setTimeout(settings.limits.total)
+  return stream
+}
+
+async function readEvents(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  call: SpeechCall,
+  dialect: SpeechDialect,
+): Promise<AsyncGenerator<SpeechEvent>> {
+  if ('decodeReply' in dialect) {
+    const events = dialect.decodeReply(await readJsonBody(exchange, upstream), call)
+    if (events) return iterate(events)
+  } else {
+    const reader = dialect.createReader(upstream.response.headers.get('content-type') ?? '')
+    if (reader) return readBody(upstream, reader)
+  }
+  throw unexpectedReplyError('The provider sent a reply in another format.')
+}
+
+async function* iterate(events: Iterable<SpeechEvent>): AsyncGenerator<SpeechEvent> {
+  yield* events
+}
+
+async function* readBody(
+  { response, secrets }: UpstreamResponse,
+  reader: SpeechReader,
+): AsyncGenerator<SpeechEvent> {
+  const redact = (event: SpeechEvent) => redactFailure(event, secrets)
+  try {
+    for await (const bytes of response.body ?? []) yield* reader.read(bytes).map(redact)
+    yield* reader.end().map(redact)
+  } catch (error) {
+    throw error instanceof SseError ? unexpectedReplyError(error.message) : error
+  }
+}
+
+function redactFailure(event: SpeechEvent, secrets: UpstreamResponse['secrets']): SpeechEvent {
+  if (event.type !== 'reply-error') return event
+  const { failure } = event
+  return { ...event, failure: { ...failure, message: redactSecrets(failure.message, secrets()) } }
+}
+
+/** Null if the endpoint can serve the request. */
+function findProblem(call: SpeechCall, endpoint: Endpoint): FieldProblem | null {
+  const { speech } = endpoint
+  if (!speech) return null
+  const formats = listFormats(endpoint, speech)
+  if (!formats.includes(call.format))
+    return { field: 'response_format', problem: `must be one of ${formats.join(', ')} for this model` }
+  const { default_voice, supports_voice_cloning } = speech
+  if (call.reference && !(supports_voice_cloning && findDialect(endpoint.dialects)?.sendsReferences))
+    return { field: 'input_references', problem: 'is not supported by this model: it cannot imitate a voice' }
+  const rule = describeVoices(speech)
+  if (call.voice === undefined && default_voice === null && !call.reference)
+    return { field: 'voice', problem: `is required, because this model has no default voice; ${rule}` }
+  return acceptsVoice(call, speech) ? null : { field: 'voice', problem: `${rule} for this model` }
+}
+
+function acceptsVoice(
+  { voice, isCustomVoice }: SpeechCall,
+  { voices, accepts_unlisted_voices }: SpeechCapabilities,
+): boolean {
+  if (voice === undefined || isCustomVoice || accepts_unlisted_voices) return true
+  return voices === null || voices.includes(voice)
+}
+
+function describeVoices({ voices, accepts_unlisted_voices }: SpeechCapabilities): string {
+  if (!voices) return 'must be the name of a voice'
+  return accepts_unlisted_voices
+    ? `must be a voice of the provider, such as ${voices.slice(0, 3).join(', ')}`
+    : `must be one of ${voices.join(', ')}`
+}
+
+/** What the endpoint can make and its wire format can request. */
+function listFormats({ dialects }: Endpoint, { formats }: SpeechCapabilities): readonly SpeechFormat[] {
+  const supported = findDialect(dialects)?.formats ?? []
+  return formats ? formats.filter((format) => supported.includes(format)) : supported
+}
+
+function findDialect(names: Endpoint['dialects']): SpeechDialect | undefined {
+  const known: Readonly<Record<string, SpeechDialect>> = speechDialects
+  return names.map((name) => known[name]).find((dialect) => dialect !== undefined)
+}

@@ -1,0 +1,72 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { TranscriptEvent, TranscriptionCall, TranscriptionReply } from '../../call/transcription.ts'
+import type { Endpoint } from '../../catalogue/model.ts'
+import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
+import { simulators } from '../../providers/simulators.ts'
+import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { buildSimulateOptions } from '../upstream/simulation.ts'
+import { filterTranscript } from './filter-transcript.ts'
+import { receiveJson } from './receive.ts'
+import type { MediaTask } from './task.ts'
+import { readEvents, streamWhole, TranscriptStream } from './transcript-stream.ts'
+import { transcriptionSupport } from './transcription-support.ts'
+
+const commonTask = {
+  ...transcriptionSupport,
+  timeoutMs: 60_000,
+  isBilledOnArrival: true,
+} as const
+
+export const wholeTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptionReply> = {
+  ...commonTask,
+  receive: receiveJson,
+  filterReply: async (reply, filter) => filterTranscript(reply, await filter.redact(reply.text), filter),
+  simulate: (gateway, exchange, call, endpoint) => {
+    const events = simulateEvents(gateway, exchange, call, endpoint)
+    return events && collectReply(exchange, events)
+  },
+}
+
+export const streamedTask: MediaTask<TranscriptionCall, TranscriptionDialect, TranscriptStream> = {
+  ...commonTask,
+  receive: async (exchange, upstream, { call, dialect }, gateway) => {
+    const reader = dialect.createReader?.(call)
+    const isStream = upstream.response.headers.get('content-type')?.startsWith('text/event-stream')
+    const events =
+      reader && isStream
+        ? readEvents(gateway, upstream, reader)
+        : streamWhole(await receiveJson(exchange, upstream, { call, dialect }))
+    return TranscriptStream.open(gateway, exchange, events, call)
+  },
+  simulate: (gateway, exchange, call, endpoint) => {
+    const events = simulateEvents(gateway, exchange, call, endpoint)
+    return events && TranscriptStream.open(gateway, exchange, events, call)
+  },
+}
+
+function simulateEvents(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  call: TranscriptionCall,
+  { provider }: Endpoint,
+): AsyncGenerator<TranscriptEvent> | undefined {
+  return simulators.get(provider.slug)?.transcriptions(call, buildSimulateOptions(gateway, exchange))
+}
+
+async function collectReply(
+  exchange: UpstreamExchange,
+  events: AsyncGenerator<TranscriptEvent>,
+): Promise<TranscriptionReply> {
+  try {
+    for await (const event of events) {
+      if (event.type === 'error') throw new UpstreamError(event.failure)
+      if (event.type !== 'done') continue
+      exchange.release()
+      return event.reply
+    }
+  } catch (error) {
+    throw exchange.toError(error)
+  }
+  throw unexpectedReplyError('The provider ended its reply before it was complete.')
+}

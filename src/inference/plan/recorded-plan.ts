@@ -1,0 +1,46 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { EndpointPricing } from '../../catalogue/price.ts'
+import { type Explanation, explainDecision } from '../../routing/explain.ts'
+import { describeDecision } from '../explain/metadata.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { RoutingPlan } from './plan.ts'
+
+/** A routing decision as it is stored. */
+export interface RecordedPlan extends Pick<Explanation, 'strategy' | 'params' | 'endpoints'> {
+  /** The prices of the candidates, in their order; null: unknown. */
+  pricing: (EndpointPricing | null)[]
+  /** The share of the list price that was charged with a BYOK key. */
+  byok_fee: number
+}
+
+/** The id of the stored plan of a request; null if it is not stored. */
+export function recordPlan(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): string | null {
+  const { organizationId } = request.caller
+  const key = buildPlanKey(request, plan)
+  return gateway.routingPlans.findId(gateway.catalogue, organizationId, key, () =>
+    describePlan(gateway, request, plan),
+  )
+}
+
+/** Everything that `describePlan` reads besides the catalogue. Cheap: it is built for every request. */
+function buildPlanKey({ options, content }: ModelRequest, { candidates, exclusions }: RoutingPlan): string {
+  let key = `${options.models.join()} ${options.routed?.requested ?? ''} ${content.plain ? '' : (content.call.serviceTier ?? '')}`
+  for (const { id, why, share } of candidates) key += `\n${id} ${why} ${share}`
+  for (const { endpoint, byokKeyId, reason } of exclusions) key += `\n${endpoint.id} ${byokKeyId} ${reason}`
+  for (const name in options.preferences) return `${key}\n${name}${JSON.stringify(options.preferences)}`
+  return key
+}
+
+function describePlan(gateway: Gateway, request: ModelRequest, plan: RoutingPlan): RecordedPlan {
+  const { billing } = gateway.settings
+  // The health at the time differs for every request.
+  const decision = describeDecision(request, { ...plan, healthSnapshot: null, qualityFloor: null })
+  const { strategy, params, endpoints } = explainDecision(decision, null)
+  return {
+    strategy,
+    endpoints,
+    ...(params && { params }),
+    pricing: plan.candidates.map(({ endpoint }) => endpoint.pricing ?? billing.unknown_price ?? null),
+    byok_fee: billing.byok_fee,
+  }
+}

@@ -1,0 +1,87 @@
+import { chat } from '../../dialects/chat/chat.ts'
+import { cohereChat } from '../../dialects/cohere/cohere.ts'
+import { completions } from '../../dialects/completions/completions.ts'
+import { gemini } from '../../dialects/gemini/gemini.ts'
+import { messages } from '../../dialects/messages/messages.ts'
+import { ollamaChat, ollamaGenerate } from '../../dialects/ollama/ollama.ts'
+import { responses } from '../../dialects/responses/responses.ts'
+import type { ClientFormat } from './client-format.ts'
+import { presetTargets } from './preset.ts'
+
+/** The formats clients may use. */
+export const formats = {
+  chat: {
+    name: 'chat',
+    task: 'text',
+    presetTarget: presetTargets.chat,
+    requestCodec: chat.client,
+    replyCodec: chat.client,
+    dialect: chat,
+  },
+  /** Not an upstream format: the prompt becomes a message. */
+  completions: {
+    name: 'completions',
+    task: 'text',
+    presetTarget: presetTargets.completions,
+    requestCodec: completions,
+    replyCodec: completions,
+    dialect: null,
+  },
+  messages: {
+    name: 'messages',
+    task: 'text',
+    presetTarget: presetTargets.messages,
+    requestCodec: messages.client,
+    replyCodec: messages.client,
+    dialect: messages,
+  },
+  responses: {
+    name: 'responses',
+    task: 'text',
+    presetTarget: presetTargets.responses,
+    requestCodec: responses.client,
+    replyCodec: responses.client,
+    dialect: responses,
+  },
+  gemini: {
+    name: 'gemini',
+    task: 'text',
+    presetTarget: presetTargets.gemini,
+    requestCodec: gemini.client,
+    replyCodec: gemini.client,
+    dialect: gemini,
+  },
+  ollamaChat: {
+    name: 'ollama-chat',
+    task: 'text',
+    presetTarget: presetTargets.ollamaChat,
+    requestCodec: ollamaChat,
+    replyCodec: ollamaChat,
+    dialect: null,
+  },
+  ollamaGenerate: {
+    name: 'ollama-generate',
+    task: 'text',
+    presetTarget: presetTargets.ollamaGenerate,
+    requestCodec: ollamaGenerate,
+    replyCodec: ollamaGenerate,
+    dialect: null,
+  },
+  cohereChat: {
+    name: 'cohere-chat',
+    task: 'text',
+    presetTarget: presetTargets.cohereChat,
+    requestCodec: cohereChat,
+    replyCodec: cohereChat,
+    dialect: null,
+  },
+  /** Some editors send a Responses body to the chat operation and expect chat chunks. */
+  responsesAsChat: {
+    name: 'chat',
+    task: 'text',
+    presetTarget: presetTargets.responses,
+    requestCodec: responses.client,
+    replyCodec: chat.client,
+    dialect: null,
+  },
+} as const satisfies Record<string, ClientFormat>

@@ -1,0 +1,137 @@
+import type { Caller } from '../../access/caller.ts'
+import type { ExportTargets } from '../../account/outbox.ts'
+import type { KeyContext } from '../../app/account-cache.ts'
+import type { SpanRecorder } from '../../app/tracing/span-recorder.ts'
+import type { ModelCall } from '../../call/call.ts'
+import type { PlainPrompt } from '../../call/plain-prompt.ts'
+import type { RequestSize } from '../../call/size.ts'
+import type { DataRegion, TaskName } from '../../catalogue/vocabulary.ts'
+import type { Statement } from '../../db/batch.ts'
+import type { GenerationStatus } from '../../db/generation-table.ts'
+import type { ClientCodec, ReplySummary } from '../../dialects/dialect.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { GuardrailHit } from '../../policy/content-rules.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { Funds } from '../hold/funds.ts'
+import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
+import type { ClientFormat } from './client-format.ts'
+import type { ReceivedFacts, RequestContent, RequestSource } from './content.ts'
+import type { RequestOptions } from './options.ts'
+import type { RequestWork } from './work.ts'
+
+/** A request whose body has been validated against the schema of its format, but not parsed yet. */
+export interface IncomingRequest {
+  caller: Caller
+  region: DataRegion
+  httpRequest: Request
+  body: JsonObject
+  source: RequestSource
+  format: ClientFormat
+  /** The generation's id, where the client already knows it. */
+  id?: string
+  /** Called on admission: a later failure is part of the reply. */
+  onAdmitted?: () => void
+  /** Statements committed with the charge; `reply` is in the client's format. */
+  store?: (reply: JsonObject) => Promise<Statement[]>
+  /** A plugin or a tool of another request has made it. */
+  isNested?: true
+  /** What is held for that request: this one draws on it. */
+  outerFunds?: Funds
+  outer?: ModelRequest['outer']
+  onSettled?: ModelRequest['onSettled']
+  /** What the client needs changed in every reply. */
+  replyTransforms?: InferenceRequest['replyTransforms']
+}
+
+/** How a request ended, for those who act on its settlement. */
+export interface SettledReply {
+  status: GenerationStatus
+  summary: ReplySummary | null
+  /** Of the last attempt; null if there was none. */
+  candidate: Candidate | null
+  upstreamDialect: string
+  /** Fields of the request that the translation dropped. */
+  dropped: string[]
+  /** Its charge, and those of the requests it has made. */
+  cost: bigint
+}
+
+/** What routing, admission and records need to know of the format of a request. */
+export interface RequestFormat {
+  /** The name in records. */
+  name: string
+  task: TaskName
+  requestCodec?: Pick<ClientCodec, 'rejectsMandatoryReasoning'>
+}
+
+/** What routing and admission need to know of the content of a request. */
+export interface MeasuredContent {
+  /** What stages read instead of the call, where it is enough; null if the prompt is not plain. */
+  readonly plain: PlainPrompt | null
+  /** The prompt; for a task other than text, the text and media it consists of. */
+  readonly call: ModelCall
+  readonly stream: boolean
+  /** An estimate. */
+  readonly promptTokens: number
+  /** In the client's format. */
+  readonly body: JsonObject
+  readonly received: ReceivedFacts
+  measure(): RequestSize
+}
+
+/** A parsed request to a model, whatever it asks for: the input of routing, admission, failover and settlement. */
+export interface ModelRequest {
+  caller: Caller
+  region: DataRegion
+  httpRequest: Request
+  format: RequestFormat
+  keyContext: KeyContext
+  content: MeasuredContent
+  options: RequestOptions
+  presetId: string | null
+  /** The prompt and the reply are stored for the workspace to read. */
+  logsContent: boolean
+  /** The destinations it is sent to once it is settled; null if there are none. */
+  exportTargets: ExportTargets | null
+  /** The id of the generation. */
+  id: string
+  /** Arrival: milliseconds of the wall clock, and of the monotonic one. */
+  at: number
+  startedAt: number
+  /** Its rate limit has counted it, before admission. */
+  isRateCounted?: boolean
+  /** For all attempts together, if it is shorter than the limits of any request. */
+  timeLimitMs?: number
+  /** Null if its spans are not read. */
+  spans: SpanRecorder | null
+  /** Called after the settlement is durable; must not throw. */
+  onSettled: readonly ((settled: SettledReply) => void)[]
+  /** Added to those of the reply. */
+  replyHeaders: Readonly<Record<string, string>>
+  /** What the guardrails found so far; null if they have nothing to look for. */
+  hits: GuardrailHit[] | null
+  /** Its plugins and server tools; null if it has none. */
+  work: RequestWork | null
+  /** What is held for it if it pays for more than one thing, or another request pays for it; null otherwise. */
+  funds: Funds | null
+  /** The request on whose behalf it is made, and what for: recovery adds it to the bill of that request. */
+  outer?: { id: string; purpose: string } | undefined
+  /** Adds what is found only in a reply that has ended. */
+  completeHits?: () => Promise<void>
+}
+
+/** A parsed request before the guardrails are applied: it cannot be routed. */
+export type Unguarded<R extends ModelRequest> = Omit<R, 'hits'>
+
+/** A request for text. */
+export interface InferenceRequest
+  extends ModelRequest,
+    Pick<IncomingRequest, 'onAdmitted' | 'store' | 'isNested'> {
+  format: ClientFormat
+  content: RequestContent
+  /** Called once for each attempt. Replies are passed through unchanged only while there are no transforms. */
+  replyTransforms: readonly (() => ReplyTransform)[]
+  /** As `replyTransforms`. They come last, whatever the other transforms add to the reply. */
+  replyFilters: readonly (() => ReplyTransform)[]
+  replyObservers: readonly (() => ReplyObserver)[]
+}

@@ -1,0 +1,89 @@
+import type { ModelCall } from '../../call/call.ts'
+import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
+import { Bill } from '../../ledger/bill.ts'
+import type { JsonObject } from '../../lib/json-values.ts'
+import type { PreparedTools } from '../../tools/prepared-tools.ts'
+import type { CallModelFn } from '../../tools/tool.ts'
+import type { FundedRequest } from '../hold/extension.ts'
+import type { Funds } from '../hold/funds.ts'
+import { withFunds } from '../hold/request-funds.ts'
+
+/** A plugin of a request: the client's, or one that is on by default. */
+export interface AppliedPlugin {
+  id: PluginId
+  /** Validated, without `id` and `enabled`. */
+  settings: PluginSettings<PluginId>
+  /** The request does not name it. */
+  isDefault?: boolean
+  /** Neither the request nor the account names it: its models need it. */
+  isImplied?: boolean
+}
+
+/** A step besides the model, in `service_metadata.pipeline`. */
+export interface PipelineStage {
+  type: 'guardrail' | 'plugin' | 'server_tools' | 'response_healing' | 'context_compression'
+  name: string
+  summary?: string
+  data?: JsonObject
+  cost_usd?: number | null
+  guardrail_id?: string
+  guardrail_scope?: string
+}
+
+/** What a request does besides one call of its model. */
+export class RequestWork {
+  plugins: readonly AppliedPlugin[]
+  /** The plugins that the client switched off. */
+  readonly disabled: ReadonlySet<PluginId>
+  /** What the client requested and cannot get, such as `plugins.web`. */
+  readonly dropped: string[] = []
+  readonly stages: PipelineStage[] = []
+  /** What it costs besides the turn in progress. */
+  readonly bill = new Bill()
+  /** Calls of server tools: as the model requested them, and those that were run. */
+  readonly toolCalls = { requested: 0, executed: 0, webSearches: 0, webFetches: 0 }
+
+  /** What the model will be sent, if a plugin replaces parts of the prompt that not every model can read. */
+  routingCall: ModelCall | null = null
+  /** The files that a plugin has parsed, as annotations. */
+  readonly fileAnnotations: object[] = []
+  /** Calls a model for a plugin; null until the plugins are prepared. */
+  callModel: CallModelFn | null = null
+
+  /** Its server tools, ready to run; null if it has none. */
+  tools: PreparedTools | null = null
+
+  constructor(plugins: readonly AppliedPlugin[], disabled: ReadonlySet<PluginId> = new Set()) {
+    this.plugins = plugins
+    this.disabled = disabled
+  }
+
+  findPlugin(id: PluginId): AppliedPlugin | undefined {
+    return this.plugins.find((plugin) => plugin.id === id)
+  }
+
+  /** Reports a plugin without effect, unless the client did not request it. */
+  dropPlugin(id: PluginId): void {
+    if (!this.findPlugin(id)?.isDefault) this.dropped.push(`plugins.${id}`)
+  }
+
+  /** Reports settings of a plugin without effect, unless the client did not request it. */
+  dropSettings(id: PluginId, names: readonly string[]): void {
+    if (!this.findPlugin(id)?.isDefault) this.dropped.push(...names)
+  }
+
+  /** For a task other than text, which the others do not act on. */
+  dropPluginsExcept(remaining: PluginId): void {
+    for (const { id } of this.plugins) if (id !== remaining) this.dropPlugin(id)
+  }
+}
+
+/** The work of a request, which is created when it is first needed. */
+export function withWork<R extends FundedRequest & { work: RequestWork | null; funds: Funds | null }>(
+  request: R,
+): R & { work: RequestWork; funds: Funds } {
+  const work = request.work ?? new RequestWork([])
+  const funded = withFunds({ ...request, work })
+  funded.funds.bill ??= work.bill
+  return funded
+}

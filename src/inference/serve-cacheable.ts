@@ -1,0 +1,102 @@
+import type { Gateway } from '../app/gateway.ts'
+import { withSpan } from '../app/tracing/span-recorder.ts'
+import { zeroUsage } from '../call/usage.ts'
+import type { MediaDialect, MediaReply, MediaReplyContext } from '../dialects/media.ts'
+import type { ByteCacheEntry } from '../lib/byte-cache.ts'
+import {
+  buildMissHeaders,
+  type CacheEntry,
+  type CacheKey,
+  lookupCache,
+  resolveCacheKey,
+  settleHit,
+  storeReply,
+  zeroCost,
+} from './cache/response-cache.ts'
+import { admit } from './hold/admit.ts'
+import { excludeUnfit } from './media/fit.ts'
+import { parseMediaRequest } from './media/parse.ts'
+import { type EncodedReply, replyWithMedia, toResponse } from './media/reply-whole.ts'
+import type { IncomingMedia, MediaRequest, MediaTask } from './media/task.ts'
+import type { RoutingPlan } from './plan/plan.ts'
+import { buildReplyHeaders } from './reply/http-response.ts'
+import { createTranscript } from './reply/transcript.ts'
+import { serveRequest } from './serve.ts'
+import { guardMedia } from './stages/guard.ts'
+
+type EncodeFn<Call, Reply> = (reply: Reply, context: MediaReplyContext, call: Call) => EncodedReply
+
+/** As `handleMedia`, with the response cache: for replies that are whole and can be stored as JSON. */
+export async function handleCacheable<Call, D extends MediaDialect<Call>, Reply extends MediaReply>(
+  gateway: Gateway,
+  incoming: IncomingMedia<Call>,
+  task: MediaTask<Call, D, Reply>,
+  encodeReply: EncodeFn<Call, Reply>,
+): Promise<Response> {
+  const parsed = await parseMediaRequest(gateway, incoming, task)
+  return serveRequest<MediaRequest<Call>>(gateway, parsed, {
+    prepare: guardMedia,
+    reply: async (_gateway, request, routed) => {
+      const plan = excludeUnfit(routed, request.media, task)
+      const key = resolveCacheKey(gateway, request)
+      const stored = key && withSpan(request, 'cache lookup', lookupCache, gateway, key)
+      if (stored) return replyFromCache(gateway, request, plan, stored, encodeReply)
+      const admission = await withSpan(request, 'admit', admit, gateway, request, plan)
+      if (!key) return replyWithMedia(gateway, request, admission, task, encodeReply)
+      const recorded = recordReply(gateway, request, key, encodeReply)
+      return replyWithMedia(gateway, recorded.request, admission, task, recorded.encodeReply)
+    },
+  })
+}
+
+/** Stores the reply once the request is settled. */
+function recordReply<Call, Reply extends MediaReply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  key: CacheKey,
+  encodeReply: EncodeFn<Call, Reply>,
+): { request: MediaRequest<Call>; encodeReply: EncodeFn<Call, Reply> } {
+  let received: Reply | undefined
+  return {
+    request: {
+      ...request,
+      onSettled: [...request.onSettled, (settled) => storeReply(gateway, key, request.id, settled, received)],
+      replyHeaders: { ...request.replyHeaders, ...buildMissHeaders(key) },
+    },
+    encodeReply: (reply, context, call) => {
+      received = reply
+      return encodeReply(reply, context, call)
+    },
+  }
+}
+
+/** Responds with the stored reply to an identical request, at no charge. */
+async function replyFromCache<Call, Reply extends MediaReply>(
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  plan: RoutingPlan,
+  stored: ByteCacheEntry,
+  encodeReply: EncodeFn<Call, Reply>,
+): Promise<Response> {
+  const entry: CacheEntry<Reply> = JSON.parse(stored.bytes.toString())
+  const reply = { ...entry.reply, usage: zeroUsage, units: [] }
+  const body = encodeReply(reply, buildHitContext(request, entry), request.media)
+  const transcript = createTranscript(request)
+  const headers = await settleHit(gateway, request, plan, stored, entry, { transcript })
+  return toResponse(gateway, body, { ...buildReplyHeaders(request, entry.dropped), ...headers })
+}
+
+function buildHitContext<Call>(
+  { id, at }: MediaRequest<Call>,
+  { target, provider }: CacheEntry<unknown>,
+): MediaReplyContext {
+  return {
+    id,
+    created: Math.floor(at / 1000),
+    model: target.model,
+    provider,
+    usage: zeroUsage,
+    cost: zeroCost,
+    metadata: null,
+  }
+}

@@ -1,0 +1,33 @@
+import type { Gateway } from '../app/gateway.ts'
+import { withSpan } from '../app/tracing/span-recorder.ts'
+import type { MediaDialect } from '../dialects/media.ts'
+import { type Admission, admit } from './hold/admit.ts'
+import { excludeUnfit } from './media/fit.ts'
+import { parseMediaRequest } from './media/parse.ts'
+import type { IncomingMedia, MediaRequest, MediaTask } from './media/task.ts'
+import { serveRequest } from './serve.ts'
+import { guardMedia } from './stages/guard.ts'
+
+type RespondFn<Call> = (
+  gateway: Gateway,
+  request: MediaRequest<Call>,
+  admission: Admission,
+) => Promise<Response>
+
+/** A request for anything but text, on the same path: guard, route, admit, dispatch, settle, reply. */
+export async function handleMedia<Call, D extends MediaDialect<Call>, Reply>(
+  gateway: Gateway,
+  incoming: IncomingMedia<Call>,
+  task: MediaTask<Call, D, Reply>,
+  respond: RespondFn<Call>,
+): Promise<Response> {
+  const parsed = await parseMediaRequest(gateway, incoming, task)
+  return serveRequest<MediaRequest<Call>>(gateway, parsed, {
+    prepare: guardMedia,
+    reply: async (_gateway, request, plan) => {
+      const fit = excludeUnfit(plan, request.media, task)
+      const admission = await withSpan(request, 'admit', admit, gateway, request, fit)
+      return respond(gateway, request, admission)
+    },
+  })
+}

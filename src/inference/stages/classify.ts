@@ -1,0 +1,125 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ModerationsCall, ModerationsReply } from '../../call/moderations.ts'
+import { findModelForTask } from '../../catalogue/lookup.ts'
+import type { Model } from '../../catalogue/model.ts'
+import type { MediaReplyContext } from '../../dialects/media.ts'
+import { decodeModerations } from '../../dialects/moderations/decode.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import type { EffectivePolicy } from '../../policy/effective.ts'
+import { admit } from '../hold/admit.ts'
+import type { NestedRequestLine } from '../hold/bill-line.ts'
+import { moderationsTask } from '../media/moderations.ts'
+import { parseMediaRequest } from '../media/parse.ts'
+import { executeMedia } from '../media/reply-whole.ts'
+import type { MediaRequest } from '../media/task.ts'
+import { planRoute } from '../plan/plan.ts'
+import type { ModelRequest, SettledReply } from '../request/inference-request.ts'
+import { buildModerationBatches, type ModerationBatch, type ModerationInput } from './moderation-inputs.ts'
+
+/** What a moderation model says about an input. */
+export interface Classification extends ModerationInput {
+  isFlagged: boolean
+  categories: string[]
+  /** The model, and the display name of its provider. */
+  model: string
+  provider: string
+}
+
+/**
+ * Has a prompt classified by a moderation model: by requests of the same key, each with a record of its own, which are
+ * added to `lines`.
+ */
+export async function classifyPrompt(
+  gateway: Gateway,
+  request: ModelRequest,
+  slug: string,
+  lines: NestedRequestLine[],
+): Promise<Classification[]> {
+  const model = findModelForTask(gateway.catalogue, slug, 'moderations')
+  if (!model) throw gatewayError('no_endpoints')
+  const batches = buildModerationBatches(request.content.call, model.input_modalities.includes('image'))
+  const prepared: PreparedBatch[] = []
+  for (const batch of batches) {
+    if (prepared.length > 0) await yieldToEventLoop()
+    prepared.push({ ...batch, request: await buildRequest(gateway, request, model, batch) })
+  }
+  const classifying = prepared.map((batch) => classifyBatch(gateway, batch, lines))
+  // All have ended, and are in `lines`, also if one fails.
+  await Promise.allSettled(classifying)
+  return (await Promise.all(classifying)).flat()
+}
+
+interface PreparedBatch extends ModerationBatch {
+  request: MediaRequest<ModerationsCall>
+}
+
+async function classifyBatch(
+  gateway: Gateway,
+  { request: classified, inputs }: PreparedBatch,
+  lines: NestedRequestLine[],
+): Promise<Classification[]> {
+  const request = { ...classified, onSettled: [recordLine(classified.id, lines)] }
+  const admission = await admit(gateway, request, planRoute(gateway, request))
+  const classify = ({ results }: ModerationsReply, { model, provider }: MediaReplyContext) =>
+    inputs.map((input, index) => ({ ...input, ...decodeResult(results[index] ?? {}), model, provider }))
+  const { encoded } = await executeMedia(gateway, request, admission, moderationsTask, classify)
+  return encoded
+}
+
+function recordLine(id: string, lines: NestedRequestLine[]) {
+  const startedAt = performance.now()
+  return ({ candidate, cost }: SettledReply): void => {
+    const provider = candidate?.endpoint.provider.name ?? ''
+    const isCharged = candidate !== null
+    lines.push({ id, purpose: 'moderation', provider, usage: null, cost, isCharged, startedAt })
+  }
+}
+
+/** A request on behalf of another one: it is neither guarded nor moderated, and its prompt is in no log of its own. */
+async function buildRequest(
+  gateway: Gateway,
+  { caller, region, httpRequest, keyContext, options, funds }: ModelRequest,
+  { id }: Model,
+  { encoded }: ModerationBatch,
+): Promise<MediaRequest<ModerationsCall>> {
+  const body = { model: id, input: encoded }
+  const outer = funds && { outerFunds: funds }
+  const incoming = { caller, region, httpRequest, body, decode: decodeModerations, ...outer }
+  const parsed = await parseMediaRequest(gateway, incoming, moderationsTask)
+  const { data_collection, zdr } = options.preferences
+  return {
+    ...parsed,
+    keyContext: { ...keyContext, policy: withoutModelLists(keyContext.policy) },
+    options: {
+      ...options,
+      models: [id],
+      preferences: { data_collection, zdr },
+      strict: false,
+      wantsMetadata: false,
+    },
+    logsContent: false,
+    exportTargets: parsed.exportTargets && { ...parsed.exportTargets, includesContent: false },
+    timeLimitMs: gateway.settings.moderation.timeout,
+    hits: null,
+    // In the trace of the other request it is part of the guard stage.
+    spans: null,
+  }
+}
+
+/** Who may choose a model is another question; where a prompt may be sent is the same one. */
+function withoutModelLists(policy: EffectivePolicy): EffectivePolicy {
+  return { ...policy, allowed_models: { values: null, layers: [] }, ignored_models: [] }
+}
+
+/** Bounds what a model can put into records and errors. */
+const maxCategories = 50
+const maxNameLength = 100
+
+function decodeResult({ flagged, categories }: JsonObject): Pick<Classification, 'isFlagged' | 'categories'> {
+  const names = Object.entries(asObject(categories) ?? {}).flatMap(([name, isFlagged]) =>
+    isFlagged === true ? [name.slice(0, maxNameLength).replaceAll('\0', '')] : [],
+  )
+  return { isFlagged: flagged === true, categories: names.slice(0, maxCategories) }
+}

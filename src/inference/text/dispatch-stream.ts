@@ -1,0 +1,142 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { timedOut } from '../../lib/coarse-timer.ts'
+import { timeoutError, unexpectedReplyError } from '../failures/errors.ts'
+import { redactFrames } from '../failures/redact-secrets.ts'
+import type { Admission } from '../hold/admit.ts'
+import { EventEncoder } from '../reply/event-encoder.ts'
+import { createRelay } from '../reply/relay.ts'
+import { EventStream, type ReplyStream, type StreamLimits, UpstreamStream } from '../reply/reply-stream.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settle/trace.ts'
+import { createLoop, type ToolLoop } from '../tools/loop.ts'
+import { buildUpstreamCall } from '../upstream/build-call.ts'
+import { assertFinished, decodeEvents } from '../upstream/decode-reply.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { createFrameReader } from '../upstream/frame-reader.ts'
+import { receiveReply } from '../upstream/receive-reply.ts'
+import { openEvents } from '../upstream/reply-events.ts'
+import { send } from '../upstream/send.ts'
+import { simulateReply } from '../upstream/simulation.ts'
+import { Turn } from '../upstream/turn.ts'
+import { dispatchText } from './dispatch-text.ts'
+
+export interface OpenedStream {
+  stream: ReplyStream
+  /** Buffered until the first content; sent first. */
+  pending: string
+  /** Why a transform has refused the reply already. */
+  refusal: GatewayError | null
+}
+
+/** The stream of the first candidate whose reply has begun. */
+export function dispatchStream(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+  trace: RequestTrace,
+): Promise<AcceptedAttempt<OpenedStream>> {
+  const { limits } = gateway.settings
+  return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
+    exchange.setTimeout(limits.first_byte)
+    const loop = request.work ? createLoop({ gateway, request, admission, trace, exchange }) : null
+    const stream = await openStream(gateway, exchange, attempt, request, loop)
+    const buffered = await bufferUntilContent(gateway, exchange, stream, computeMaxPending(request))
+    if (attempt.candidate.endpoint.provider.billsAbandoned) exchange.outliveClient()
+    return { stream, ...buffered }
+  })
+}
+
+async function openStream(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  attempt: Attempt,
+  request: InferenceRequest,
+  loop: ToolLoop | null,
+): Promise<ReplyStream> {
+  const { candidate, translation, context, pipeline } = attempt
+  const { replyCodec } = request.format
+  const createEncoder = () =>
+    new EventEncoder(replyCodec.createWriter(context), replyCodec.replyLimits, pipeline)
+  if (loop) {
+    const turn = new Turn(gateway, exchange, candidate, await openEvents(gateway, exchange, request, attempt))
+    const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
+    return new EventStream(loop.run(turn), createEncoder(), exchange, limits)
+  }
+  const simulated = simulateReply(gateway, request, candidate, exchange)
+  if (simulated) {
+    const limits = buildStreamLimits(gateway, gateway.settings.limits.reply_bytes)
+    return new EventStream(simulated, createEncoder(), exchange, limits)
+  }
+  const call = buildUpstreamCall(request, translation)
+  const upstream = await send(gateway, exchange, call)
+  const { response, secrets, maxValues } = upstream
+  const limits = buildStreamLimits(gateway, upstream.maxBytes)
+  if (response.headers.get('content-type')?.startsWith('application/json')) {
+    const { body } = await receiveReply(gateway, exchange, translation, call, upstream)
+    const events = decodeEvents(candidate, translation, body)
+    return new EventStream(events.values(), createEncoder(), exchange, limits)
+  }
+  const frames = redactFrames(createFrameReader(response, translation), secrets, maxValues)
+  return new UpstreamStream(response, createRelay(request, attempt), exchange, frames, limits)
+}
+
+function buildStreamLimits({ settings, timeSlicer }: Gateway, maxBytes: number): StreamLimits {
+  const { reply_bytes, reply_events, reply_parts } = settings.limits
+  const characters = Math.min(maxBytes, maxCharacters)
+  return {
+    timeSlicer,
+    bounds: { bytes: reply_bytes, events: reply_events, parts: reply_parts, characters },
+  }
+}
+
+/** Some formats repeat the whole text in the last event, which is written at once. */
+const maxCharacters = 32 * 1024 * 1024
+
+/**
+ * Buffers the events before the first content, so that failover stays invisible to the client. Any event resets the
+ * idle timeout, but only content meets the deadline for the first content.
+ */
+async function bufferUntilContent(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  stream: ReplyStream,
+  maxPending: number,
+): Promise<Omit<OpenedStream, 'stream'>> {
+  const { first_byte, first_content, idle, total } = gateway.settings.limits
+  const deadline = gateway.timer.now() + first_content
+  let pending = ''
+  for (let timeout = first_byte; ; timeout = idle) {
+    const remaining = deadline - gateway.timer.now()
+    const text =
+      remaining > 0 ? await gateway.timer.wait(readNext(stream), Math.min(timeout, remaining)) : timedOut
+    if (text === timedOut) throw timeoutError()
+    // It has begun, so that no other candidate is tried.
+    if (text instanceof GatewayError) return { pending, refusal: text }
+    // From the first byte on the idle timeout applies.
+    exchange.setTimeout(total)
+    if (text !== null) pending += text
+    const { hasContent, failure } = stream.summary
+    if (hasContent) break
+    if (failure || text === null) assertFinished(stream.summary)
+    if (text === null) break
+    if (pending.length > maxPending)
+      throw unexpectedReplyError('The provider sent too much data before its first content.')
+  }
+  return { pending, refusal: null }
+}
+
+/** A transform refuses the reply with an error for the client. */
+function readNext(stream: ReplyStream): Promise<string | null | GatewayError> {
+  return stream.next().catch((error: unknown) => {
+    if (error instanceof GatewayError) return error
+    throw error
+  })
+}
+
+/** In addition to the request, which some formats repeat in the first events of the reply. */
+const basePendingCharacters = 1024 * 1024
+
+function computeMaxPending({ content }: InferenceRequest): number {
+  return basePendingCharacters + 4 * content.received.characters
+}

@@ -1,0 +1,71 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ReplyContext } from '../../dialects/dialect.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { buildMetadata } from '../explain/metadata.ts'
+import type { RoutingPlan } from '../plan/plan.ts'
+import { createTranscript } from '../reply/transcript.ts'
+import { createPipeline } from '../reply/transforms.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import { isVendorSdk } from '../request/vendor-sdk.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settle/trace.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { withFailover } from '../upstream/failover.ts'
+import { type Translation, translate } from '../upstream/translate.ts'
+
+type ExecuteFn<R> = (exchange: UpstreamExchange, attempt: Attempt) => Promise<R>
+
+/** Sends a request for text to the candidates of a plan; each attempt has its own pipeline and transcript. */
+export function dispatchText<R>(
+  gateway: Gateway,
+  request: InferenceRequest,
+  plan: RoutingPlan,
+  trace: RequestTrace,
+  execute: ExecuteFn<R>,
+): Promise<AcceptedAttempt<R>> {
+  return withFailover(gateway, request, plan, trace, {
+    translate: (candidate) => translate(gateway, request, candidate),
+    execute: async (exchange, candidate, translation) => {
+      const attempt = beginAttempt(request, candidate, translation, trace)
+      return { ...attempt, reply: await execute(exchange, attempt) }
+    },
+  })
+}
+
+function beginAttempt(
+  request: InferenceRequest,
+  candidate: Candidate,
+  translation: Translation,
+  trace: RequestTrace,
+): Attempt {
+  if (request.logsContent || request.exportTargets) trace.transcript = createTranscript(request)
+  return {
+    candidate,
+    translation,
+    context: buildReplyContext(request, candidate, trace),
+    pipeline: createPipeline(request, trace.transcript),
+  }
+}
+
+function buildReplyContext(
+  request: InferenceRequest,
+  { model, endpoint }: Candidate,
+  trace: RequestTrace,
+): ReplyContext {
+  const { content } = request
+  return {
+    id: request.id,
+    created: Math.floor(request.at / 1000),
+    model: model.id,
+    provider: endpoint.provider.name,
+    tier: endpoint.service_tier,
+    get call() {
+      return content.call
+    },
+    isPlain: content.plain !== null,
+    body: content.body,
+    elapsedMs: () => performance.now() - request.startedAt,
+    formatNames: request.options.reasoningFormatNames,
+    isVendorClient: isVendorSdk(request.httpRequest),
+    ...(request.options.wantsMetadata && { explain: () => buildMetadata(request, trace) }),
+  }
+}

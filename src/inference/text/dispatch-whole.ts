@@ -1,0 +1,76 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ReplyEvent } from '../../call/event.ts'
+import type { Admission } from '../hold/admit.ts'
+import { checkBounds } from '../reply/reply-stream.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { AcceptedAttempt, Attempt, RequestTrace } from '../settle/trace.ts'
+import { createLoop, type ToolLoop } from '../tools/loop.ts'
+import { buildUpstreamCall } from '../upstream/build-call.ts'
+import { decodeReply, processEvents, type WholeReply } from '../upstream/decode-reply.ts'
+import { drainAbandoned } from '../upstream/drain-abandoned.ts'
+import type { UpstreamExchange } from '../upstream/exchange.ts'
+import { receiveReply } from '../upstream/receive-reply.ts'
+import { openEvents } from '../upstream/reply-events.ts'
+import { send } from '../upstream/send.ts'
+import { collectEvents, simulateReply } from '../upstream/simulation.ts'
+import { Turn } from '../upstream/turn.ts'
+import { dispatchText } from './dispatch-text.ts'
+
+/** The reply of the first candidate that completes one. */
+export function dispatchWhole(
+  gateway: Gateway,
+  request: InferenceRequest,
+  admission: Admission,
+  trace: RequestTrace,
+): Promise<AcceptedAttempt<WholeReply>> {
+  const { limits } = gateway.settings
+  return dispatchText(gateway, request, admission.plan, trace, async (exchange, attempt) => {
+    exchange.setTimeout(limits.whole_reply)
+    const loop = request.work ? createLoop({ gateway, request, admission, trace, exchange }) : null
+    const replying = loop
+      ? runLoop(gateway, exchange, attempt, request, loop)
+      : fetchReply(gateway, exchange, attempt, request)
+    if (attempt.candidate.endpoint.provider.billsAbandoned)
+      drainAbandoned(gateway, request, exchange, replying)
+    const reply = await replying
+    exchange.release()
+    return reply
+  })
+}
+
+/** The first turn has the time of any whole reply, the request that of a stream. */
+async function runLoop(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  attempt: Attempt,
+  request: InferenceRequest,
+  loop: ToolLoop,
+): Promise<WholeReply> {
+  const first = await openEvents(gateway, exchange, request, attempt)
+  const turn = new Turn(gateway, exchange, attempt.candidate, first)
+  await turn.bufferAll()
+  exchange.setTimeout(gateway.settings.limits.total)
+  const events: ReplyEvent[] = []
+  for await (const event of loop.run(turn)) events.push(event)
+  return processEvents(events, null, attempt.pipeline, request.format.replyCodec.replyLimits)
+}
+
+async function fetchReply(
+  gateway: Gateway,
+  exchange: UpstreamExchange,
+  { candidate, translation, pipeline }: Attempt,
+  request: InferenceRequest,
+): Promise<WholeReply> {
+  const { replyLimits } = request.format.replyCodec
+  const simulated = simulateReply(gateway, request, candidate, exchange)
+  if (simulated) {
+    return processEvents(await collectEvents(gateway, exchange, simulated), null, pipeline, replyLimits)
+  }
+  const call = buildUpstreamCall(request, translation)
+  const response = await send(gateway, exchange, call)
+  const received = await receiveReply(gateway, exchange, translation, call, response)
+  const limits = translation.isPassThrough && !pipeline.hasTransforms ? null : replyLimits
+  const reply = await decodeReply(candidate, translation, received, pipeline, limits)
+  checkBounds(reply.summary, { parts: gateway.settings.limits.reply_parts, characters: response.maxBytes })
+  return reply
+}

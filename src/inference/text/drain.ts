@@ -1,0 +1,40 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { timedOut } from '../../lib/coarse-timer.ts'
+import type { ReplyStream } from '../reply/reply-stream.ts'
+import { usageGraceMs } from '../reply/stream-timers.ts'
+
+/** Whether the reply is complete and its usage was reported. */
+export function isFinished({ summary }: ReplyStream): boolean {
+  return summary.isComplete && summary.usage !== null
+}
+
+/** Reads to the last byte, so that the connection can be reused; closes it if the stream does not end. */
+export async function releaseConnection(gateway: Gateway, stream: ReplyStream): Promise<void> {
+  await readUntil(gateway, stream, usageGraceMs, () => false)
+  stream.cancel()
+}
+
+/** How long a reply without a client is read. */
+const drainMs = 60_000
+
+/** Reads a reply that the provider bills anyway, for its usage. */
+export function drainUpstream(gateway: Gateway, stream: ReplyStream): Promise<void> {
+  return readUntil(gateway, stream, drainMs, () => isFinished(stream) || stream.summary.failure !== null)
+}
+
+/** Reads and discards, until the end of the stream, `isEnough` or the timeout. */
+async function readUntil(
+  gateway: Gateway,
+  stream: ReplyStream,
+  ms: number,
+  isEnough: () => boolean,
+): Promise<void> {
+  const deadline = gateway.timer.now() + ms
+  try {
+    for (let text: unknown = ''; text !== null && text !== timedOut && !isEnough(); ) {
+      text = await gateway.timer.wait(stream.next(), Math.max(0, deadline - gateway.timer.now()))
+    }
+  } catch (error) {
+    gateway.log.debug({ err: error }, 'a reply failed while it was drained')
+  }
+}

@@ -1,0 +1,38 @@
+import type { Gateway } from '../app/gateway.ts'
+import type { TranscriptionCall } from '../call/transcription.ts'
+import { encodeTranscript } from '../dialects/transcriptions/encode.ts'
+import type { AudioSource } from '../dialects/transcriptions/recording.ts'
+import type { TranscriptionFields } from '../dialects/transcriptions/schema.ts'
+import { streamMedia } from './media/reply-streamed.ts'
+import { replyWithMedia } from './media/reply-whole.ts'
+import type { IncomingMedia } from './media/task.ts'
+import { openTranscription } from './media/transcription-support.ts'
+import { streamedTask, wholeTask } from './media/transcriptions.ts'
+import { handleMedia } from './serve-media.ts'
+
+export interface IncomingTranscription
+  extends Pick<IncomingMedia<TranscriptionCall>, 'caller' | 'region' | 'httpRequest'> {
+  task: TranscriptionCall['task']
+  /** Validated by the schema of the operation. */
+  fields: TranscriptionFields
+  /** The uploaded file; absent if the recording is in `fields`. */
+  file?: AudioSource
+}
+
+/** Transcribes a recording, or translates it into English. */
+export async function handleTranscription(
+  gateway: Gateway,
+  { task, fields, file, ...incoming }: IncomingTranscription,
+): Promise<Response> {
+  const request = { ...incoming, ...(await openTranscription(task, fields, file)) }
+  if (fields.stream) {
+    return handleMedia(gateway, request, streamedTask, (_, parsed, admission) =>
+      streamMedia(gateway, parsed, admission, streamedTask),
+    )
+  }
+  return handleMedia(gateway, request, wholeTask, (_, parsed, admission) =>
+    replyWithMedia(gateway, parsed, admission, wholeTask, (reply, context, call) =>
+      encodeTranscript(call, reply, context),
+    ),
+  )
+}

@@ -1,0 +1,59 @@
+import type { UpstreamFailure } from '../../call/failure.ts'
+import { buildTraceHeaders, newSpanId, readTraceContext } from '../../lib/trace-parent.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { RequestTrace } from '../settle/trace.ts'
+import type { UpstreamExchange } from './exchange.ts'
+
+/** Begins the span of an attempt, and tells the upstream the trace it belongs to. */
+export function beginAttempt(
+  request: ModelRequest,
+  trace: RequestTrace,
+  { model, endpoint, byokKey }: Candidate,
+  exchange: UpstreamExchange,
+): void {
+  const { slug } = endpoint.provider
+  const span = request.spans?.begin(`attempt ${slug}`, {
+    kind: 'client',
+    attributes: {
+      'gen_ai.provider.name': slug,
+      'gen_ai.request.model': model.id,
+      'headgate.endpoint': endpoint.tag,
+      'headgate.byok': byokKey !== null,
+    },
+  })
+  trace.attemptSpan = span ?? null
+  exchange.traceHeaders = propagateTrace(request, span?.spanId)
+}
+
+/** Undefined unless the client sent a trace or the gateway exports its own. */
+export function propagateTrace(
+  { spans, httpRequest }: Pick<ModelRequest, 'spans' | 'httpRequest'>,
+  spanId?: string,
+): Record<string, string> | undefined {
+  const root = spans ? spans.isPropagated && spans.root : readTraceContext(httpRequest.headers)
+  return root ? buildTraceHeaders(root, spanId ?? newSpanId()) : undefined
+}
+
+/** The upstream has begun to reply. Its attempt lasts until the end of the reply. */
+export function acceptAttempt(
+  request: ModelRequest,
+  trace: RequestTrace,
+  { status }: UpstreamExchange,
+): void {
+  if (status !== null) trace.attemptSpan?.describe({ 'http.response.status_code': status })
+  trace.replySpan = request.spans?.begin('reply') ?? null
+}
+
+/** A turn has ended, and another one may follow. */
+export function endTurnSpans(trace: RequestTrace): void {
+  trace.attemptSpan?.end(null)
+  trace.replySpan?.end(null)
+  trace.attemptSpan = trace.replySpan = null
+}
+
+/** Without the message, which may quote the prompt. */
+export function failAttempt({ attemptSpan }: RequestTrace, { kind, status }: UpstreamFailure): void {
+  if (status !== null) attemptSpan?.describe({ 'http.response.status_code': status })
+  attemptSpan?.end(kind)
+}

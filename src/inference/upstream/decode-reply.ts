@@ -1,0 +1,153 @@
+import type { ReplyEvent } from '../../call/event.ts'
+import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
+import { countListEntries } from '../../dialects/reply-lists.ts'
+import { addLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { parseLenientJson } from '../../lib/json.ts'
+import { JsonError } from '../../lib/json-error.ts'
+import { asObject, type JsonObject } from '../../lib/json-values.ts'
+import { longTextLength, parseLongJson } from '../../lib/long-json.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { tooManyPartsError, UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
+import { redactReply, redactWhileParsing } from '../failures/redact-secrets.ts'
+import type { Awaitable } from '../reply/join-texts.ts'
+import { markSignature } from '../reply/relay.ts'
+import { recordEvent } from '../reply/summary.ts'
+import type { ReplyPipeline } from '../reply/transforms.ts'
+import type { UpstreamExchange } from './exchange.ts'
+import { readBounded } from './read-body.ts'
+import type { UpstreamResponse } from './send.ts'
+import type { Translation } from './translate.ts'
+
+export interface WholeReply {
+  summary: ReplySummary
+  /** After the transforms. */
+  events: readonly ReplyEvent[]
+  /** The upstream's body; null if transforms changed the reply, or if it was not received as one. */
+  body: JsonObject | null
+  /** The length of its text; null without a body. */
+  length: number | null
+  /** Why a transform refused the reply. */
+  refusal: GatewayError | null
+}
+
+/** `limits` are those of the format the reply is re-encoded in; null for a pass-through. */
+export function decodeReply(
+  candidate: Candidate,
+  translation: Translation,
+  { body, length }: ReceivedBody,
+  pipeline: ReplyPipeline,
+  limits: ReplyLimits | null,
+): Awaitable<WholeReply> {
+  const { isPassThrough, dialect } = translation
+  const isUnchanged = isPassThrough && !pipeline.hasTransforms
+  const summary =
+    isUnchanged && !pipeline.hasObservers ? dialect.passthrough.summarizeReply?.(body) : undefined
+  if (summary) return { summary, events: [], body, length, refusal: null }
+  // Observers of an unchanged body see its signatures as the client does, without the vendor's mark.
+  const events = isUnchanged ? dialect.upstream.decodeReply(body) : decodeEvents(candidate, translation, body)
+  return processEvents(events, { body, length }, pipeline, limits)
+}
+
+export function decodeEvents(
+  { endpoint }: Candidate,
+  { dialect }: Translation,
+  body: JsonObject,
+): ReplyEvent[] {
+  const events = dialect.upstream.decodeReply(body)
+  for (const event of events) markSignature(endpoint.provider.signatures, event)
+  return events
+}
+
+export function processEvents(
+  events: ReplyEvent[],
+  received: ReceivedBody | null,
+  pipeline: ReplyPipeline,
+  limits: ReplyLimits | null,
+): Awaitable<WholeReply> {
+  const summary = newReplySummary()
+  for (const event of events) recordEvent(summary, event, limits)
+  if (!summary.hasContent) assertFinished(summary)
+  if (pipeline.hasTransforms) return transformEvents(summary, events, pipeline)
+  pipeline.observe(events)
+  return { summary, events, body: received?.body ?? null, length: received?.length ?? null, refusal: null }
+}
+
+/** A refused reply was received and is charged, so that the refusal is no error here. */
+async function transformEvents(
+  summary: ReplySummary,
+  events: readonly ReplyEvent[],
+  pipeline: ReplyPipeline,
+): Promise<WholeReply> {
+  const transformed: ReplyEvent[] = []
+  try {
+    for (const event of events) transformed.push(...(await pipeline.push(event)))
+    transformed.push(...(await pipeline.end()))
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return { summary, events: [], body: null, length: null, refusal: error }
+  }
+  addLosses(summary.losses, pipeline.losses)
+  return { summary, events: transformed, body: null, length: null, refusal: null }
+}
+
+/** A reply without content is valid only if it was completed, and not by an error. */
+export function assertFinished({ failure, isComplete, finishReasons }: ReplySummary): void {
+  if (failure) throw new UpstreamError(failure)
+  const isDeliberate = isComplete && finishReasons.some((finish) => finish && finish.reason !== 'error')
+  if (!isDeliberate) throw unexpectedReplyError('The provider sent an empty reply.')
+}
+
+export interface ReceivedBody {
+  body: JsonObject
+  /** The length of its text. */
+  length: number
+}
+
+export async function readJsonBody(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  parse?: typeof parseLongJson,
+): Promise<JsonObject> {
+  return (await receiveJsonBody(exchange, upstream, parse)).body
+}
+
+/** The body of a whole reply of a model. Its parts are counted before it is decoded, whatever else reads it. */
+export async function receiveBody(
+  exchange: UpstreamExchange,
+  upstream: UpstreamResponse,
+  { dialect }: Pick<Translation, 'dialect'>,
+): Promise<ReceivedBody> {
+  const received = await receiveJsonBody(exchange, upstream)
+  const { maxParts } = upstream
+  // An entry has at least two characters.
+  const mayExceed = received.length > 2 * maxParts
+  if (mayExceed && countListEntries(received.body, dialect.upstream.replyLists, maxParts) > maxParts)
+    throw tooManyPartsError(maxParts)
+  return received
+}
+
+/** What may take tens of milliseconds to parse is decoded in another turn of the event loop. */
+const longReplyLength = 512 * 1024
+
+export async function receiveJsonBody(
+  exchange: UpstreamExchange,
+  { response, secrets, maxBytes, maxValues }: UpstreamResponse,
+  parse: typeof parseLongJson = parseLongJson,
+): Promise<ReceivedBody> {
+  const text = await readBounded(response, maxBytes, exchange)
+  try {
+    const isShort = parse === parseLongJson && text.length < longTextLength
+    const value = isShort
+      ? parseLenientJson(redactReply(text, secrets), maxValues)
+      : await parse(text, maxValues, redactWhileParsing(secrets))
+    const body = asObject(value)
+    if (text.length > longReplyLength) await yieldToEventLoop()
+    if (body) return { body, length: text.length }
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw unexpectedReplyError(`The reply from the provider is ${error.message}.`)
+  }
+  throw unexpectedReplyError('The provider sent a reply that is not a JSON object.')
+}

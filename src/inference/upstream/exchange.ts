@@ -1,0 +1,90 @@
+import type { Gateway } from '../../app/gateway.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import type { Timeout } from '../../lib/coarse-timer.ts'
+import {
+  ClientDisconnectedError,
+  ShutdownError,
+  timeoutError,
+  UpstreamError,
+  unexpectedReplyError,
+} from '../failures/errors.ts'
+
+/** One request to an upstream, until the reply is read, the client disconnects, or a timeout ends it. */
+export class UpstreamExchange {
+  readonly #controller = new AbortController()
+  readonly signal = this.#controller.signal
+  readonly #timeout: Timeout
+  #timedOut = false
+  #stopping = false
+  readonly #client: AbortSignal
+  #request: AbortSignal | null = null
+  readonly #openExchanges: Gateway['exchanges']
+  /** Of the trace that the request belongs to. */
+  traceHeaders: Readonly<Record<string, string>> | undefined
+  /** Of the upstream's response. */
+  status: number | null = null
+  readonly #onClientGone = () => this.#controller.abort()
+  readonly #onRequestEnd = () => this.abort()
+
+  /** `exchanges` has those in progress, so that a shutdown can end them. */
+  constructor(client: AbortSignal, { exchanges, timer }: Pick<Gateway, 'exchanges' | 'timer'>) {
+    this.#client = client
+    this.#openExchanges = exchanges
+    this.#timeout = timer.createTimeout(() => {
+      this.#timedOut = true
+      this.#controller.abort()
+    })
+    exchanges.add(this)
+    if (client.aborted) this.#controller.abort()
+    else client.addEventListener('abort', this.#onClientGone)
+  }
+
+  /** Replaces the current timeout. */
+  setTimeout(ms: number): void {
+    this.#timeout.set(ms)
+  }
+
+  /** Ends the exchange with the request that it is a part of. */
+  abortWith(request: AbortSignal): void {
+    this.#request = request
+    request.addEventListener('abort', this.#onRequestEnd)
+  }
+
+  /** Clears the timeout and stops listening to the client and the request. */
+  release(): void {
+    this.#timeout.close()
+    this.#openExchanges.delete(this)
+    this.#request?.removeEventListener('abort', this.#onRequestEnd)
+    this.#client.removeEventListener('abort', this.#onClientGone)
+  }
+
+  /** The reply is read to its end even if the client disconnects. */
+  outliveClient(): void {
+    this.#client.removeEventListener('abort', this.#onClientGone)
+  }
+
+  abort(): void {
+    this.release()
+    this.#controller.abort()
+  }
+
+  /** For a shutdown. */
+  stop(): void {
+    this.#stopping = true
+    this.#controller.abort()
+  }
+
+  /** Maps an exception during the exchange to its cause: a shutdown, a timeout, a disconnect or the upstream. */
+  toError(error: unknown): Error {
+    if (
+      error instanceof UpstreamError ||
+      error instanceof ClientDisconnectedError ||
+      error instanceof GatewayError
+    )
+      return error
+    if (this.#stopping) return new ShutdownError()
+    if (this.#timedOut) return timeoutError()
+    if (this.#client.aborted) return new ClientDisconnectedError()
+    return unexpectedReplyError('The connection to the provider failed.', error)
+  }
+}

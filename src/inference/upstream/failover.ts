@@ -1,0 +1,185 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { UpstreamFailure } from '../../call/failure.ts'
+import { GatewayError } from '../../errors/gateway-error.ts'
+import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { traceHeader } from '../../lib/trace-parent.ts'
+import type { Candidate } from '../../routing/candidate.ts'
+import { ClientDisconnectedError, UpstreamError } from '../failures/errors.ts'
+import { isPlainCode, isRequestFault, toClientError, toFailedAttempt } from '../failures/failure.ts'
+import { type RoutingPlan, rateLimitedError } from '../plan/plan.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { AttemptedTranslation, RequestTrace } from '../settle/trace.ts'
+import { acceptAttempt, beginAttempt, failAttempt } from './attempt-span.ts'
+import { UpstreamExchange } from './exchange.ts'
+
+/** How one kind of request is sent to a candidate. */
+export interface AttemptStages<T extends AttemptedTranslation, R> {
+  /** Throws one of `candidateErrors` if another endpoint may be able to serve the request. */
+  translate(candidate: Candidate): T
+  /** Resolves with a whole reply, or when a streamed one has begun. */
+  execute(exchange: UpstreamExchange, candidate: Candidate, translation: T): Promise<R>
+}
+
+/**
+ * Tries the candidates of a plan in order until one has replied, or begun to; the client sees nothing of a failed attempt.
+ * A request that is itself at fault is not tried at other endpoints of the same model.
+ */
+export async function withFailover<T extends AttemptedTranslation, R>(
+  gateway: Gateway,
+  request: ModelRequest,
+  plan: RoutingPlan,
+  trace: RequestTrace,
+  stages: AttemptStages<T, R>,
+): Promise<R> {
+  const { candidates } = plan
+  let encodingError: GatewayError | null = null
+  for (const candidate of candidates) {
+    if (isExhausted(gateway, request, trace)) break
+    if (!shouldTry(gateway, candidate, candidates, trace)) continue
+    if (request.content.received.isLarge) await yieldToEventLoop()
+    const translation = tryTranslate(stages, candidate)
+    if (request.content.received.isLarge) await yieldToEventLoop()
+    if (translation instanceof GatewayError) {
+      encodingError ??= translation
+      continue
+    }
+    const reply = await tryCandidate(gateway, request, candidate, translation, trace, stages, false)
+    if (reply) return reply.value
+    const isLast = candidate === candidates.at(-1)
+    if (!isLast || !shouldRetry(gateway, request, candidate, trace)) continue
+    const retried = await tryCandidate(gateway, request, candidate, translation, trace, stages, true)
+    if (retried) return retried.value
+  }
+  if (trace.attempts.length > 0) throw toClientError(trace.attempts)
+  if (encodingError) throw encodingError
+  throw rateLimitedError(
+    gateway,
+    request.options.models,
+    candidates.map(({ id }) => id),
+  )
+}
+
+/** What another candidate may not fail with: strict mode, and a deployment for another kind of request. */
+const candidateErrors: ReadonlySet<string> = new Set(['loss_refused', 'no_provider'])
+
+function tryTranslate<T extends AttemptedTranslation, R>(
+  stages: AttemptStages<T, R>,
+  candidate: Candidate,
+): T | GatewayError {
+  try {
+    return stages.translate(candidate)
+  } catch (error) {
+    if (error instanceof GatewayError && candidateErrors.has(error.code)) return error
+    throw error
+  }
+}
+
+/** Null if the attempt failed and another may follow. */
+async function tryCandidate<T extends AttemptedTranslation, R>(
+  gateway: Gateway,
+  request: ModelRequest,
+  candidate: Candidate,
+  translation: T,
+  trace: RequestTrace,
+  stages: AttemptStages<T, R>,
+  isRetry: boolean,
+): Promise<{ value: R } | null> {
+  if (request.httpRequest.signal.aborted) throw new ClientDisconnectedError()
+  trace.candidate = candidate
+  trace.translation = translation
+  trace.attemptStartedAt = performance.now()
+  trace.isOpen = true
+  const health = gateway.routing.health.getOrCreate(candidate.id)
+  health.recordStart(gateway.clock.now(), isRetry)
+  const exchange = new UpstreamExchange(request.httpRequest.signal, gateway)
+  if (request.spans || request.httpRequest.headers.has(traceHeader))
+    beginAttempt(request, trace, candidate, exchange)
+  try {
+    const value = await stages.execute(exchange, candidate, translation)
+    if (request.spans) acceptAttempt(request, trace, exchange)
+    return { value }
+  } catch (error) {
+    exchange.abort()
+    if (!(error instanceof UpstreamError)) throw error
+    trace.isOpen = false
+    const failure = capRetryAfter(gateway, error.failure)
+    if (candidate.endpoint.provider.failsOnRequest) health.releaseTrial()
+    else health.recordFailure(gateway.clock.now(), failure)
+    trace.attempts.push(
+      toFailedAttempt(candidate, failure, trace.attemptStartedAt, translation.isPassThrough),
+    )
+    failAttempt(trace, failure)
+    logFailure(gateway, candidate, error)
+    return null
+  }
+}
+
+/** A wrong `Retry-After` of hours must not block a provider for that long. */
+function capRetryAfter({ settings }: Gateway, failure: UpstreamFailure): UpstreamFailure {
+  const { cooldown } = settings.limits
+  const { retryAfterMs } = failure
+  if (retryAfterMs === undefined || retryAfterMs <= cooldown) return failure
+  return { ...failure, retryAfterMs: cooldown, isRetryAfterCut: true }
+}
+
+/** BYOK keys can make a plan of any length. */
+const maxAttempts = 20
+
+function isExhausted(
+  { settings }: Gateway,
+  { timeLimitMs = settings.limits.total }: ModelRequest,
+  { attempts, startedAt }: RequestTrace,
+): boolean {
+  return attempts.length >= maxAttempts || performance.now() - startedAt > timeLimitMs
+}
+
+/** Health may have changed since the plan was made: other requests may have hit a rate limit or ejected an endpoint. */
+function shouldTry(
+  { routing, clock }: Gateway,
+  candidate: Candidate,
+  candidates: readonly Candidate[],
+  { attempts }: RequestTrace,
+): boolean {
+  const last = attempts.at(-1)
+  if (last && isRequestFault(last.failure) && last.model === candidate.model.id) return false
+  const now = clock.now()
+  const health = routing.health.find(candidate.id)
+  if (health?.isCoolingDown(now)) return false
+  if (candidate.why === 'ejected' || !health?.isEjected(now)) return true
+  return candidates.slice(candidates.indexOf(candidate) + 1).every(({ id }) => {
+    const other = routing.health.find(id)
+    return other !== null && (other.isCoolingDown(now) || other.isEjected(now))
+  })
+}
+
+/** With these the provider has not processed the request. After a broken connection that is unknown. */
+const retryableStatuses: ReadonlySet<number | null> = new Set([502, 503, 529])
+
+/** The last candidate is retried once, unless it sent `Retry-After` or its retry budget is used up. */
+function shouldRetry(
+  { routing }: Gateway,
+  request: ModelRequest,
+  { id }: Candidate,
+  { attempts }: RequestTrace,
+): boolean {
+  const failure = attempts.at(-1)?.failure
+  if (!failure || !retryableStatuses.has(failure.status) || failure.retryAfterMs !== undefined) return false
+  return (
+    request.options.preferences.allow_fallbacks !== false &&
+    routing.health.getOrCreate(id).consumeRetryBudget()
+  )
+}
+
+/** Without the provider's message, which may quote the prompt. */
+function logFailure(
+  gateway: Gateway,
+  { endpoint, model }: Candidate,
+  { failure, cause }: UpstreamError,
+): void {
+  const { kind, status } = failure
+  const code = isPlainCode(failure.code) ? failure.code : undefined
+  gateway.log.warn(
+    { endpoint: endpoint.tag, model: model.id, kind, status, code, err: cause },
+    'attempt failed',
+  )
+}

@@ -1,0 +1,28 @@
+import type { Gateway } from '../../app/gateway.ts'
+import type { ReplyEvent } from '../../call/event.ts'
+import { estimatePromptTokens } from '../../call/size.ts'
+import { zeroUsage } from '../../call/usage.ts'
+import { hasOutput } from '../../catalogue/model.ts'
+import { buildRequestBodies } from '../../router-models/bodybuilder.ts'
+import { filterUsable } from '../plan/model-access.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+
+const charactersPerToken = 4
+
+/** The reply of service/bodybuilder, with models that the caller can use. */
+export async function* replyWithBodies(
+  gateway: Gateway,
+  { content: { call }, keyContext, region, options }: InferenceRequest,
+): AsyncGenerator<ReplyEvent> {
+  const texts = gateway.catalogue.models.filter((model) => hasOutput(model, 'text'))
+  const models = filterUsable(gateway, texts, { ...keyContext, region })
+  const text = JSON.stringify(buildRequestBodies(call, models), null, 2)
+  yield { type: 'reply-start', model: options.models[0] ?? '' }
+  yield { type: 'part-start', choice: 0, part: 0, content: { kind: 'text', text: '' } }
+  yield { type: 'part-delta', choice: 0, part: 0, delta: { text } }
+  yield { type: 'part-end', choice: 0, part: 0 }
+  yield { type: 'choice-end', choice: 0, reason: 'stop', native: 'stop' }
+  const output = Math.ceil(text.length / charactersPerToken)
+  yield { type: 'usage', usage: { ...zeroUsage, input: estimatePromptTokens(call), output } }
+  yield { type: 'reply-end' }
+}

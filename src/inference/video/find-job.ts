@@ -1,0 +1,28 @@
+import type { Caller } from '../../access/caller.ts'
+import { assertVisible } from '../../access/reachable-workspace.ts'
+import { findVideoJob, type VideoJob } from '../../account/video-jobs.ts'
+import type { Gateway } from '../../app/gateway.ts'
+import { gatewayError } from '../../errors/gateway-error.ts'
+import type { Reach } from '../../permissions/grant.ts'
+
+export interface JobContext {
+  gateway: Gateway
+  caller: Caller
+  httpRequest: Request
+}
+
+/** The job that the path names. */
+export async function requireJob(
+  request: JobContext & { reach: Reach; params: { jobId: string } },
+): Promise<VideoJob> {
+  const { gateway, caller, params } = request
+  const scope = { organizationId: caller.organizationId, workspaceIds: null }
+  const job = await findVideoJob(gateway.db, scope, params.jobId)
+  if (!job) throw jobNotFoundError()
+  assertVisible(request, { workspaceId: job.workspace_id }, jobNotFoundError)
+  return job
+}
+
+function jobNotFoundError() {
+  return gatewayError('not_found', 'The video job does not exist.')
+}
