@@ -4,11 +4,12 @@
  *
  * To add a column:
  * 1. Write the migration and list it in `migrations/all.ts`. A column that is not nullable needs a default.
- * 2. Declare the column here, before `posting_id`: its part, its empty value, and what the roll-ups read from it. A
+ * 2. Declare the column here as the last of its part, with its empty value and what the roll-ups read from it. A
  *    `draft` column also goes into a new format at the end of `draftFormats`.
- * 3. Set its value in the code that knows it. `draft`: `draftGeneration` in inference/hold/admit.ts; `target`:
- *    `buildUpstreamTarget` there; `usage`: `toUsageColumns` in ledger/generation.ts, where a column with a bucket
- *    needs nothing; `end`: the caller of `buildSettlement` that knows it.
+ * 3. Add it to `listDraftValues` or `encodeOutcome` in ledger/generation.ts, and a `draft` column to `isLikeDraft` in
+ *    ledger/segment-encoder.ts. Tests fail where it is missing.
+ * 4. Set its value in the code that knows it. `draft`: `draftGeneration` in inference/hold/admit.ts; `target`:
+ *    `buildUpstreamTarget` there; `end`: the caller of `buildSettlement` that knows it.
  */
 
 export type GenerationStatus = 'completed' | 'failed' | 'cancelled'
@@ -66,20 +67,28 @@ export const generationTable = {
   user_id: nullableText('draft', { isEssential: true, rollup: ['user'] }),
   created_at: text('draft', { isEssential: true, rollup: ['record'] }),
   requested_model: text('draft'),
+  dialect: text('draft'),
+  streamed: flag('draft'),
+  preset_id: nullableText('draft'),
+  session_id: nullableText('draft', { rollup: ['dataset'] }),
+  region: text('draft'),
+  app_url: nullableText('draft', { rollup: ['app'] }),
+  app_title: nullableText('draft', { rollup: ['app'] }),
+  /** The end user, as the client names them. */
+  external_user: nullableText('draft', { rollup: ['external'] }),
+  api_type: nullableText('draft', { rollup: ['dataset'] }),
+  user_agent: nullableText('draft'),
+  request_id: nullableText('draft'),
+  input_images: count('draft', { rollup: ['dataset'] }),
   model: text('target', { rollup: ['model'] }),
   /** Slug of the provider, and tag of its endpoint. */
   provider: text('target', { rollup: ['provider'] }),
   endpoint: text('target', { rollup: ['endpoint'] }),
-  dialect: text('draft'),
   upstream_dialect: text('target'),
-  streamed: flag('draft'),
-  status: createColumnType<GenerationStatus>('failed')('end', {
+  is_byok: flag('target', {
     isEssential: true,
-    rollup: ['latency', 'throughput'],
+    rollup: ['byok_requests', 'credits', 'byok_fees', 'upstream', 'byok_upstream'],
   }),
-  error_code: nullableText('end'),
-  finish_reason: nullableText('end', { rollup: ['finish'] }),
-  native_finish_reason: nullableText('end'),
   tokens_input: count('usage', { bucket: 'input', rollup: ['prompt', 'context'] }),
   tokens_cache_read: count('usage', { bucket: 'cacheRead', rollup: ['prompt', 'context', 'cached'] }),
   tokens_cache_read_audio: count('usage', {
@@ -98,35 +107,29 @@ export const generationTable = {
   }),
   tokens_output_audio: count('usage', { bucket: 'outputAudio', rollup: ['completion', 'throughput'] }),
   tokens_output_image: count('usage', { bucket: 'outputImage', rollup: ['completion', 'throughput'] }),
-  input_images: count('draft', { rollup: ['dataset'] }),
   web_searches: count('usage', { bucket: 'webSearches' }),
   usage_source: createColumnType<UsageSource>('none')('usage', { isEssential: true }),
   cost_nanos: nanos('usage', { isEssential: true, rollup: ['credits', 'byok_fees'] }),
   upstream_cost_nanos: nanos('usage', { isEssential: true, rollup: ['upstream', 'byok_upstream'] }),
   /** What the provider says it charged. */
   reported_cost_nanos: nullableNanos('usage'),
-  hold_nanos: nanos('end', { isEssential: true }),
   flag: createColumnType<ChargeFlag | null>(null)('usage'),
-  is_byok: flag('target', {
+  /** JSON array of what was billed by another unit than the token. */
+  billed_units: nullableText('usage'),
+  status: createColumnType<GenerationStatus>('failed')('end', {
     isEssential: true,
-    rollup: ['byok_requests', 'credits', 'byok_fees', 'upstream', 'byok_upstream'],
+    rollup: ['latency', 'throughput'],
   }),
+  error_code: nullableText('end'),
+  finish_reason: nullableText('end', { rollup: ['finish'] }),
+  native_finish_reason: nullableText('end'),
+  hold_nanos: nanos('end', { isEssential: true }),
   latency_ms: count('end', { rollup: ['latency', 'throughput'] }),
   first_token_ms: nullableCount('end', { rollup: ['latency', 'throughput'] }),
   /** JSON array of the attempts that failed before this endpoint replied. */
   attempts: createColumnType<string>('[]')('end'),
   /** JSON array of the fields that the translation dropped. */
   dropped: nullableText('end'),
-  preset_id: nullableText('draft'),
-  session_id: nullableText('draft', { rollup: ['dataset'] }),
-  region: text('draft'),
-  app_url: nullableText('draft', { rollup: ['app'] }),
-  app_title: nullableText('draft', { rollup: ['app'] }),
-  /** The end user, as the client names them. */
-  external_user: nullableText('draft', { rollup: ['external'] }),
-  api_type: nullableText('draft', { rollup: ['dataset'] }),
-  user_agent: nullableText('draft'),
-  request_id: nullableText('draft'),
   /** The provider's own id of the reply. */
   upstream_id: nullableText('end'),
   service_tier: nullableText('end'),
@@ -138,8 +141,6 @@ export const generationTable = {
   dispatch_ms: nullableCount('end'),
   /** The limit that the hold left the least of, as `encodeNearestLimit` writes it. */
   nearest_limit: nullableText('end'),
-  /** JSON array of what was billed by another unit than the token. */
-  billed_units: nullableText('usage'),
   /** The ledger transaction that its cost is part of; null when it cost nothing. */
   posting_id: nullableText('ledger', { isEssential: true }),
   /** When it was settled. */

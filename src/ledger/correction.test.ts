@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { blankGeneration } from '../../test/support/generations.ts'
+import { blankGeneration, toGenerationRecord } from '../../test/support/generations.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../../test/support/harness.ts'
 import { buildLineStatement, listLines } from '../account/bill-lines.ts'
 import { isoNow } from '../lib/clock.ts'
@@ -8,8 +8,8 @@ import { newTimeOrderedHex } from '../lib/ids.ts'
 import type { BillLine } from './bill.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
+import { emptyDraft } from './draft.ts'
 import type { Settlement } from './engine.ts'
-import { providedColumns } from './generation.ts'
 import { meterSubjects } from './meter-subjects.ts'
 import { queryRollups } from './rollups/query.ts'
 import { deleteOldGenerations } from './rollups/retention.ts'
@@ -49,7 +49,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       organizationId: server.own.organization.id,
       owner: 'another node',
       expiresAt: '2999-01-01T00:00:00.000Z',
-      draft: [1, [], [], 0, 0],
+      draft: emptyDraft,
     })
   }
 
@@ -76,7 +76,7 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
       ...createRelease(id, organization.id),
       isByok,
       spent,
-      generation: providedColumns.map((column) => row[column]),
+      generation: toGenerationRecord(row),
       meteredIn: isOwn ? placeOf(keyId) : null,
     }
   }
@@ -112,8 +112,9 @@ describe.if(databaseKinds.includes('postgres'))('a charge that another node sett
     const [id, keyId] = [`gen-${newTimeOrderedHex()}`, ++keys]
     await admit(id, keyId)
     const recovered = settlement(id, keyId, { cost: 9, isByok: false }, false)
-    const flagged = recovered.generation?.map((value) => (value === 'interrupted' ? 'unrecovered' : value))
-    await ledger.settle({ ...recovered, generation: flagged ?? null })
+    const { generation } = recovered
+    const flagged = generation?.outcome.map((value) => (value === 'interrupted' ? 'unrecovered' : value))
+    await ledger.settle({ ...recovered, generation: generation && { ...generation, outcome: flagged ?? [] } })
     const line = {
       kind: 'turn',
       name: 'm',

@@ -1,8 +1,8 @@
 import type { Batch, Row, Statement } from '../db/batch.ts'
-import { generationColumns } from '../db/generation-table.ts'
 import { buildListQuery } from '../db/statements.ts'
 import type { Amounts } from './amounts.ts'
 import type { Settlement } from './engine.ts'
+import { listRecordValues } from './generation.ts'
 import { type Postings, postCharge } from './posting.ts'
 import { encodeUsageRecord, recordColumns } from './rollups/usage-record.ts'
 import { insertCorrected, insertCorrections, replaceGeneration } from './tables.ts'
@@ -66,8 +66,7 @@ function isSettledForAnother({ flag }: Row): boolean {
 }
 
 function isRecent({ generation }: Settlement, now: string): boolean {
-  const createdAt = String(generation?.[generationColumns.indexOf('created_at')])
-  return Date.parse(now) - Date.parse(createdAt) < maxCorrectionAgeMs
+  return generation !== null && Date.parse(now) - Date.parse(generation.draft.created_at) < maxCorrectionAgeMs
 }
 
 /**
@@ -119,7 +118,10 @@ export function buildCorrectionStatements(
   return [
     // Those of the interrupted request; the bill of the whole one follows with its other statements.
     { sql: 'delete from generation_lines where generation_id = $1', values: [id] },
-    { sql: replaceGeneration, values: [...(generation ?? []), ownPosting, now] },
+    {
+      sql: replaceGeneration,
+      values: [...(generation ? listRecordValues(generation) : []), ownPosting, now],
+    },
     ...insertCorrections.forRows([
       [id, organizationId, postingId, String(cost), String(byok), posting, String(difference), now],
     ]),

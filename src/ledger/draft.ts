@@ -4,11 +4,11 @@ import type { ServedTier } from '../catalogue/vocabulary.ts'
 import { type DraftFormat, draftFormats, emptyGeneration } from '../db/generation-table.ts'
 import type { EncodedBill } from './bill.ts'
 import type { BillableReply } from './charge.ts'
-import type { GenerationParts } from './generation.ts'
+import { type DraftColumns, listDraftValues, type TargetColumns } from './generation.ts'
 
 /** A request at admission. */
 export interface Draft {
-  generation: GenerationParts['draft']
+  generation: DraftColumns
   /** The endpoint it is sent to first, with its prices. */
   initialTarget: UpstreamTarget
   promptTokens: number
@@ -16,7 +16,7 @@ export interface Draft {
 }
 
 /** The endpoint that a request was sent to last. */
-export type UpstreamTarget = GenerationParts['target'] & { pricing: EndpointPricing | null }
+export type UpstreamTarget = TargetColumns & { pricing: EndpointPricing | null }
 
 /** The progress of a reply. */
 export interface Checkpoint {
@@ -41,16 +41,29 @@ export type EncodedDraft = [
   byokFee: number,
 ]
 
-/** Of an extension, which is never settled by itself. */
-export const emptyDraft: EncodedDraft = [draftFormats.length, [], [], 0, 0]
+/** Of an endpoint that is not known. */
+export const emptyTarget: UpstreamTarget = {
+  model: '',
+  provider: '',
+  endpoint: '',
+  upstream_dialect: '',
+  is_byok: 0,
+  pricing: null,
+}
 
+/** Of an extension, which is never settled by itself. */
+export const emptyDraft: Draft = {
+  generation: emptyGeneration,
+  initialTarget: emptyTarget,
+  promptTokens: 0,
+  byokFee: 0,
+}
+
+/** In the last of `draftFormats`. */
 export function encodeDraft({ generation, initialTarget, promptTokens, byokFee }: Draft): EncodedDraft {
-  const format = draftFormats.at(-1) ?? draftFormats[0]
-  const values: unknown[] = []
-  for (const column of format.generation) values.push(generation[column])
-  const target: unknown[] = []
-  for (const column of format.target) target.push(initialTarget[column])
-  return [draftFormats.length, values, target, promptTokens, byokFee]
+  const { model, provider, endpoint, upstream_dialect, is_byok, pricing } = initialTarget
+  const target = [model, provider, endpoint, upstream_dialect, is_byok, pricing]
+  return [draftFormats.length, listDraftValues(generation), target, promptTokens, byokFee]
 }
 
 /** A newer version wrote it, and only that version can decode it. */
@@ -67,7 +80,7 @@ export function decodeDraft(text: string, formats: readonly DraftFormat[] = draf
   const generation = { ...emptyGeneration, ...zipColumns(format.generation, values) }
   return {
     generation,
-    initialTarget: zipColumns(format.target, target) as unknown as UpstreamTarget,
+    initialTarget: { ...emptyTarget, ...zipColumns(format.target, target) },
     promptTokens,
     byokFee,
   }
@@ -99,13 +112,19 @@ function dropRequestedTier(values: unknown[], { generation }: DraftFormat): unkn
   return values.length === generation.length + 1 ? values.toSpliced(-2, 1) : values
 }
 
+/** Without the columns that have no value. */
 function zipColumns(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
-  return Object.fromEntries(columns.map((column, at) => [column, values[at]]))
+  const pairs = columns.map((column, at) => [column, values[at]] as const)
+  return Object.fromEntries(pairs.filter(([, value]) => value !== undefined))
 }
 
-/** Counters that the version which wrote it did not have are zero. */
+/** What the version which wrote it did not have is empty, and counters are zero. */
 export function decodeCheckpoint(text: string): Checkpoint {
   const checkpoint: Checkpoint = JSON.parse(text)
   const { usage } = checkpoint.reply
-  return { ...checkpoint, reply: { ...checkpoint.reply, usage: usage && { ...zeroUsage, ...usage } } }
+  return {
+    ...checkpoint,
+    place: { ...emptyTarget, ...checkpoint.place },
+    reply: { ...checkpoint.reply, usage: usage && { ...zeroUsage, ...usage } },
+  }
 }

@@ -6,12 +6,14 @@ import { pino } from 'pino'
 import { closeScenarios, createScenario } from '../../test/faults/gateways.ts'
 import { createRandom, isLong, printTotals, testTimeoutMs } from '../../test/faults/options.ts'
 import { findLedgerProblems, readLedgerSnapshot } from '../../test/faults/reconciliation.ts'
+import { toGenerationRecord } from '../../test/support/generations.ts'
 import { databaseKinds } from '../../test/support/harness.ts'
 import { closeDb, isPostgresUrl, migrate, openDb } from '../db/db.ts'
-import type { GenerationTable } from '../db/generation-table.ts'
+import { emptyGeneration } from '../db/generation-table.ts'
 import { PostgresBatchConnection } from '../db/postgres-batch.ts'
 import { systemClock } from '../lib/clock.ts'
 import { utcDay } from '../lib/time.ts'
+import { emptyDraft } from './draft.ts'
 import type {
   AdmitOperation,
   ExchangeOperation,
@@ -19,7 +21,6 @@ import type {
   LedgerOperation,
   Settlement,
 } from './engine.ts'
-import { providedColumns } from './generation.ts'
 import { listSegmentFiles } from './journal-segment.ts'
 import { meterSubjects } from './meter-subjects.ts'
 import { PostgresEngine } from './postgres-engine.ts'
@@ -41,10 +42,13 @@ const random = createRandom()
 const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
 
 const organizations = ['one', 'two']
-const zeroTokens = Object.fromEntries(
-  ['input', 'cache_read', 'cache_read_audio', 'cache_write', 'cache_write_1h', 'input_audio', 'input_image']
-    .concat(['input_video', 'output', 'reasoning', 'output_audio', 'output_image'])
-    .map((name) => [`tokens_${name}`, 0]),
+
+const subjectsByKey = new Map(
+  [1, 2, 3].map((key) => {
+    const organizationId = key < 3 ? 'one' : 'two'
+    const { organization, workspace } = meterSubjects
+    return [key, [organization(organizationId), workspace(organizationId), meterSubjects.key(key)]]
+  }),
 )
 
 /** Operations as requests make them, and their results. */
@@ -58,17 +62,19 @@ class Requests {
 
   admit(): AdmitOperation {
     const organizationId = pick(organizations)
-    const key = meterSubjects.key(organizationId === 'one' ? pick([1, 2]) : 3)
+    const keyId = organizationId === 'one' ? pick([1, 2]) : 3
+    const key = meterSubjects.key(keyId)
+    const id = `gen-${String(++this.#count).padStart(8, '0')}`
     const limit = { kind: 'key', subject: key, window: 'day', includeByok: false, amount: budget } as const
     return {
       op: 'admit',
       organizationId,
       owner: 'node',
       expiresAt: '2999-01-01T00:00:00.000Z',
-      draft: [1, [], [], 0, 0],
+      draft: this.#draft(id, organizationId, keyId),
       request: {
-        id: `gen-${String(++this.#count).padStart(8, '0')}`,
-        subjects: [meterSubjects.organization(organizationId), meterSubjects.workspace(organizationId), key],
+        id,
+        subjects: subjectsByKey.get(keyId) ?? [],
         day: this.#day,
         limits: [limit],
         free: null,
@@ -78,41 +84,39 @@ class Requests {
     }
   }
 
+  #draft(id: string, organizationId: string, keyId: number): AdmitOperation['draft'] {
+    const owner = { organization_id: organizationId, workspace_id: organizationId, key_id: keyId }
+    const created_at = this.#day
+    return { ...emptyDraft, generation: { ...blank, ...owner, id, created_at } }
+  }
+
   /** Two holds instead of one, larger or smaller. */
-  exchange({ organizationId, request: { id, subjects, limits } }: AdmitOperation): ExchangeOperation {
+  exchange({ organizationId, draft, request: { id, subjects, limits } }: AdmitOperation): ExchangeOperation {
+    const { key_id } = draft.generation
     const admits = [this.admit(), this.admit()].map(({ request, ...op }) => ({
       ...op,
       organizationId,
+      draft: this.#draft(request.id, organizationId, key_id),
       request: { ...request, subjects, limits },
     }))
     return { op: 'exchange', releases: [id], admits }
   }
 
-  settle({ request, organizationId }: AdmitOperation): Settlement {
+  settle({ request, organizationId, draft }: AdmitOperation): Settlement {
     const amount = (request.amount * BigInt(Math.floor(random() * 101))) / 100n
-    const key = Number(request.subjects[2]?.slice('key:'.length))
-    const generation = {
+    const { outcome } = toGenerationRecord({
       ...blank,
-      id: request.id,
-      organization_id: organizationId,
-      workspace_id: organizationId,
-    }
-    const row = {
-      ...generation,
-      key_id: key,
       cost_nanos: amount,
       hold_nanos: request.amount,
-      created_at: request.day,
-    }
-    const isByok = random() < 0.3
-    const values = providedColumns.map((column) => (row as GenerationTable)[column])
+    })
     return {
       op: 'settle',
       id: request.id,
       organizationId,
-      isByok,
+      isByok: random() < 0.3,
       spent: { amount, byok: 0n },
-      generation: values.map((value) => (typeof value === 'bigint' ? String(value) : value)),
+      // A draft that was changed since its hold was placed.
+      generation: { draft: random() < 0.2 ? { ...draft.generation } : draft.generation, outcome },
       meteredIn: { subjects: request.subjects, day: request.day },
       extraStatements: [],
     }
@@ -160,43 +164,9 @@ class Requests {
 }
 
 const blank = {
-  ...zeroTokens,
-  user_id: null,
-  requested_model: '',
-  model: '',
-  provider: '',
-  endpoint: '',
-  dialect: 'chat',
-  upstream_dialect: 'chat',
-  streamed: 0,
-  status: 'completed',
-  error_code: null,
-  finish_reason: null,
-  native_finish_reason: null,
-  input_images: 0,
-  web_searches: 0,
-  usage_source: 'none',
-  upstream_cost_nanos: 0n,
-  reported_cost_nanos: null,
-  flag: null,
-  is_byok: 0,
-  latency_ms: 0,
-  first_token_ms: null,
-  attempts: '[]',
-  dropped: null,
-  preset_id: null,
-  session_id: null,
-  region: 'global',
-  app_url: null,
-  app_title: null,
-  external_user: null,
-  api_type: null,
-  user_agent: null,
-  request_id: null,
-  upstream_id: null,
-  response_cache_source_id: null,
-  service_tier: null,
-}
+  ...emptyGeneration,
+  ...{ status: 'completed', region: 'global', dialect: 'chat', upstream_dialect: 'chat' },
+} as const
 
 function openEngine(url: string): LedgerEngine {
   const log = pino({ level: 'silent' })

@@ -1,6 +1,7 @@
 import type { Statement } from '../db/batch.ts'
 import type { Amounts } from './amounts.ts'
-import type { EncodedDraft } from './draft.ts'
+import { type Draft, type EncodedDraft, encodeDraft } from './draft.ts'
+import type { GenerationRecord } from './generation.ts'
 import type { Hold, HoldRequest, LedgerState, Rejection } from './ledger-state.ts'
 
 /**
@@ -18,7 +19,7 @@ export interface AdmitOperation {
   owner: string
   expiresAt: string
   /** What is known of the generation at admission. */
-  draft: EncodedDraft
+  draft: Draft
   /** It was submitted before, and may have been committed. */
   isRetry?: boolean
 }
@@ -40,8 +41,8 @@ export interface Settlement {
   organizationId: string
   isByok: boolean
   spent: Amounts
-  /** As `encodeGeneration` returns it; null when no provider was reached. */
-  generation: readonly unknown[] | null
+  /** Null when no provider was reached. */
+  generation: GenerationRecord | null
   /** The meters to charge when the hold is gone; null when settling for another node. */
   meteredIn: Pick<Hold, 'subjects' | 'day'> | null
   /** Written in the same transaction. */
@@ -136,5 +137,5 @@ export type EncodedHold = [string, string, string, string, string, string, strin
 
 export function encodeHold({ request, owner, expiresAt, draft }: AdmitOperation): EncodedHold {
   const { id, subjects, day, amount, byok } = request
-  return [id, owner, subjects.join(' '), String(amount), String(byok), day, expiresAt, draft]
+  return [id, owner, subjects.join(' '), String(amount), String(byok), day, expiresAt, encodeDraft(draft)]
 }

@@ -1,23 +1,57 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
-import { emptyGeneration, generationColumns } from '../db/generation-table.ts'
-import { zeroCharge } from './charge.ts'
-import { bucketColumns, encodeGeneration, providedColumns, readUsage, toUsageColumns } from './generation.ts'
+import { zeroUsage } from '../call/usage.ts'
+import {
+  draftFormats,
+  emptyGeneration,
+  type GenerationColumn,
+  type GenerationTable,
+  generationColumns,
+  generationTable,
+} from '../db/generation-table.ts'
+import { type Charge, zeroCharge } from './charge.ts'
+import {
+  bucketColumns,
+  draftColumns,
+  encodeOutcome,
+  listDraftValues,
+  outcomeColumns,
+  readUsage,
+} from './generation.ts'
+
+function readOutcome(...parts: Parameters<typeof encodeOutcome>): Record<string, unknown> {
+  const values = encodeOutcome(...parts)
+  expect(values).toHaveLength(outcomeColumns.length)
+  return Object.fromEntries(outcomeColumns.map((column, index) => [column, values[index]]))
+}
 
 test('a part that leaves a column out gives it the empty value', () => {
-  const values = encodeGeneration({
-    draft: { ...emptyGeneration, id: 'gen-1' },
-    target: { ...emptyGeneration, is_byok: 1 },
-    usage: toUsageColumns({ ...zeroCharge, cost: 7n }),
-    end: { status: 'completed' },
-  })
-  const row = Object.fromEntries(providedColumns.map((column, index) => [column, values[index]]))
-  expect(row).toMatchObject({ id: 'gen-1', is_byok: 1, cost_nanos: '7', status: 'completed' })
+  const target = { ...emptyGeneration, is_byok: 1 } as const
+  const row = readOutcome(target, { ...zeroCharge, cost: 7n }, { status: 'completed' })
+  expect(row).toMatchObject({ is_byok: 1, cost_nanos: '7', status: 'completed' })
   expect(row).toMatchObject({ attempts: '[]', hold_nanos: '0', latency_ms: 0, upstream_id: null })
 })
 
-test('the columns that the ledger fills come last, in the order in which it appends them', () => {
-  expect(generationColumns).toEqual([...providedColumns, 'posting_id', 'ended_at'])
+test('every value is in the place of its column', () => {
+  const columns = generationColumns.filter((column) => column !== 'hold_nanos')
+  const named = Object.fromEntries(columns.map((column) => [column, column])) as unknown as GenerationTable
+  expect(listDraftValues(named)).toEqual(draftColumns)
+  const usage = { ...zeroUsage, reportedCost: 0.5 }
+  const units = [{ unit: 'images', quantity: 1 }] as unknown as Charge['units']
+  const charge = { usage, units, source: 'reported', cost: 1n, upstream: 2n, flag: 'capped' } as const
+  const row = readOutcome(named, { ...zeroCharge, ...charge }, { ...named, hold_nanos: 3n })
+  const isPart = (part: string) => (column: GenerationColumn) => generationTable[column].part === part
+  for (const column of [...columns.filter(isPart('target')), ...columns.filter(isPart('end'))])
+    expect(row[column]).toBe(column)
+  expect(row).toMatchObject({
+    ...{ usage_source: 'reported', cost_nanos: '1', upstream_cost_nanos: '2', flag: 'capped' },
+    ...{ reported_cost_nanos: '500000000', billed_units: JSON.stringify(units), hold_nanos: '3' },
+  })
+})
+
+test('the columns of the draft come first, and those that the ledger fills last', () => {
+  expect(generationColumns).toEqual([...draftColumns, ...outcomeColumns, 'posting_id', 'ended_at'])
+  expect(draftFormats.at(-1)?.generation).toEqual(draftColumns)
 })
 
 test('every counter of a charge is read back from its column', () => {
@@ -25,7 +59,8 @@ test('every counter of a charge is read back from its column', () => {
   const row = { ...emptyGeneration, ...Object.fromEntries(counts) }
   const usage = readUsage(row)
   expect(new Set(Object.values(usage))).toEqual(new Set([0, null, ...counts.map(([, count]) => count)]))
-  expect(toUsageColumns({ ...zeroCharge, usage })).toMatchObject(Object.fromEntries(counts))
+  const written = readOutcome(emptyGeneration, { ...zeroCharge, usage }, { status: 'completed' })
+  expect(written).toMatchObject(Object.fromEntries(counts))
 })
 
 describeOnEachDatabase('the table of generations', (server) => {

@@ -9,40 +9,105 @@ import {
 } from '../db/generation-table.ts'
 import { type Charge, reportedCostToNanos } from './charge.ts'
 
-type PartName = keyof GenerationParts
-type ProvidedColumn = ColumnOf<PartName>
+/** What is known of a request at admission. */
+export type DraftColumns = Pick<GenerationTable, ColumnOf<'draft'>>
 
-/** The parts that a generation is built from, without copying them into one object for every request. */
-export interface GenerationParts {
-  draft: Pick<GenerationTable, ColumnOf<'draft'>>
-  target: Pick<GenerationTable, ColumnOf<'target'>>
-  usage: Pick<GenerationTable, ColumnOf<'usage'>>
-  end: GenerationEnd
-}
+/** The endpoint that replied, or was tried last. */
+export type TargetColumns = Pick<GenerationTable, ColumnOf<'target'>>
 
 /** How a reply ended; omitted columns are empty. */
 export type GenerationEnd = Pick<GenerationTable, 'status'> & Partial<Pick<GenerationTable, ColumnOf<'end'>>>
 
-/** The ledger fills the rest as it writes a generation. */
-export const providedColumns = generationColumns.filter(
-  (column): column is ProvidedColumn => generationTable[column].part !== 'ledger',
-)
+/** A record as it is settled: the draft of its hold, and the values of `outcomeColumns`. */
+export interface GenerationRecord {
+  draft: DraftColumns
+  outcome: readonly unknown[]
+}
 
-const layout = providedColumns.map((column) => ({
-  column,
-  part: generationTable[column].part as PartName,
-  empty: encodeEmpty(column),
-}))
+/** They come first among the columns of a generation, in the order in which drafts are written. */
+export const draftColumns = selectColumns('draft')
 
-/** The values of `providedColumns`. A plain loop: this runs for every column of every reply. */
-export function encodeGeneration(parts: GenerationParts): unknown[] {
-  const values: unknown[] = []
-  for (const { column, part, empty } of layout) {
-    const columns: Partial<GenerationTable> = parts[part]
-    const value = columns[column]
-    values.push(value === undefined ? empty : encodeValue(value))
-  }
-  return values
+/** Known when a request is settled: target, usage and end. */
+export const outcomeColumns = [...selectColumns('target'), ...selectColumns('usage'), ...selectColumns('end')]
+
+function selectColumns<P extends 'draft' | 'target' | 'usage' | 'end'>(part: P): ColumnOf<P>[] {
+  return generationColumns.filter((column): column is ColumnOf<P> => generationTable[column].part === part)
+}
+
+/** The values of `draftColumns`. */
+export function listDraftValues(draft: DraftColumns): unknown[] {
+  return [
+    draft.id,
+    draft.organization_id,
+    draft.workspace_id,
+    draft.key_id,
+    draft.user_id,
+    draft.created_at,
+    draft.requested_model,
+    draft.dialect,
+    draft.streamed,
+    draft.preset_id,
+    draft.session_id,
+    draft.region,
+    draft.app_url,
+    draft.app_title,
+    draft.external_user,
+    draft.api_type,
+    draft.user_agent,
+    draft.request_id,
+    draft.input_images,
+  ]
+}
+
+/** The columns of a generation that are not left to the ledger, in their order. */
+export function listRecordValues({ draft, outcome }: GenerationRecord): unknown[] {
+  return [...listDraftValues(draft), ...outcome]
+}
+
+/** The values of `outcomeColumns`. A list, not a loop over columns: this runs for every reply. */
+export function encodeOutcome(target: TargetColumns, charge: Charge, end: GenerationEnd): unknown[] {
+  const { usage, units } = charge
+  return [
+    target.model,
+    target.provider,
+    target.endpoint,
+    target.upstream_dialect,
+    target.is_byok,
+    usage.input,
+    usage.cacheRead,
+    usage.cacheReadAudio,
+    usage.cacheWrite,
+    usage.cacheWrite1h,
+    usage.inputAudio,
+    usage.inputImage,
+    usage.inputVideo,
+    usage.output,
+    usage.reasoning,
+    usage.outputAudio,
+    usage.outputImage,
+    usage.webSearches,
+    charge.source,
+    String(charge.cost),
+    String(charge.upstream),
+    usage.reportedCost === null ? null : encodeValue(reportedCostToNanos(usage.reportedCost)),
+    charge.flag,
+    units.length > 0 ? JSON.stringify(units) : null,
+    end.status,
+    end.error_code ?? null,
+    end.finish_reason ?? null,
+    end.native_finish_reason ?? null,
+    String(end.hold_nanos ?? 0n),
+    end.latency_ms ?? 0,
+    end.first_token_ms ?? null,
+    end.attempts ?? '[]',
+    end.dropped ?? null,
+    end.upstream_id ?? null,
+    end.service_tier ?? null,
+    end.response_cache_source_id ?? null,
+    end.routing_plan_id ?? null,
+    end.dispatch_ms ?? null,
+    end.nearest_limit ?? null,
+  ]
 }
 
 /** Amounts are digits: both databases convert them, and text can be passed to another thread. */
@@ -66,26 +131,6 @@ const buckets = generationColumns.flatMap((column): [BucketColumn, Bucket & keyo
 })
 
 export const bucketColumns = buckets.map(([column]) => column)
-
-export function toUsageColumns({
-  usage,
-  units,
-  source,
-  cost,
-  upstream,
-  flag,
-}: Charge): GenerationParts['usage'] {
-  const columns = {
-    usage_source: source,
-    cost_nanos: cost,
-    upstream_cost_nanos: upstream,
-    reported_cost_nanos: reportedCostToNanos(usage.reportedCost),
-    flag,
-    billed_units: units.length > 0 ? JSON.stringify(units) : null,
-  } as GenerationParts['usage']
-  for (const [column, bucket] of buckets) columns[column] = usage[bucket]
-  return columns
-}
 
 /** What a generation counted; the rest of `Usage` is not stored. */
 export function readUsage(row: Pick<GenerationTable, BucketColumn>): Usage {

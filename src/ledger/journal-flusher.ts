@@ -4,15 +4,15 @@ import { isRejectedData, type Statement, toBinding } from '../db/batch.ts'
 import { generationColumns } from '../db/generation-table.ts'
 import { newId } from '../lib/ids.ts'
 import {
-  decodeAdmittedHold,
   decodeCheckpointLine,
   decodeColumns,
-  decodeSettlement,
   type JournalLine,
+  type SplitLine,
   splitLine,
 } from './journal-line.ts'
 import type { SegmentId } from './journal-segment.ts'
 import { buildEntries, type Postings, postCharge } from './posting.ts'
+import { SegmentDecoder } from './segment-decoder.ts'
 import {
   addMeterDays,
   createGenerationInsert,
@@ -164,8 +164,9 @@ class SegmentFlush {
   /** The row that was written last before: the rows of this transaction follow it. */
   readonly #lastRow: bigint
   readonly #run: Run
+  readonly #decoder = new SegmentDecoder()
   /** Holds as the journal has them, and the checkpoints of their replies. */
-  readonly #holds = new Map<string, string>()
+  readonly #holds = new Map<string, SplitLine>()
   readonly #checkpoints = new Map<string, string>()
   readonly #postings: Postings = new Map()
   #columns: readonly string[] = generationColumns
@@ -185,7 +186,7 @@ class SegmentFlush {
     for (const line of lines) this.#apply(line)
     this.#run(insertUnrolledAfter, [this.#lastRow])
     for (const hold of this.#holds.values())
-      this.#run(insertHolds.singleRow, decodeAdmittedHold(hold).map(toBinding))
+      this.#run(insertHolds.singleRow, this.#decoder.decodeHold(hold).map(toBinding))
     for (const [id, checkpoint] of this.#checkpoints) {
       this.#run('update holds set checkpoint = ? where id = ?', [checkpoint, id])
     }
@@ -195,16 +196,23 @@ class SegmentFlush {
     return this.#rejected
   }
 
-  #apply(line: JournalLine): void {
-    const { kind, id, rest } = splitLine(line)
-    if (kind === 'settle') this.#settle(id, rest)
-    else if (kind === 'admit') this.#holds.set(id, rest)
+  #apply(text: JournalLine): void {
+    const line = splitLine(text)
+    const { kind, id, rest } = line
+    if (kind === 'settle' || kind === 'charge') this.#settle(line)
+    else if (kind === 'admit' || kind === 'repeat') this.#placeHold(line)
     else if (kind === 'note') this.#checkpoints.set(id, decodeCheckpointLine(rest))
     else this.#setColumns(decodeColumns(rest))
   }
 
+  #placeHold(line: SplitLine): void {
+    this.#decoder.addHold(line)
+    this.#holds.set(line.id, line)
+  }
+
   /** Columns of another version that this one does not know are ignored. */
   #setColumns(columns: string[]): void {
+    this.#decoder.setColumns(columns)
     const isKnown = (column: string) => (generationColumns as readonly string[]).includes(column)
     this.#columns = columns.filter(isKnown)
     this.#insert = createGenerationInsert(this.#columns)
@@ -212,21 +220,22 @@ class SegmentFlush {
     this.#columnIndexes = indexes.length === columns.length ? null : indexes
   }
 
-  #settle(id: string, rest: string): void {
+  #settle(line: SplitLine): void {
+    const { id } = line
     this.#checkpoints.delete(id)
     if (!this.#holds.delete(id)) this.#run('delete from holds where id = ?', [id])
-    const { organizationId, isByok, spent, generation, extraStatements } = decodeSettlement(rest)
+    const { organizationId, isByok, spent, generation, extraStatements } =
+      this.#decoder.decodeSettlement(line)
     const posting = postCharge(this.#postings, organizationId, isByok, spent.amount)
     if (generation) {
-      generation.push(posting, this.#segment.now)
-      const recorded = this.#columnIndexes?.map((index) => generation[index]) ?? generation
-      this.#record(id, recorded)
+      this.#record(id, [...generation, posting, this.#segment.now])
     }
     if (extraStatements.length > 0) this.#runExtraStatements(id, extraStatements)
   }
 
   /** A rejected record is written without its description, so that the balances agree. */
-  #record(id: string, values: unknown[]): void {
+  #record(id: string, generation: readonly unknown[]): void {
+    const values = this.#columnIndexes?.map((index) => generation[index]) ?? generation
     const message = this.#tryRun(this.#insert.singleRow, values)
     if (message === null) return
     this.#rejected.push({ id, kind: 'record', message })

@@ -6,18 +6,34 @@ import {
   encodeHold,
   type Settlement,
 } from './engine.ts'
-import type { HoldRequest } from './ledger-state.ts'
+import { type GenerationRecord, listRecordValues } from './generation.ts'
 
 /**
  * An operation that was carried out, as the journal stores it: its kind, its id, and the rest as JSON without
  * line ends or tabs. Most holds are settled before their JSON has to be parsed.
+ *
+ * - `columns`: the format of the lines that follow, and the columns of their generations
+ * - `admit`: a hold
+ * - `settle`: a settlement with its whole generation
+ * - `repeat`, `charge`: a hold and a settlement with a generation, without what they have in common with an earlier
+ *   `admit` or `settle` of the same segment
+ * - `note`: a checkpoint
  */
 export type JournalLine = string
 
-type LineKind = 'columns' | 'admit' | 'settle' | 'note'
+export type LineKind = 'columns' | 'admit' | 'repeat' | 'settle' | 'charge' | 'note'
 
 /** Amounts are digits. */
-type AdmitPayload = [hold: EncodedHold, free: [subject: string, minute: string] | null]
+export type AdmitPayload = [hold: EncodedHold, free: [subject: string, minute: string] | null]
+/** `like`: how many `admit` and `settle` the segment has before the one that this line is like. */
+export type RepeatPayload = [
+  like: number,
+  amount: string,
+  byok: string,
+  expiresAt: string,
+  promptTokens: number,
+  ...columns: unknown[],
+]
 type SettlePayload = [
   organizationId: string,
   isByok: boolean,
@@ -27,13 +43,33 @@ type SettlePayload = [
   extraStatements: readonly Statement[],
   meteredIn?: Settlement['meteredIn'],
 ]
+/** The columns are those of `repeatedColumns`, then those that no draft has. */
+export type ChargePayload = [
+  like: number,
+  isByok: boolean,
+  amount: string,
+  byok: string,
+  extraStatements: readonly Statement[],
+  ...columns: unknown[],
+]
 type CheckpointPayload = [checkpoint: string]
 
 /**
  * Incremented whenever the way lines are written changes. Earlier formats stay readable; a later one is
- * rejected.
+ * rejected. The second added `repeat` and `charge`.
  */
-const lineFormat = 1
+const lineFormat = 2
+
+/** The columns of a draft that `repeat` and `charge` have, besides the id of the line. */
+export const repeatedColumns = [
+  'created_at',
+  'session_id',
+  'external_user',
+  'request_id',
+  'input_images',
+] as const
+
+const kinds: ReadonlySet<string> = new Set<LineKind>(['admit', 'repeat', 'settle', 'charge', 'note'])
 
 /**
  * Declares the format of the lines that follow and the columns of their generations: another version may read
@@ -45,14 +81,21 @@ export function encodeColumns(columns: readonly string[]): JournalLine {
 
 /** Whether this version can read the lines. The first releases wrote no number. */
 export function isKnownFormat({ kind, id }: { kind: string; id: string }): boolean {
-  if (kind === 'columns') return id === '-' || Number(id) <= lineFormat
-  return kind === 'admit' || kind === 'settle' || kind === 'note'
+  return kind === 'columns' ? id === '-' || Number(id) <= lineFormat : kinds.has(kind)
 }
 
 export function encodeAdmit(op: AdmitOperation): JournalLine {
   const { id, free } = op.request
   const rest: AdmitPayload = [encodeHold(op), free && [free.subject, free.minute]]
   return `admit ${id} ${JSON.stringify(rest)}`
+}
+
+export function encodeRepeat({ request, expiresAt, draft }: AdmitOperation, like: number): JournalLine {
+  const { created_at, session_id, external_user, request_id, input_images } = draft.generation
+  const { id, amount, byok } = request
+  const columns = [created_at, session_id, external_user, request_id, input_images]
+  const rest: RepeatPayload = [like, `${amount}`, `${byok}`, expiresAt, draft.promptTokens, ...columns]
+  return `repeat ${id} ${JSON.stringify(rest)}`
 }
 
 export function encodeSettlement(op: Settlement): JournalLine {
@@ -66,7 +109,8 @@ function buildSettlePayload({
   generation,
   extraStatements,
 }: Settlement): SettlePayload {
-  return [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, generation, extraStatements]
+  const values = generation && listRecordValues(generation)
+  return [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, values, extraStatements]
 }
 
 /** With what a settlement needs that may find its hold settled by another node. */
@@ -74,12 +118,29 @@ export function encodeSpooledSettlement(op: Settlement): JournalLine {
   return `settle ${op.id} ${JSON.stringify([...buildSettlePayload(op), op.meteredIn])}`
 }
 
+export function encodeCharge(
+  { id, isByok, spent, extraStatements }: Settlement,
+  { draft, outcome }: GenerationRecord,
+  like: number,
+): JournalLine {
+  const { created_at, session_id, external_user, request_id, input_images } = draft
+  const head = [like, isByok, `${spent.amount}`, `${spent.byok}`, extraStatements]
+  const rest = [...head, created_at, session_id, external_user, request_id, input_images, ...outcome]
+  return `charge ${id} ${JSON.stringify(rest)}`
+}
+
 export function encodeCheckpoint({ id, checkpoint }: CheckpointOperation): JournalLine {
   const rest: CheckpointPayload = [checkpoint]
   return `note ${id} ${JSON.stringify(rest)}`
 }
 
-export function splitLine(line: JournalLine): { kind: LineKind; id: string; rest: string } {
+export interface SplitLine {
+  kind: LineKind
+  id: string
+  rest: string
+}
+
+export function splitLine(line: JournalLine): SplitLine {
   const first = line.indexOf(' ')
   const second = line.indexOf(' ', first + 1)
   const kind = line.slice(0, first) as LineKind
@@ -90,11 +151,13 @@ export function decodeColumns(rest: string): string[] {
   return JSON.parse(rest) as string[]
 }
 
-export function decodeAdmittedHold(rest: string): EncodedHold {
-  return (JSON.parse(rest) as AdmitPayload)[0]
+/** The values of a generation are those of the columns that the file declares, without those of the ledger. */
+export interface DecodedSettlement
+  extends Pick<Settlement, 'organizationId' | 'isByok' | 'spent' | 'extraStatements'> {
+  generation: unknown[] | null
 }
 
-export function decodeSettlement(rest: string) {
+export function decodeSettlement(rest: string): DecodedSettlement & Pick<Settlement, 'meteredIn'> {
   const [organizationId, isByok, amount, byok, generation, extraStatements, meteredIn = null] = JSON.parse(
     rest,
   ) as SettlePayload
@@ -111,19 +174,4 @@ export function decodeSettlement(rest: string) {
 
 export function decodeCheckpointLine(rest: string): string {
   return (JSON.parse(rest) as CheckpointPayload)[0]
-}
-
-/** A hold that was granted before the crash is granted again, without checking limits a second time. */
-export function decodeHoldRequest(rest: string): HoldRequest {
-  const [[id, , subjects, amount, byok, day], free] = JSON.parse(rest) as AdmitPayload
-  const unlimited = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
-  return {
-    id,
-    subjects: subjects.split(' '),
-    day,
-    limits: [],
-    free: free && { subject: free[0], minute: free[1], ...unlimited },
-    amount: BigInt(amount),
-    byok: BigInt(byok),
-  }
 }

@@ -16,17 +16,18 @@ import { basename, dirname, join } from 'node:path'
 import { pino } from 'pino'
 import { findLedgerProblems, readLedgerSnapshot } from '../../test/faults/reconciliation.ts'
 import { createMigratedFile } from '../../test/support/databases.ts'
-import { blankGeneration } from '../../test/support/generations.ts'
+import { blankGeneration, toGenerationRecord } from '../../test/support/generations.ts'
 import type { Statement } from '../db/batch.ts'
 import { closeDb, openDb } from '../db/db.ts'
-import { type GenerationTable, generationColumns } from '../db/generation-table.ts'
+import { emptyGeneration, type GenerationTable, generationColumns } from '../db/generation-table.ts'
 import { systemClock } from '../lib/clock.ts'
+import { decodeDraft, emptyDraft, emptyTarget } from './draft.ts'
 import type { AdmitOperation, LedgerOperation, Settlement } from './engine.ts'
-import { providedColumns } from './generation.ts'
+import { type DraftColumns, draftColumns, listRecordValues } from './generation.ts'
 import { JournalFlusher } from './journal-flusher.ts'
-import { encodeColumns, encodeSettlement } from './journal-line.ts'
+import { encodeAdmit, encodeColumns, encodeSettlement } from './journal-line.ts'
 import { acceptJournalLoss } from './journal-loss.ts'
-import { listSegmentFiles, SegmentFile } from './journal-segment.ts'
+import { listSegmentFiles, readLeftoverFile, SegmentFile } from './journal-segment.ts'
 import { meterSubjects } from './meter-subjects.ts'
 import { SqliteEngine } from './sqlite-engine.ts'
 
@@ -74,36 +75,31 @@ function durableOf(path: string): string {
   return `${path}-ledger-durable`
 }
 
+const meters = [meterSubjects.organization('one'), meterSubjects.workspace('one'), meterSubjects.key(1)]
+
 function hold(amount = 100n): AdmitOperation {
   const id = `gen-${String(++count).padStart(8, '0')}`
-  const meters = [meterSubjects.organization('one'), meterSubjects.workspace('one'), meterSubjects.key(1)]
+  const scope = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
   return {
     op: 'admit',
     organizationId: 'one',
     owner: 'node',
     expiresAt: '2999-01-01T00:00:00.000Z',
-    draft: [1, [], [], 0, 0],
+    draft: { ...emptyDraft, generation: { ...emptyGeneration, ...blankGeneration, id, ...scope } },
     request: { id, subjects: meters, day: '2028-01-01', limits: [], free: null, amount, byok: 0n },
   }
 }
 
 function charge(
-  { request: { id } }: AdmitOperation,
+  { request: { id }, draft: { generation: draft } }: AdmitOperation,
   amount: bigint,
   changes: Partial<GenerationTable> = {},
   extraStatements: Statement[] = [],
 ): Settlement {
-  const scope = { organization_id: 'one', workspace_id: 'one', key_id: 1, created_at: '2028-01-01' }
-  const row = {
-    ...blankGeneration,
-    id,
-    ...scope,
-    cost_nanos: amount,
-    hold_nanos: 100n,
-    ...changes,
-  } as GenerationTable
-  const values = providedColumns.map((column) => row[column])
-  const generation = values.map((value) => (typeof value === 'bigint' ? String(value) : value))
+  const row = { ...blankGeneration, ...draft, cost_nanos: amount, hold_nanos: 100n, ...changes }
+  const changed = toGenerationRecord(row)
+  const isDraftChanged = Object.entries(changed.draft).some(([name, value]) => value !== draft[name as 'id'])
+  const generation = isDraftChanged ? changed : { ...changed, draft }
   const spent = { amount, byok: 0n }
   const meteredIn = null
   return {
@@ -116,6 +112,14 @@ function charge(
     meteredIn,
     extraStatements,
   }
+}
+
+const sharedPricing = { prompt: '0.1', completion: '0.2' }
+
+/** Without the columns that a draft does not have, and the one that these settlements change. */
+function pickDraft(generation: DraftColumns) {
+  const columns = draftColumns.filter((column) => column !== 'external_user')
+  return Object.fromEntries(columns.map((column) => [column, generation[column]]))
 }
 
 async function run(engine: SqliteEngine, ...ops: LedgerOperation[]) {
@@ -330,9 +334,12 @@ describe('the journal of the ledger', () => {
   test('R7 a journal of a version that had other columns is read by their names', async () => {
     const admit = await writtenBy(({ generation, ...settle }) => {
       const known = generationColumns.filter((column) => column !== 'user_agent')
-      const values = generation?.filter((_, index) => generationColumns[index] !== 'user_agent') ?? []
+      const values = generation ? listRecordValues(generation) : []
+      const written = values.filter((_, index) => generationColumns[index] !== 'user_agent')
       const columns = encodeColumns(['dropped_since', ...known]).replace(/^columns \d+/, 'columns -')
-      return [columns, encodeSettlement({ ...settle, generation: ['old', ...values] })]
+      const { organizationId, isByok, spent, id } = settle
+      const rest = [organizationId, isByok, `${spent.amount}`, `${spent.byok}`, ['old', ...written], []]
+      return [columns, `settle ${id} ${JSON.stringify(rest)}`]
     })
     expect((await takenUp(path)).records).toEqual([[admit.request.id, 7n]])
     const [record] = (await readLedgerSnapshot(path)).generations
@@ -341,6 +348,90 @@ describe('the journal of the ledger', () => {
       request_id: blankGeneration.request_id,
       organization_id: 'one',
     })
+  })
+
+  test('R7 a journal that has every hold and settlement in full, as the first format, is read', async () => {
+    const [settled, other] = [hold(), hold()]
+    const admit = await writtenBy((settle) => [
+      encodeColumns(generationColumns).replace(/^columns \d+/, 'columns 1'),
+      encodeAdmit(settled),
+      encodeAdmit(other),
+      encodeSettlement(charge(settled, 9n)),
+      encodeSettlement(settle),
+    ])
+    expect(await takenUp(path)).toEqual({
+      records: [
+        [settled.request.id, 9n],
+        [admit.request.id, 7n],
+      ],
+      holds: [other.request.id],
+      spent: [16n, 16n, 16n],
+      held: [100n, 100n, 100n],
+    })
+  })
+
+  test('R7 a record and a hold are whole, however much of them a segment has in an earlier line', async () => {
+    const kinds = Array.from({ length: 30 }, (_, index) => {
+      const text = (name: string) => `${name} ${index % 3}`
+      const draft = {
+        request_id: `req-${index}`,
+        session_id: index % 2 ? text('s') : null,
+        input_images: index,
+      }
+      const shared = { requested_model: text('model'), user_agent: `agent ${index % 10}`, app_url: null }
+      const admit = hold(BigInt(index))
+      const generation = { ...admit.draft.generation, ...draft, ...shared }
+      const initialTarget = { ...emptyTarget, model: text('m'), pricing: index % 2 ? null : sharedPricing }
+      return { ...admit, draft: { ...admit.draft, generation, initialTarget, promptTokens: index } }
+    })
+    const [first, later] = [kinds.slice(0, 20), kinds.slice(20)]
+    await run(engine, ...later)
+    await engine.flush()
+    await run(engine, ...first)
+    const settled = [...first.slice(0, 15), ...later.slice(0, 5)]
+    for (const op of settled) await run(engine, charge(op, 1n, { external_user: op.request.id }))
+    await takenUp(crashed(path))
+    await engine.close()
+    const db = openDb(path)
+    const records = await db.selectFrom('generations').selectAll().orderBy('id').execute()
+    const open = await db.selectFrom('holds').selectAll().execute()
+    await closeDb(db)
+    const expected = settled.toSorted((a, b) => (a.request.id < b.request.id ? -1 : 1))
+    expect(records).toMatchObject(
+      expected.map(({ draft: { generation } }) => ({
+        ...pickDraft(generation),
+        external_user: generation.id,
+      })),
+    )
+    expect(open).toHaveLength(10)
+    for (const { id, draft, amount_nanos, subjects } of open) {
+      const op = kinds.find(({ request }) => request.id === id)
+      expect({ ...decodeDraft(draft), amount_nanos, subjects }).toMatchObject({
+        ...op?.draft,
+        ...{ generation: op && pickDraft(op.draft.generation), amount_nanos: op?.request.amount },
+        subjects: op?.request.subjects.join(' '),
+      })
+    }
+  })
+
+  test('what requests have in common is written once in a segment', async () => {
+    const admits = Array.from({ length: 50 }, () => hold())
+    await run(engine, ...admits)
+    for (const admit of admits) await run(engine, charge(admit, 1n))
+    const text = listSegmentFiles(path)
+      .map((file) => readFileSync(file, 'latin1'))
+      .join('')
+    const count = (kind: string) => text.split(new RegExp(`[\\t ]${kind} gen-`)).length - 1
+    const counts = {
+      admit: count('admit'),
+      repeat: count('repeat'),
+      settle: count('settle'),
+      charge: count('charge'),
+    }
+    // A segment ends every quarter of a second.
+    expect(counts.repeat + counts.charge).toBeGreaterThan(50)
+    expect(counts.admit + counts.repeat).toBe(50)
+    expect(counts.settle + counts.charge).toBe(50)
   })
 
   test('R7 a journal of a newer version stops the start with a message, and is not changed', async () => {
@@ -370,7 +461,11 @@ describe('the journal of the ledger', () => {
     const [good, bad] = [hold(), hold()]
     const short = charge(bad, 0n)
     await run(engine, good, bad)
-    await run(engine, { ...short, generation: short.generation?.slice(0, 9) ?? [] }, charge(good, 3n))
+    const generation = short.generation && {
+      ...short.generation,
+      outcome: short.generation.outcome.slice(0, 9),
+    }
+    await run(engine, { ...short, generation }, charge(good, 3n))
     await engine.flush()
     const { generations, holds } = await readLedgerSnapshot(path)
     expect(generations.map(({ id }) => id)).toEqual([good.request.id])
@@ -506,7 +601,8 @@ describe('the journal of the ledger', () => {
     test('each file halved, emptied, or without its last line', async () => {
       const { left, files } = await twoPieces()
       for (const file of files) {
-        const bytes = readFileSync(file)
+        // Without the rest of an earlier segment, which nobody would miss.
+        const bytes = readFileSync(file).subarray(0, readLeftoverFile(file).size)
         for (const size of [0, bytes.length >> 1, bytes.length - 1]) {
           writeFileSync(file, bytes.subarray(0, size))
           expect(await openError(left)).toMatch(new RegExp(`${file} has \\d+ of the \\d+ bytes`))
@@ -597,10 +693,10 @@ describe('the journal of the ledger', () => {
       other.run('commit')
       other.close()
       // Lines that were flushed before may precede it, depending on when that was.
-      const settled = `settle ${second.request.id} `
-      const file = listSegmentFiles(left).find((name) => readFileSync(name, 'latin1').includes(settled)) ?? ''
+      const settled = new RegExp(`(?:settle|charge) ${second.request.id} `)
+      const file = listSegmentFiles(left).find((name) => settled.test(readFileSync(name, 'latin1'))) ?? ''
       const bytes = readFileSync(file)
-      const middle = bytes.indexOf(settled) + 60
+      const middle = bytes.toString('latin1').search(settled) + 60
       const line = bytes.subarray(0, middle).toString('latin1').split('\n').length
       bytes.writeUInt8(bytes.readUInt8(middle) ^ 1, middle)
       writeFileSync(file, bytes)

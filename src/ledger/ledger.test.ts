@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { pino } from 'pino'
 import { systemClock } from '../lib/clock.ts'
+import { emptyDraft } from './draft.ts'
 import {
   type AdmitOperation,
   type BatchOutcome,
@@ -127,7 +128,7 @@ function holdOf(id: string): AdmitOperation {
     organizationId: 'org',
     owner: 'node',
     expiresAt: '2031-01-02',
-    draft: [1, [], [], 0, 0],
+    draft: emptyDraft,
   }
 }
 

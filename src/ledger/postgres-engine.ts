@@ -19,6 +19,7 @@ import {
   type OperationResult,
   type Settlement,
 } from './engine.ts'
+import { listRecordValues } from './generation.ts'
 import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { applyOtherDays, planDayLookup } from './meter-days.ts'
 import { buildEntries, type Postings, postCharge } from './posting.ts'
@@ -224,7 +225,7 @@ class BatchTransaction {
   #buildGenerations(postings: Postings): unknown[][] {
     return this.#settled.flatMap(({ generation, organizationId, isByok, spent }) => {
       const posting = postCharge(postings, organizationId, isByok, spent.amount)
-      return generation ? [[...generation, posting, this.#now]] : []
+      return generation ? [[...listRecordValues(generation), posting, this.#now]] : []
     })
   }
 }

@@ -7,6 +7,7 @@ import {
   type Draft,
   decodeCheckpoint,
   decodeDraft,
+  emptyTarget,
   NewerFormatError,
   type UpstreamTarget,
 } from './draft.ts'
@@ -74,15 +75,6 @@ export function buildUnrecovered(
     end: { status: 'failed' as const, error_code: failure, hold_nanos: held },
   }
   return { settled, unrecovered: { id, failure, held, cause } }
-}
-
-const emptyTarget: UpstreamTarget = {
-  model: '',
-  provider: '',
-  endpoint: '',
-  upstream_dialect: '',
-  is_byok: 0,
-  pricing: null,
 }
 
 /** The owner of a request, from the meters that its hold counts in. */

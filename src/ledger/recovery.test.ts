@@ -205,7 +205,7 @@ describeOnEachDatabase('a node of a cluster', (server) => {
     const rejecting = {
       isOpen: () => false,
       settle: async (op: Settlement) => {
-        if (op.id === 'gen-rejected' && String(op.generation).includes(',m,p,e,'))
+        if (op.id === 'gen-rejected' && String(op.generation?.outcome).startsWith('m,p,e,'))
           throw Object.assign(new Error('not-null constraint'), { errno: '23502' })
         return ledger.settle(op)
       },

@@ -2,10 +2,13 @@ import type { Statement } from '../db/batch.ts'
 import type { BillLine } from './bill.ts'
 import type { Charge } from './charge.ts'
 import type { Settlement } from './engine.ts'
-import { encodeGeneration, type GenerationParts, toUsageColumns } from './generation.ts'
+import { type DraftColumns, encodeOutcome, type GenerationEnd, type TargetColumns } from './generation.ts'
 
 /** What a generation is recorded from. */
-export interface SettledGeneration extends Omit<GenerationParts, 'usage'> {
+export interface SettledGeneration {
+  draft: DraftColumns
+  target: TargetColumns
+  end: GenerationEnd
   charge: Charge
   /** Its bill, where only the record of a lost request knows it. */
   lines?: readonly BillLine[]
@@ -23,7 +26,7 @@ export function buildSettlement(
     organizationId: draft.organization_id,
     isByok: target.is_byok === 1,
     spent: { amount: charge.cost, byok: charge.byok },
-    generation: encodeGeneration({ draft, target, usage: toUsageColumns(charge), end }),
+    generation: { draft, outcome: encodeOutcome(target, charge, end) },
     meteredIn,
     extraStatements,
   }

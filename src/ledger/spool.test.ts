@@ -4,8 +4,9 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { toGenerationRecord } from '../../test/support/generations.ts'
 import type { Settlement } from './engine.ts'
-import { providedColumns } from './generation.ts'
+import { draftColumns, outcomeColumns } from './generation.ts'
 import { encodeColumns } from './journal-line.ts'
 import { JournalError, SegmentFile, segmentPath } from './journal-segment.ts'
 import { createRelease } from './settlement.ts'
@@ -24,7 +25,12 @@ function settlement(id: string): Settlement {
     ...createRelease(id, 'org'),
     isByok: true,
     spent: { amount: 7n, byok: 9n },
-    generation: providedColumns.map((column) => (column === 'id' ? id : `${column} \u2028\n`)),
+    generation: toGenerationRecord({
+      ...Object.fromEntries(
+        [...draftColumns, ...outcomeColumns].map((column) => [column, `${column} \u2028\n`]),
+      ),
+      id,
+    }),
     meteredIn: { subjects: ['key:1', 'organization:org'], day: '2031-01-01' },
     extraStatements: [{ sql: 'insert into t values ($1)', values: ['a'] }],
   }
@@ -151,14 +157,10 @@ test('R7 a column that an earlier version did not write is empty', () => {
   file.begin({ journal: 'unsent', number: 1 }, Promise.resolve(), 0)
   file.append([encodeColumns(['id']), 'settle gen-1 ["org",false,"7","0",["gen-1"],[]]'])
   const [settled] = left(path)
-  const written = (column: (typeof providedColumns)[number]) =>
-    settled?.generation?.[providedColumns.indexOf(column)]
-  expect([written('id'), written('tokens_input'), written('is_byok'), written('flag')]).toEqual([
-    'gen-1',
-    0,
-    0,
-    null,
-  ])
+  const { draft, outcome = [] } = settled?.generation ?? {}
+  const written = (column: (typeof outcomeColumns)[number]) => outcome[outcomeColumns.indexOf(column)]
+  expect([draft?.id, draft?.streamed, draft?.user_agent]).toEqual(['gen-1', 0, null])
+  expect([written('tokens_input'), written('is_byok'), written('flag')]).toEqual([0, 0, null])
 })
 
 test('R7 a file with a settlement that the database rejects is preserved under another name', async () => {

@@ -1,9 +1,15 @@
 import { existsSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { generationColumns } from '../db/generation-table.ts'
+import { type GenerationColumn, generationColumns } from '../db/generation-table.ts'
 import type { Settlement } from './engine.ts'
-import { encodeEmpty, providedColumns } from './generation.ts'
+import {
+  type DraftColumns,
+  draftColumns,
+  encodeEmpty,
+  type GenerationRecord,
+  outcomeColumns,
+} from './generation.ts'
 import {
   decodeColumns,
   decodeSettlement,
@@ -188,7 +194,7 @@ function readSettlements(path: string): { bytes: number; settlements: Settlement
         op: 'settle',
         id,
         ...settled,
-        generation: generation && reorderColumns(columns, generation),
+        generation: generation && decodeRecord(columns, generation),
         isRetry: true,
       },
     ]
@@ -200,10 +206,14 @@ function newerVersionMessage(path: string): string {
   return `${path} was written by a newer version of Headgate: start that version once and stop it, then this one.`
 }
 
-/** In the column order of this version: another one may have written the file. */
-function reorderColumns(columns: readonly string[], values: readonly unknown[]): unknown[] {
-  return providedColumns.map((column) => {
+/** With the columns of this version: another one may have written the file. */
+function decodeRecord(columns: readonly string[], values: readonly unknown[]): GenerationRecord {
+  const read = (column: GenerationColumn) => {
     const index = columns.indexOf(column)
     return index < 0 ? encodeEmpty(column) : values[index]
-  })
+  }
+  return {
+    draft: Object.fromEntries(draftColumns.map((column) => [column, read(column)])) as DraftColumns,
+    outcome: outcomeColumns.map(read),
+  }
 }

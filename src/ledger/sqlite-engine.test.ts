@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { closeDb, migrate, openDb } from '../db/db.ts'
 import { systemClock } from '../lib/clock.ts'
+import { emptyDraft } from './draft.ts'
 import type { AdmitOperation, Settlement } from './engine.ts'
 import { Ledger } from './ledger.ts'
 import type { Limit } from './ledger-state.ts'
@@ -48,7 +49,7 @@ function admission(id: string, day: string, key = 'key:1', limits: Limit[] = [])
     organizationId: 'org',
     owner: 'node',
     expiresAt: '2999',
-    draft: [1, [], [], 0, 0],
+    draft: emptyDraft,
     request: { id, subjects: ['organization:org', key], day, limits, free: null, amount: 1n, byok: 0n },
   }
 }

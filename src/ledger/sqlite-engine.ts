@@ -18,19 +18,19 @@ import { FlushLog } from './flush-log.ts'
 import { FlushThread } from './flush-thread.ts'
 import { Journal } from './journal.ts'
 import {
-  decodeHoldRequest,
-  decodeSettlement,
-  encodeAdmit,
+  decodeColumns,
   encodeCheckpoint,
-  encodeSettlement,
   isKnownFormat,
   type JournalLine,
+  type SplitLine,
   splitLine,
 } from './journal-line.ts'
 import { JournalError } from './journal-segment.ts'
 import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { clearOtherDays } from './meter.ts'
 import { applyOtherDays, isInRange, planDayLookup } from './meter-days.ts'
+import { SegmentDecoder } from './segment-decoder.ts'
+import { SegmentEncoder } from './segment-encoder.ts'
 import { createRelease } from './settlement.ts'
 import { loadHolds, loadMeters } from './sqlite-rows.ts'
 import { encodeChangedDays, encodeMeter, toMeterDayRow } from './tables.ts'
@@ -53,6 +53,8 @@ const newerVersionMessage =
 export class SqliteEngine implements LedgerEngine {
   #state = new LedgerState()
   readonly #touched = new Set<string>()
+  /** Of the segment that is being written. */
+  #encoder = new SegmentEncoder()
   readonly #thread: FlushThread
   readonly #journal: Journal
   readonly #clock: Clock
@@ -181,7 +183,7 @@ export class SqliteEngine implements LedgerEngine {
     const rejection = this.#state.admit(op.request)
     if (rejection || !isNew) return rejection
     this.#touch(op.request.subjects)
-    lines.push(encodeAdmit(op))
+    lines.push(this.#encoder.encodeAdmit(op))
     return null
   }
 
@@ -190,8 +192,8 @@ export class SqliteEngine implements LedgerEngine {
     const { rejection, isChanged, released } = this.#state.exchange(releases, requests)
     if (!isChanged) return rejection
     for (const { subjects } of [...released, ...requests]) this.#touch(subjects)
-    for (const { id } of released) lines.push(encodeSettlement(createRelease(id, '')))
-    for (const op of admits) lines.push(encodeAdmit(op))
+    for (const { id } of released) lines.push(this.#encoder.encodeSettlement(createRelease(id, '')))
+    for (const op of admits) lines.push(this.#encoder.encodeAdmit(op))
     return null
   }
 
@@ -199,7 +201,7 @@ export class SqliteEngine implements LedgerEngine {
     const hold = this.#state.settle(op.id, op.spent)
     if (!hold) return 'closed before'
     this.#touch(hold.subjects)
-    lines.push(encodeSettlement(op))
+    lines.push(this.#encoder.encodeSettlement(op))
     return null
   }
 
@@ -211,16 +213,17 @@ export class SqliteEngine implements LedgerEngine {
   async #replay(lines: JournalLine[]): Promise<void> {
     const parts = lines.map(splitLine)
     if (!parts.every(isKnownFormat)) throw new JournalError(newerVersionMessage)
-    const requests = parts.flatMap(({ kind, rest }) => (kind === 'admit' ? [decodeHoldRequest(rest)] : []))
+    const operations = decodeOperations(parts)
+    const requests = operations.filter((op) => 'subjects' in op)
     const placed = new Set(requests.map(({ id }) => id))
-    const ids = parts.flatMap(({ kind, id }) => (kind === 'settle' && !placed.has(id) ? [id] : []))
+    const ids = operations.flatMap((op) => ('spent' in op && !placed.has(op.id) ? [op.id] : []))
     await loadHolds(this.#thread, this.#state, ids)
     const held = ids.flatMap((id) => this.#state.holds.get(id)?.subjects ?? [])
     await loadMeters(this.#thread, this.#state, [...requests.flatMap(({ subjects }) => subjects), ...held])
     await this.#loadOtherDays(requests)
-    for (const { kind, id, rest } of parts) {
-      if (kind === 'admit') this.#replayAdmit(decodeHoldRequest(rest))
-      else if (kind === 'settle') this.#replaySettlement(id, decodeSettlement(rest).spent)
+    for (const op of operations) {
+      if ('spent' in op) this.#replaySettlement(op.id, op.spent)
+      else this.#replayAdmit(op)
     }
   }
 
@@ -318,6 +321,7 @@ export class SqliteEngine implements LedgerEngine {
   #collectMeters() {
     const touched = [...this.#touched].flatMap((subject) => this.#state.meters.get(subject) ?? [])
     this.#touched.clear()
+    this.#encoder = new SegmentEncoder()
     const now = isoNow(this.#clock)
     const meters = touched.map((meter) => encodeMeter(meter, now))
     const collected = { meters, otherDays: touched.flatMap(encodeChangedDays) }
@@ -339,6 +343,21 @@ export class SqliteEngine implements LedgerEngine {
       this.#timer ??= this.#scheduleFlush(flushRetryMs)
     }
   }
+}
+
+/** What a hold or a settlement changes. */
+type ReplayedOperation = HoldRequest | { id: string; spent: Amounts }
+
+function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation[] {
+  const decoder = new SegmentDecoder()
+  return lines.flatMap((line): ReplayedOperation[] => {
+    const { kind, id, rest } = line
+    if (kind === 'columns') decoder.setColumns(decodeColumns(rest))
+    if (kind === 'settle' || kind === 'charge') return [{ id, spent: decoder.decodeSettlement(line).spent }]
+    if (kind !== 'admit' && kind !== 'repeat') return []
+    decoder.addHold(line)
+    return [decoder.decodeRequest(line)]
+  })
 }
 
 async function rejectAfterTimeout(): Promise<never> {

@@ -1,6 +1,12 @@
 import { createKey } from '../../src/account/keys.ts'
 import type { Gateway } from '../../src/app/gateway.ts'
 import { emptyGeneration, type GenerationTable } from '../../src/db/generation-table.ts'
+import {
+  type DraftColumns,
+  draftColumns,
+  type GenerationRecord,
+  outcomeColumns,
+} from '../../src/ledger/generation.ts'
 import { buildContentStatement } from '../../src/ledger/generation-contents.ts'
 import { isoNow } from '../../src/lib/clock.ts'
 import { sha256 } from '../../src/lib/crypto.ts'
@@ -33,6 +39,16 @@ export const blankGeneration: Omit<
   latency_ms: 120,
   region: 'global',
   api_type: 'completions',
+}
+
+/** A row as a settlement has it. */
+export function toGenerationRecord(row: Readonly<Record<string, unknown>>): GenerationRecord {
+  const draft = Object.fromEntries(draftColumns.map((column) => [column, row[column]]))
+  const values = outcomeColumns.map((column) => row[column])
+  return {
+    draft: draft as unknown as DraftColumns,
+    outcome: values.map((value) => (typeof value === 'bigint' ? String(value) : value)),
+  }
 }
 
 /** A record as a finished request of the tenant's inference key leaves it. Returns its id. */

@@ -1,5 +1,5 @@
 import { zeroUsage } from '../../src/call/usage.ts'
-import { type Checkpoint, type Draft, encodeDraft } from '../../src/ledger/draft.ts'
+import type { Checkpoint, Draft } from '../../src/ledger/draft.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { newId } from '../../src/lib/ids.ts'
 import type { TestServer } from './harness.ts'
@@ -42,7 +42,7 @@ export async function createOrphanedHold(
     organizationId: key.organization_id,
     owner: 'node_gone',
     expiresAt: '2999-01-01T00:00:00.000Z',
-    draft: encodeDraft(draft),
+    draft,
   })
   await gateway.ledger.flush()
   if (tokens === null) return { id, cost: 0 }

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../src/app/gateway.ts'
+import { emptyDraft } from '../../src/ledger/draft.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { createRelease } from '../../src/ledger/settlement.ts'
 import { newId } from '../../src/lib/ids.ts'
@@ -32,7 +33,7 @@ export async function recordSpend(
     organizationId: key.organization_id,
     owner: gateway.node.id,
     expiresAt: '2999-01-01T00:00:00.000Z',
-    draft: [1, [], [], 0, 0],
+    draft: emptyDraft,
   })
   if (rejection) throw new Error('the hold was rejected')
   await gateway.ledger.settle({ ...createRelease(id, key.organization_id), spent })

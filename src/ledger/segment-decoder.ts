@@ -1,0 +1,120 @@
+import { generationColumns } from '../db/generation-table.ts'
+import type { EncodedHold } from './engine.ts'
+import {
+  type AdmitPayload,
+  type ChargePayload,
+  type DecodedSettlement,
+  decodeSettlement,
+  type RepeatPayload,
+  repeatedColumns,
+  type SplitLine,
+} from './journal-line.ts'
+import { JournalError } from './journal-segment.ts'
+import type { HoldRequest } from './ledger-state.ts'
+
+/** The draft of a line that was written in full, and its hold, if it is one. */
+interface Sample {
+  /** The first values are those of the draft. */
+  values: readonly unknown[]
+  hold: EncodedHold | null
+}
+
+/** How many columns the ledger adds to a generation. */
+const ledgerColumns = 2
+/** Where the columns of a generation begin in a payload. */
+const columnsOfRepeat = 5
+const columnsOfCharge = 5
+
+/** Decodes the holds and settlements of one segment of the journal, in their order. */
+export class SegmentDecoder {
+  #columns: readonly string[] = generationColumns
+  /** Positions of `repeatedColumns`. */
+  #positions = findPositions(generationColumns)
+  #organizationAt = generationColumns.indexOf('organization_id')
+  /** Lines that were written in full. Holds are texts until one is needed: most are settled before. */
+  readonly #full: (Sample | string)[] = []
+
+  setColumns(columns: readonly string[]): void {
+    this.#columns = columns
+    this.#positions = findPositions(columns)
+    this.#organizationAt = columns.indexOf('organization_id')
+  }
+
+  /** To be called for every `admit` and `repeat`. */
+  addHold({ kind, rest }: SplitLine): void {
+    if (kind === 'admit') this.#full.push(rest)
+  }
+
+  /** To be called for every `settle` and `charge`. */
+  decodeSettlement({ kind, id, rest }: SplitLine): DecodedSettlement {
+    if (kind === 'charge') return this.#decodeCharge(id, rest)
+    const settlement = decodeSettlement(rest)
+    this.#full.push({ values: settlement.generation ?? [], hold: null })
+    return settlement
+  }
+
+  #decodeCharge(id: string, rest: string): DecodedSettlement {
+    const payload = JSON.parse(rest) as ChargePayload
+    const outcomeAt = columnsOfCharge + repeatedColumns.length
+    const draftLength = this.#columns.length - ledgerColumns - (payload.length - outcomeAt)
+    const generation = this.#repeatDraft(payload, columnsOfCharge, id, draftLength)
+    for (let index = outcomeAt; index < payload.length; index++) generation.push(payload[index])
+    return {
+      organizationId: String(generation[this.#organizationAt]),
+      isByok: payload[1],
+      spent: { amount: BigInt(payload[2]), byok: BigInt(payload[3]) },
+      generation,
+      extraStatements: payload[4],
+    }
+  }
+
+  decodeHold({ kind, id, rest }: SplitLine): EncodedHold {
+    if (kind === 'admit') return (JSON.parse(rest) as AdmitPayload)[0]
+    const payload = JSON.parse(rest) as RepeatPayload
+    const [like, amount, byok, expiresAt, promptTokens] = payload
+    const { hold } = this.#findSample(like)
+    if (!hold) throw new JournalError(`A segment of the journal repeats line ${like}, which is not a hold.`)
+    const [, owner, subjects, , , day, , [format, values, target, , byokFee]] = hold
+    const generation = this.#repeatDraft(payload, columnsOfRepeat, id, values.length)
+    const draft: EncodedHold[7] = [format, generation, target, promptTokens, byokFee]
+    return [id, owner, subjects, amount, byok, day, expiresAt, draft]
+  }
+
+  /** A hold that was granted before the crash is granted again, without checking limits a second time. */
+  decodeRequest(line: SplitLine): HoldRequest {
+    const [id, , subjects, amount, byok, day] = this.decodeHold(line)
+    const free = line.kind === 'admit' ? (JSON.parse(line.rest) as AdmitPayload)[1] : null
+    const unlimited = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }
+    return {
+      id,
+      subjects: subjects.split(' '),
+      day,
+      limits: [],
+      free: free && { subject: free[0], minute: free[1], ...unlimited },
+      amount: BigInt(amount),
+      byok: BigInt(byok),
+    }
+  }
+
+  #repeatDraft(payload: RepeatPayload | ChargePayload, from: number, id: string, length: number): unknown[] {
+    const draft = this.#findSample(payload[0]).values.slice(0, length)
+    draft[0] = id
+    let at = from
+    for (const position of this.#positions) draft[position] = payload[at++]
+    return draft
+  }
+
+  #findSample(index: number): Sample {
+    const full = this.#full[index]
+    if (full === undefined) throw new JournalError(`A segment of the journal has no line ${index} to repeat.`)
+    if (typeof full !== 'string') return full
+    const [hold] = JSON.parse(full) as AdmitPayload
+    const sample = { values: hold[7][1], hold }
+    this.#full[index] = sample
+    return sample
+  }
+}
+
+function findPositions(columns: readonly string[]): readonly number[] {
+  return repeatedColumns.map((column) => columns.indexOf(column))
+}
