@@ -4,7 +4,7 @@ import { tasks } from '../../catalogue/vocabulary.ts'
 import { gatewayError } from '../../errors/gateway-error.ts'
 import type { Amounts } from '../../ledger/amounts.ts'
 import { computeFee } from '../../ledger/charge.ts'
-import { type Draft, encodeDraft, type UpstreamTarget } from '../../ledger/draft.ts'
+import type { Draft, UpstreamTarget } from '../../ledger/draft.ts'
 import type { AdmitOperation } from '../../ledger/engine.ts'
 import { freeRequestsPerMinute, resolveFreeRequestsPerDay } from '../../ledger/free-limits.ts'
 import type { FreeLimit, HoldRequest, Limit, NearestLimit, Rejection } from '../../ledger/ledger-state.ts'
@@ -98,7 +98,7 @@ async function placeHold(
     organizationId: request.caller.organizationId,
     owner,
     expiresAt: new Date(request.at + gateway.settings.limits.total + holdGraceMs).toISOString(),
-    draft: encodeDraft(draft),
+    draft,
   }
   const { funds } = request
   if (funds && steps) {
