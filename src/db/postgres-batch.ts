@@ -7,19 +7,25 @@ const transactionTimeoutMs = 10_000
 const connectTimeoutSeconds = 5
 const closeTimeoutSeconds = 2
 
+/** The server writes the end of the transaction to disk a moment later, after everything that was committed before. */
+const beginRelaxed = 'begin; set local synchronous_commit = off'
+
 export class PostgresBatchConnection implements BatchConnection {
   readonly #url: string
+  readonly #isRelaxed: () => boolean
   #pool: SQL
 
-  constructor(url: string) {
+  /** `isRelaxed`: a transaction ends before it survives a crash of the database server. */
+  constructor(url: string, isRelaxed: () => boolean = () => false) {
     this.#url = url
+    this.#isRelaxed = isRelaxed
     this.#pool = this.#open()
   }
 
   async transact<T>(work: (batch: Batch) => Promise<T>): Promise<T> {
     const pool = this.#pool
     try {
-      return await withDeadline(transactionTimeoutMs, runTransaction(pool, work), transactionTimeoutError)
+      return await withDeadline(transactionTimeoutMs, this.#run(pool, work), transactionTimeoutError)
     } catch (error) {
       // The state of an unresponsive connection is unknown.
       if (error instanceof TransactionTimeoutError && pool === this.#pool) {
@@ -28,6 +34,10 @@ export class PostgresBatchConnection implements BatchConnection {
       }
       throw error
     }
+  }
+
+  #run<T>(pool: SQL, work: (batch: Batch) => Promise<T>): Promise<T> {
+    return runTransaction(pool, this.#isRelaxed() ? beginRelaxed : 'begin', work)
   }
 
   async close(): Promise<void> {
@@ -39,10 +49,10 @@ export class PostgresBatchConnection implements BatchConnection {
   }
 }
 
-async function runTransaction<T>(pool: SQL, work: (batch: Batch) => Promise<T>): Promise<T> {
+async function runTransaction<T>(pool: SQL, begin: string, work: (batch: Batch) => Promise<T>): Promise<T> {
   const connection = await pool.reserve()
   try {
-    await connection.unsafe('begin')
+    await connection.unsafe(begin)
     const result = await work(new PostgresBatch(connection))
     await connection.unsafe('commit')
     return result

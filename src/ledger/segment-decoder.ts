@@ -1,9 +1,11 @@
 import { generationColumns } from '../db/generation-table.ts'
+import type { Amounts } from './amounts.ts'
 import type { EncodedHold } from './engine.ts'
 import {
   type AdmitPayload,
   type ChargePayload,
   type DecodedSettlement,
+  decodeColumns,
   decodeSettlement,
   type RepeatPayload,
   repeatedColumns,
@@ -117,4 +119,20 @@ export class SegmentDecoder {
 
 function findPositions(columns: readonly string[]): readonly number[] {
   return repeatedColumns.map((column) => columns.indexOf(column))
+}
+
+/** What a hold or a settlement changes. */
+type ReplayedOperation = HoldRequest | { id: string; spent: Amounts }
+
+/** What the holds and settlements of a segment change, in their order. */
+export function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation[] {
+  const decoder = new SegmentDecoder()
+  return lines.flatMap((line): ReplayedOperation[] => {
+    const { kind, id, rest } = line
+    if (kind === 'columns') decoder.setColumns(decodeColumns(rest))
+    if (kind === 'settle' || kind === 'charge') return [{ id, spent: decoder.decodeSettlement(line).spent }]
+    if (kind !== 'admit' && kind !== 'repeat') return []
+    decoder.addHold(line)
+    return [decoder.decodeRequest(line)]
+  })
 }

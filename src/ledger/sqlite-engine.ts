@@ -17,19 +17,12 @@ import {
 import { FlushLog } from './flush-log.ts'
 import { FlushThread } from './flush-thread.ts'
 import { Journal } from './journal.ts'
-import {
-  decodeColumns,
-  encodeCheckpoint,
-  isKnownFormat,
-  type JournalLine,
-  type SplitLine,
-  splitLine,
-} from './journal-line.ts'
+import { encodeCheckpoint, isKnownFormat, type JournalLine, splitLine } from './journal-line.ts'
 import { JournalError } from './journal-segment.ts'
 import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { clearOtherDays } from './meter.ts'
 import { applyOtherDays, isInRange, planDayLookup } from './meter-days.ts'
-import { SegmentDecoder } from './segment-decoder.ts'
+import { decodeOperations } from './segment-decoder.ts'
 import { SegmentEncoder } from './segment-encoder.ts'
 import { createRelease } from './settlement.ts'
 import { loadHolds, loadMeters } from './sqlite-rows.ts'
@@ -40,6 +33,8 @@ const flushIntervalMs = 250
 const flushRetryMs = 1000
 /** How long to wait for a hold that must be read while the database is behind. */
 const flushWaitMs = 100
+/** How long a charge may be acknowledged before it is synced, where the operator allows it. */
+export const relaxedSyncMs = 100
 /** At most this many meters stay in memory. */
 const maxMeters = 100_000
 
@@ -64,11 +59,15 @@ export class SqliteEngine implements LedgerEngine {
   /** Batches that wait for rows: a hold that is decided meanwhile could count in totals that are being replaced. */
   #loads = 0
   #timer: Timer | null = null
+  #syncTimer: Timer | null = null
+  readonly #isRelaxed: () => boolean
   readonly #flushLog: FlushLog
 
-  constructor(path: string, clock: Clock, log: Logger) {
+  /** `isRelaxed`: charges are acknowledged before they are synced. */
+  constructor(path: string, clock: Clock, log: Logger, isRelaxed: () => boolean = () => false) {
     this.#clock = clock
     this.#log = log
+    this.#isRelaxed = isRelaxed
     this.#flushLog = new FlushLog(log)
     this.#thread = new FlushThread(path)
     this.#journal = new Journal(path, {
@@ -136,7 +135,20 @@ export class SqliteEngine implements LedgerEngine {
       if (op.op === 'settle') isSettled = true
     }
     this.#append(lines)
-    return { results, durable: isSettled ? this.#journal.sync() : null }
+    return { results, durable: isSettled ? this.#sync() : null }
+  }
+
+  #sync(): Promise<void> | null {
+    if (!this.#isRelaxed()) return this.#journal.sync()
+    this.#syncTimer ??= setTimeout(() => void this.#syncLate(), relaxedSyncMs).unref()
+    return null
+  }
+
+  async #syncLate(): Promise<void> {
+    this.#syncTimer = null
+    await this.#journal
+      .sync()
+      .catch((err: unknown) => this.#log.error({ err }, 'acknowledged charges could not be synced'))
   }
 
   #append(lines: readonly JournalLine[]): void {
@@ -158,6 +170,7 @@ export class SqliteEngine implements LedgerEngine {
 
   async close(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer)
+    if (this.#syncTimer) clearTimeout(this.#syncTimer)
     // What cannot be flushed now is flushed after the next start.
     await this.flush()?.catch((err: unknown) =>
       this.#log.warn({ err }, 'the journal could not be flushed: the next start flushes it'),
@@ -343,21 +356,6 @@ export class SqliteEngine implements LedgerEngine {
       this.#timer ??= this.#scheduleFlush(flushRetryMs)
     }
   }
-}
-
-/** What a hold or a settlement changes. */
-type ReplayedOperation = HoldRequest | { id: string; spent: Amounts }
-
-function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation[] {
-  const decoder = new SegmentDecoder()
-  return lines.flatMap((line): ReplayedOperation[] => {
-    const { kind, id, rest } = line
-    if (kind === 'columns') decoder.setColumns(decodeColumns(rest))
-    if (kind === 'settle' || kind === 'charge') return [{ id, spent: decoder.decodeSettlement(line).spent }]
-    if (kind !== 'admit' && kind !== 'repeat') return []
-    decoder.addHold(line)
-    return [decoder.decodeRequest(line)]
-  })
 }
 
 async function rejectAfterTimeout(): Promise<never> {
