@@ -94,7 +94,8 @@ export async function openGateway(
   logOverrideProblems({ log, overrides: catalogueState.overrides })
   warnUnusableCredentials({ log, catalogue: catalogueState.catalogue })
   const metrics = new Metrics()
-  const ledger = new Ledger(createEngine(config, clock, log), clock, log)
+  const isRelaxed = () => gateway.settings.ledger.durability === 'relaxed'
+  const ledger = new Ledger(createEngine(config, clock, log, isRelaxed), clock, log)
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
   metrics.registerLedger(ledger)
@@ -170,10 +171,15 @@ function warnUnusableCredentials({ catalogue, log }: Pick<Gateway, 'catalogue' |
   }
 }
 
-function createEngine({ databaseUrl, dataDir }: Config, clock: Clock, log: Logger): LedgerEngine {
+function createEngine(
+  { databaseUrl, dataDir }: Config,
+  clock: Clock,
+  log: Logger,
+  isRelaxed: () => boolean,
+): LedgerEngine {
   return isPostgresUrl(databaseUrl)
-    ? new PostgresEngine(new PostgresBatchConnection(databaseUrl), new Spool(dataDir, log))
-    : new SqliteEngine(databaseUrl, clock, log)
+    ? new PostgresEngine(new PostgresBatchConnection(databaseUrl, isRelaxed), new Spool(dataDir, log))
+    : new SqliteEngine(databaseUrl, clock, log, isRelaxed)
 }
 
 /** Nodes that share a PostgreSQL database use its clock, so that their windows agree. */

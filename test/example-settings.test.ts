@@ -64,3 +64,9 @@ describe('headgate.example.yaml', () => {
     expect(shown.billing.byok_fee).toBe(defaults.billing.byok_fee)
   })
 })
+
+test('a value that ledger.durability does not have is rejected by its name', async () => {
+  const file = await writeSettings('durability.yaml', 'ledger:\n  durability: sometimes\n')
+  const read = () => readSettings(readConfig({ HEADGATE_CONFIG: file }))
+  expect(read).toThrow(/line 2.*ledger\.durability|ledger\.durability.*line 2/)
+})

@@ -160,6 +160,12 @@ export const settingsFields = z.strictObject({
       unknown_price: pricing.optional(),
     })
     .prefault({}),
+  ledger: z
+    .strictObject({
+      /** `strict`: a charge is on disk before its reply ends. `relaxed`: within a fraction of a second. */
+      durability: z.enum(['strict', 'relaxed']).default('strict'),
+    })
+    .prefault({}),
   /** Uploaded files. Sizes in bytes. */
   files: z
     .strictObject({
