@@ -13,6 +13,11 @@ export class InFlightHolds {
     return this.#ids.has(id)
   }
 
+  /** No other request is in progress: no settlement can arrive before that of this one is written. */
+  isOnly(id: string): boolean {
+    return this.#ids.size === 1 && this.#ids.has(id)
+  }
+
   /** A stop does not wait for jobs: they continue after the next start. */
   add({ owner, request }: AdmitOperation): void {
     if (owner !== jobOwner) this.#ids.add(request.id)

@@ -228,7 +228,8 @@ class SegmentFlush {
       this.#decoder.decodeSettlement(line)
     const posting = postCharge(this.#postings, organizationId, isByok, spent.amount)
     if (generation) {
-      this.#record(id, [...generation, posting, this.#segment.now])
+      generation.push(posting, this.#segment.now)
+      this.#record(id, generation)
     }
     if (extraStatements.length > 0) this.#runExtraStatements(id, extraStatements)
   }

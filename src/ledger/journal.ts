@@ -156,7 +156,7 @@ export class Journal {
 
   /** What could not be appended is written first the next time. */
   append(lines: readonly JournalLine[]): void {
-    const segment = this.prepare()
+    const segment = this.#segment ?? this.prepare()
     segment.append(segment.isEmpty ? [headerLine, ...lines] : lines)
     if (segment.size > maxSegmentBytes) this.#closeSegment(segment)
   }

@@ -119,6 +119,7 @@ export class Ledger {
     try {
       // During an outage it waits with the others.
       const decided = this.#outage.since === null ? this.#engine.admitNow(op) : undefined
+      if (decided === null) return null
       if (decided !== undefined) return toRejection(this.#inFlight.finish(op, decided))
     } catch {
       // It may be in memory, but not written: running it again writes it.
@@ -177,14 +178,9 @@ export class Ledger {
     const enqueuedAt = performance.now()
     this.#tickTimer ??= setInterval(() => this.#tick(), tickIntervalMs).unref()
     const queued = { op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject }
-    if (op.op === 'settle' && this.#isOnlyRequest(op.id)) this.#queue.pushAndRun(queued)
+    if (op.op === 'settle' && this.#inFlight.isOnly(op.id)) this.#queue.pushAndRun(queued)
     else this.#queue.push(queued)
     return promise
-  }
-
-  /** No other settlement can arrive before this one is written. */
-  #isOnlyRequest(id: string): boolean {
-    return this.#inFlight.size === 1 && this.#inFlight.has(id)
   }
 
   /** Without a promise if the engine needs none. */

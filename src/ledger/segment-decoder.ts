@@ -51,7 +51,8 @@ export class SegmentDecoder {
   decodeSettlement({ kind, id, rest }: SplitLine): DecodedSettlement {
     if (kind === 'charge') return this.#decodeCharge(id, rest)
     const settlement = decodeSettlement(rest)
-    this.#full.push({ values: settlement.generation ?? [], hold: null })
+    // A copy, because the caller may add to the list.
+    this.#full.push({ values: [...(settlement.generation ?? [])], hold: null })
     return settlement
   }
 
