@@ -121,12 +121,15 @@ export class LedgerState {
   admit(request: HoldRequest): Rejection | null {
     // A retry of an admission whose result was lost.
     if (this.holds.has(request.id)) return null
-    for (const subject of request.subjects) moveToDay(this.#getMeter(subject), request.day)
-    const rejection = this.#checkLimits(request) ?? this.#checkFreeRate(request.free)
+    const { id, subjects, day, amount, byok, free } = request
+    for (const subject of subjects) {
+      const meter = this.#getMeter(subject)
+      if (meter.day !== day) moveToDay(meter, day)
+    }
+    const rejection = this.#checkLimits(request) ?? (free && this.#checkFreeRate(free))
     if (rejection) return rejection
-    const { id, subjects, day, amount, byok } = request
     this.#place({ id, subjects, day, amount, byok })
-    if (request.free) this.#countFreeRequest(request.free)
+    if (free) this.#countFreeRequest(free)
     return null
   }
 
@@ -151,7 +154,8 @@ export class LedgerState {
     const together = { ...first, ...addAmounts(...requests) }
     const isSameDay = [...requests, ...released].every(({ day }) => day === first.day)
     const isCovered = isSameDay && coversAmounts(addAmounts(...released), together)
-    const rejection = (isCovered ? null : this.#checkLimits(together)) ?? this.#checkFreeRate(first.free)
+    const rejection =
+      (isCovered ? null : this.#checkLimits(together)) ?? (first.free && this.#checkFreeRate(first.free))
     if (!together.nearest) return rejection
     first.nearest = together.nearest
     return rejection ?? first.review?.(together.nearest) ?? null
@@ -216,8 +220,7 @@ export class LedgerState {
     return null
   }
 
-  #checkFreeRate(free: FreeLimit | null): Rejection | null {
-    if (!free) return null
+  #checkFreeRate(free: FreeLimit): Rejection | null {
     const meter = this.#getMeter(free.subject)
     if (countFreeInMinute(meter, free.minute) >= free.perMinute) {
       return { reason: 'rate', per: 'minute', limit: free.perMinute }

@@ -212,7 +212,7 @@ export class Ledger {
   }
 
   #conclude(batch: QueuedOperation[], { results, durable }: BatchOutcome): void {
-    this.#outage.end()
+    if (this.#outage.since !== null) this.#outage.end()
     let index = 0
     for (const queued of batch) {
       // Also what ran in a batch that failed, and then without the operations at fault.
@@ -244,7 +244,7 @@ export class Ledger {
 
   #finish({ op, resolve }: QueuedOperation, result: OperationResult): void {
     resolve(this.#inFlight.finish(op, result))
-    if (op.op === 'settle') logUnusual(this.#log, op, result)
+    if (op.op === 'settle' && result !== null) logUnusual(this.#log, op, result)
     if (op.op === 'settle' || (op.op === 'exchange' && result === null)) this.holdQueue.wake()
   }
 

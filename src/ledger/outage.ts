@@ -6,7 +6,8 @@ const logIntervalMs = 30_000
 /** Whether the ledger can be written, and what is logged while it cannot. */
 export class LedgerOutage {
   readonly #log: Logger
-  #since: number | null = null
+  /** Null while it can be written. */
+  since: number | null = null
   #loggedAt = 0
   #spoolErrorLoggedAt = Number.NEGATIVE_INFINITY
 
@@ -14,20 +15,15 @@ export class LedgerOutage {
     this.#log = log
   }
 
-  /** Null while it can be written. */
-  get since(): number | null {
-    return this.#since
-  }
-
   begin(): void {
-    this.#since ??= performance.now()
+    this.since ??= performance.now()
   }
 
   end(): void {
-    if (this.#since === null) return
-    const seconds = (performance.now() - this.#since) / 1000
+    if (this.since === null) return
+    const seconds = (performance.now() - this.since) / 1000
     this.#log.warn({ seconds }, 'the ledger can be written again')
-    this.#since = null
+    this.since = null
   }
 
   log(err: unknown, waiting: number): void {

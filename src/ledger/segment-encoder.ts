@@ -31,7 +31,7 @@ export class SegmentEncoder {
     const { generation } = op.draft
     const isRepeatable = op.request.free === null && generation.id === op.request.id
     if (isRepeatable)
-      for (const { index, draft, hold } of this.#findSamples(generation))
+      for (const { index, draft, hold } of this.#samplesByKey.get(generation.key_id) ?? noSamples)
         if (hold && isLikeDraft(generation, draft) && isLikeHold(op, hold)) return encodeRepeat(op, index)
     this.#addSample({ index: this.#fullLines++, draft: generation, hold: isRepeatable ? op : null })
     return encodeAdmit(op)
@@ -45,16 +45,12 @@ export class SegmentEncoder {
       generation.draft.id === op.id &&
       generation.draft.organization_id === op.organizationId
     ) {
-      for (const sample of this.#findSamples(generation.draft))
+      for (const sample of this.#samplesByKey.get(generation.draft.key_id) ?? noSamples)
         if (isLikeDraft(generation.draft, sample.draft)) return encodeCharge(op, generation, sample.index)
       this.#addSample({ index, draft: generation.draft, hold: null })
     }
     this.#fullLines++
     return encodeSettlement(op)
-  }
-
-  #findSamples({ key_id }: DraftColumns): readonly Sample[] {
-    return this.#samplesByKey.get(key_id) ?? noSamples
   }
 
   #addSample(sample: Sample): void {
