@@ -147,6 +147,29 @@ test('the only request is settled at once, and requests that end together share 
   await ledger.close()
 })
 
+test('an idle process is not woken, and the progress of a reply is stored after a pause', async () => {
+  const engine = new InstantEngine()
+  const ledger = new Ledger(engine, systemClock, silent)
+  const intervals = spyOn(globalThis, 'setInterval')
+  const cleared = spyOn(globalThis, 'clearInterval')
+  const tick = async () => {
+    const [run] = intervals.mock.calls.at(-1) ?? []
+    ;(run as () => void)()
+    for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await ledger.settle(createRelease('gen-1', 'org'))
+  await tick()
+  expect([intervals.mock.calls.length, cleared.mock.calls.length]).toEqual([1, 1])
+  await ledger.admit(holdOf('gen-2'))
+  ledger.trackProgress('gen-2', () => '{}')
+  await tick()
+  expect([intervals.mock.calls.length, cleared.mock.calls.length]).toEqual([2, 1])
+  for (const spy of [intervals, cleared]) spy.mockRestore()
+  expect(engine.batches).toEqual([['gen-1'], ['gen-2']])
+  await ledger.settle(createRelease('gen-2', 'org'))
+  await ledger.close()
+})
+
 /** Everything is in memory but `gen-unread`, whose rows cannot be read. */
 class ForgetfulEngine extends InstantEngine {
   override admitNow(): undefined {

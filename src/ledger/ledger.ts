@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { isRejectedData } from '../db/batch.ts'
 import { unavailableError } from '../errors/gateway-error.ts'
 import { type Clock, isoNow } from '../lib/clock.ts'
+import { WorkTimer } from '../lib/work-timer.ts'
 import { type CheckpointSource, CheckpointTracker } from './checkpoint-tracker.ts'
 import { DeferredOperations } from './deferred-operations.ts'
 import {
@@ -62,7 +63,7 @@ export class Ledger {
   /** Replaces holds, at once or when others are settled. */
   readonly holdQueue = new HoldQueue((op) => this.#exchange(op))
   readonly #outage: LedgerOutage
-  #tickTimer: Timer | null = null
+  readonly #timer = new WorkTimer(() => this.#tick(), tickIntervalMs)
 
   constructor(engine: LedgerEngine, clock: Clock, log: Logger, closeTimeoutMs = defaultCloseTimeoutMs) {
     this.#engine = engine
@@ -152,6 +153,7 @@ export class Ledger {
   /** Stores the progress of a reply from now on, so that a crash does not lose what was produced. */
   trackProgress(id: string, progress: CheckpointSource): void {
     this.#checkpoints.track(id, progress)
+    this.#timer.start()
   }
 
   /** Stores what a request has used so far; resolves when it survives the end of this process. */
@@ -161,22 +163,22 @@ export class Ledger {
 
   /** Waits a while for requests in progress to be settled; the rest is settled after the next start. */
   async close(): Promise<void> {
-    const isBusy = () =>
-      this.#queue.isRunning ||
-      this.#inFlight.size > 0 ||
-      this.#unsynced.size > 0 ||
-      this.#deferred.waiting.length > 0
     const deadline = performance.now() + this.#closeTimeoutMs
-    while (isBusy() && performance.now() < deadline) await Bun.sleep(5)
-    if (this.#tickTimer) clearInterval(this.#tickTimer)
+    while (this.#isBusy && performance.now() < deadline) await Bun.sleep(5)
+    this.#timer.stop()
     await this.#spoolPending(0)
     await this.#engine.close()
+  }
+
+  get #isBusy(): boolean {
+    const open = this.#inFlight.size + this.#unsynced.size + this.#deferred.waiting.length
+    return this.#queue.isRunning || open > 0
   }
 
   #enqueue(op: LedgerOperation, waitMs: number): Promise<OperationResult> {
     const { promise, resolve, reject } = Promise.withResolvers<OperationResult>()
     const enqueuedAt = performance.now()
-    this.#tickTimer ??= setInterval(() => this.#tick(), tickIntervalMs).unref()
+    this.#timer.start()
     const queued = { op, enqueuedAt, deadline: enqueuedAt + waitMs, resolve, reject }
     if (op.op === 'settle' && this.#inFlight.isOnly(op.id)) this.#queue.pushAndRun(queued)
     else this.#queue.push(queued)
@@ -296,20 +298,23 @@ export class Ledger {
   }
 
   /** On a timer, because a failing database throws, but a hanging disk does not. */
-  #tick(): void {
+  async #tick(): Promise<boolean> {
+    const wasBusy = this.#isBusy
     this.#expireLate()
-    void this.#spoolPending(tickIntervalMs)
-    this.#writeCheckpoints()
+    if (this.#outage.since === null) this.#checkpoints.writeAll((op) => this.#enqueue(op, settleTimeoutMs))
+    // Until what was spooled is removed.
+    return !(await this.#spoolPending(tickIntervalMs)) || wasBusy || this.#isBusy
   }
 
-  /** A process that ends during an outage must not lose the charges that are waiting. */
-  async #spoolPending(minWaitMs: number): Promise<void> {
-    const since = performance.now() - minWaitMs
-    const waiting = this.#unfinished.filter(({ enqueuedAt }) => enqueuedAt <= since)
+  /** A process that ends during an outage must not lose the charges that are waiting. Returns whether it succeeded. */
+  async #spoolPending(minWaitMs: number): Promise<boolean> {
+    const waiting = this.#unfinished.filter(({ enqueuedAt }) => enqueuedAt + minWaitMs <= performance.now())
     try {
       await this.#engine.spool(waiting.map(({ op }) => op).filter((op) => op.op === 'settle'))
+      return true
     } catch (err) {
       this.#outage.logSpoolError(err)
+      return false
     }
   }
 
@@ -336,10 +341,5 @@ export class Ledger {
     reject(error)
     // The holds may have been committed nevertheless.
     for (const admission of this.#inFlight.abandon(op)) this.#queue.push(createQueuedRelease(admission))
-  }
-
-  #writeCheckpoints(): void {
-    if (this.#outage.since !== null) return
-    this.#checkpoints.writeAll((op) => this.#enqueue(op, settleTimeoutMs))
   }
 }
