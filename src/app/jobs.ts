@@ -7,7 +7,7 @@ import { deleteExpiredContents } from '../areas/generations/store.ts'
 import { anchorChains } from '../audit/anchors.ts'
 import { headsFilePath } from '../audit/heads-file.ts'
 import { deleteOldEntries } from '../audit/retention.ts'
-import { listenToChanges, readDatabaseTime, readVersions } from '../db/db.ts'
+import { isPostgres, listenToChanges, readDatabaseTime, readVersions } from '../db/db.ts'
 import { runAuditDeliveries } from '../delivery/audit-deliveries.ts'
 import { sweepOutbox, trimQueues } from '../delivery/maintenance.ts'
 import { runDeliveries } from '../delivery/worker.ts'
@@ -34,6 +34,8 @@ interface Job {
   run: (gateway: Gateway) => Promise<unknown>
   /** A change of these tables by this process wakes it. */
   tables?: readonly string[]
+  /** Only nodes that share a database need it. */
+  isForClusters?: boolean
 }
 
 const minuteMs = 60_000
@@ -45,8 +47,11 @@ const smallRollUpMs = 15 * minuteMs
 const publishMs = 10 * minuteMs
 /** Catalogue overrides and imported benchmarks are in effect on every node within two seconds. */
 const versionSyncMs = 1000
-/** How late a job that rests notices what another node has left. */
-export const restMs = 10_000
+/**
+ * How late a job that rests notices what another process has left. Beside a server on SQLite, that is only a command,
+ * which leaves nothing but entries of the audit log.
+ */
+const restMs = { cluster: 10_000, single: minuteMs }
 /** A video job is polled within about this time after it is due. */
 const videoSyncMs = 1000
 /** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
@@ -64,7 +69,7 @@ const requestLogJob = 'request log'
 
 /** Background jobs, each at its own interval; runs of a job never overlap. */
 export const jobs: readonly Job[] = [
-  { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat },
+  { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat, isForClusters: true },
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
   {
     name: 'background responses',
@@ -85,17 +90,27 @@ export const jobs: readonly Job[] = [
     run: runAuditDeliveries,
     tables: ['audit_chains', 'audit_destinations'],
   },
-  { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues },
+  { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues, tables: ['destination_states'] },
   { name: 'notifications', everyMs: minuteMs, run: runNotifications },
-  { name: 'notification deliveries', everyMs: queueSyncMs, run: deliverNotifications },
-  { name: 'versions', everyMs: versionSyncMs, run: pollVersions },
-  { name: 'roll-ups', everyMs: rollUpMs, run: ({ rollUps }) => rollUps.rollUp() },
+  {
+    name: 'notification deliveries',
+    everyMs: queueSyncMs,
+    run: deliverNotifications,
+    tables: ['notification_deliveries'],
+  },
+  { name: 'versions', everyMs: versionSyncMs, run: pollVersions, isForClusters: true },
+  { name: 'roll-ups', everyMs: rollUpMs, run: rollUpSegments },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
   { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
   { name: 'old records', everyMs: hourMs, run: applyRetention },
   { name: requestLogJob, everyMs: requestLogMs, run: writeRequestLog },
-  { name: 'rejected-calls', everyMs: rejectedSyncMs, run: recordRejectedCalls },
+  {
+    name: 'rejected calls',
+    everyMs: rejectedSyncMs,
+    run: recordRejectedCalls,
+    tables: ['audit_chains', 'refused_requests'],
+  },
   { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
   { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
   { name: 'files', everyMs: hourMs, run: sweepFiles },
@@ -116,11 +131,11 @@ const rareJobMs = 5 * minuteMs
 
 /** Returns what ends them. */
 export function startJobs(gateway: Gateway): () => void {
-  const tasks = jobs.map((job) => {
+  const tasks = listJobs(gateway).map((job) => {
     const task = new RepeatedTask({
       run: async () => ((await job.run(gateway)) === 'idle' ? 'idle' : 'busy'),
       everyMs: job.everyMs,
-      restMs: Math.max(restMs, job.everyMs),
+      restMs: restMsOf(gateway, job),
       onError: createFailureLog(gateway, job.name),
     })
     if (job.tables) listenToChanges(gateway.db, job.tables, () => task.wake())
@@ -133,6 +148,16 @@ export function startJobs(gateway: Gateway): () => void {
   return () => {
     for (const task of tasks) task.stop()
   }
+}
+
+/** Those that this gateway needs. */
+export function listJobs({ db }: Gateway): Job[] {
+  return jobs.filter(({ isForClusters }) => isPostgres(db) || !isForClusters)
+}
+
+/** Between two runs of a job without work. */
+export function restMsOf({ db }: Gateway, { everyMs }: Job): number {
+  return Math.max(isPostgres(db) ? restMs.cluster : restMs.single, everyMs)
 }
 
 function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void {
@@ -151,10 +176,15 @@ async function pollVersions(gateway: Gateway): Promise<void> {
   await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
 }
 
-/** Additions wake it; minutes that end with rejections that were only counted do not. */
+/** Additions wake it. */
 async function writeRequestLog(gateway: Gateway): Promise<RunResult> {
   await flushRequestLog(gateway)
   return 'idle'
+}
+
+/** Rests while there are too few generations for a segment, and no more on their way. */
+async function rollUpSegments({ rollUps, ledger }: Gateway): Promise<RunResult> {
+  return (await rollUps.rollUp()) || ledger.unflushedBytes ? 'busy' : 'idle'
 }
 
 async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {
@@ -171,9 +201,13 @@ function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
   return rollUps.runMaintenance(clock.now(), ages)
 }
 
-async function recordRejectedCalls({ rejectedCalls, auditQueue }: Gateway): Promise<void> {
+/** What was rejected and only counted, after its minute. The first of a minute is recorded at once, which wakes this. */
+async function recordRejectedCalls(gateway: Gateway): Promise<RunResult> {
+  const { rejectedCalls, auditQueue, rejectedRequests } = gateway
   rejectedCalls.sweep()
   await auditQueue.flush()
+  await flushRequestLog(gateway)
+  return rejectedCalls.isCounting || auditQueue.isWaiting || rejectedRequests.isCounting ? 'busy' : 'idle'
 }
 
 function applyAuditRetention(gateway: Gateway): Promise<void> {
@@ -191,8 +225,8 @@ export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void>
   await node.sendHeartbeat(db, isoNow(clock))
 }
 
-/** Settles holds of nodes that stopped without settling them. */
-export async function settleOrphanedHolds(gateway: Gateway): Promise<void> {
+/** Settles holds of nodes that stopped without settling them. Without other nodes, only this one's expire. */
+export async function settleOrphanedHolds(gateway: Gateway): Promise<RunResult> {
   const { db, ledger, node, clock } = gateway
   const outcome = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
     buildDetachedStatements(gateway, generation, {
@@ -202,6 +236,7 @@ export async function settleOrphanedHolds(gateway: Gateway): Promise<void> {
   )
   for (const nested of outcome.nested) await addNestedLine(db, nested)
   reportOrphans(gateway, outcome)
+  return isPostgres(db) ? 'busy' : 'idle'
 }
 
 /** The rest is in the list of requests. */

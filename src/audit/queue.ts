@@ -31,6 +31,10 @@ export class AuditQueue {
     this.#signal.listen(() => void this.flush())
   }
 
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0
+  }
+
   add(source: EventSource): void {
     if (this.#waiting.length >= maxWaiting) {
       this.#dropped++

@@ -33,6 +33,10 @@ export class RejectedCalls {
     this.#clock = clock
   }
 
+  get isCounting(): boolean {
+    return this.#windows.size > 0
+  }
+
   add(call: RejectedCall): void {
     const { origin, operation } = call
     const { type, id } = origin.actor

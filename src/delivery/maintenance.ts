@@ -1,5 +1,6 @@
 import { countDropped } from '../account/destination-states.ts'
 import type { Gateway } from '../app/gateway.ts'
+import type { RunResult } from '../lib/repeated-task.ts'
 import {
   type Delivery,
   listOldest,
@@ -21,7 +22,7 @@ interface QueueLimits {
 }
 
 /** Drops what exceeds the bounds of each queue, the oldest first, and measures the queues. */
-export async function trimQueues(gateway: Gateway): Promise<void> {
+export async function trimQueues(gateway: Gateway): Promise<RunResult> {
   const { db, clock, settings, metrics } = gateway
   const { queue_events, queue_bytes, queue_hours, failed_events } = settings.observability
   const since = new Date(clock.now() - queue_hours * hourMs).toISOString()
@@ -37,6 +38,7 @@ export async function trimQueues(gateway: Gateway): Promise<void> {
     queues.set(type, { depth: depth + count, oldestSeconds: Math.max(oldestSeconds, age) })
   }
   metrics.setDeliveryQueues(queues)
+  return queues.size > 0 ? 'busy' : 'idle'
 }
 
 async function trim(

@@ -25,7 +25,8 @@ import { type Delivery, listPending, readEvents, removeDeliveries } from './stor
 
 /** Starts to deliver to every destination that is due, as far as there are free slots. */
 export async function runDeliveries(gateway: Gateway): Promise<RunResult> {
-  if (!(await hasPendingDeliveries(gateway.db))) return 'idle'
+  // What is not in the database yet may be an event.
+  if (!(await hasPendingDeliveries(gateway.db))) return gateway.ledger.unflushedBytes ? 'busy' : 'idle'
   for (const isFailing of [false, true]) {
     const limit = countFreeSlots(gateway, isFailing)
     if (limit <= 0) continue

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import { RepeatedTask, type RunResult } from './repeated-task.ts'
 
 const neverMs = 1_000_000
@@ -70,6 +70,23 @@ describe('RepeatedTask', () => {
     const { next } = createTask(['idle'], neverMs, 1)
     task.start()
     expect(await next()).toBe(2)
+  })
+
+  test.each([
+    [20_100, 10_000, 9900],
+    [24_900, 10_000, 5100],
+    [25_100, 10_000, 14_900],
+    [29_999, 10_000, 10_001],
+    [20_100, 60_000, 39_900],
+  ])('at %d with an interval of %d, waits %d so that tasks run together', async (now, restMs, waitMs) => {
+    const clock = spyOn(performance, 'now').mockReturnValue(now)
+    const timers = spyOn(globalThis, 'setTimeout')
+    createTask(['idle'], 1, restMs)
+    task.start()
+    await turn()
+    const waits = timers.mock.calls.map(([, ms]) => ms)
+    for (const spy of [clock, timers]) spy.mockRestore()
+    expect(waits).toEqual([waitMs])
   })
 
   test('continues after a failure', async () => {

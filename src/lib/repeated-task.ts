@@ -10,7 +10,10 @@ export interface RepeatedTaskOptions {
   onError: (error: unknown) => void
 }
 
-/** Repeats work whose runs never overlap. It does not keep the process alive. */
+/**
+ * Repeats work whose runs never overlap. It does not keep the process alive. Tasks whose intervals are multiples of each
+ * other run together, so that they wake an idle process once.
+ */
 export class RepeatedTask {
   readonly #options: RepeatedTaskOptions
   #timer: ReturnType<typeof setTimeout> | null = null
@@ -61,7 +64,7 @@ export class RepeatedTask {
       onError(error)
     }
     this.#isRunning = false
-    this.#schedule(this.#isWoken ? everyMs : waitMs)
+    this.#schedule(alignWait(this.#isWoken ? everyMs : waitMs))
   }
 
   /** Keeps an earlier time. */
@@ -77,4 +80,10 @@ export class RepeatedTask {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
   }
+}
+
+/** The time to the next multiple of the interval that is at least half an interval away. */
+function alignWait(intervalMs: number): number {
+  const now = performance.now()
+  return Math.ceil((Math.floor(now / intervalMs + 0.5) + 1) * intervalMs - now)
 }

@@ -35,6 +35,10 @@ export class RejectedRequests {
     this.#onAdded = onAdded
   }
 
+  get isCounting(): boolean {
+    return this.#windows.size > 0
+  }
+
   add(row: RefusedRow): void {
     const window = this.#openWindow(row.organization_id)
     if (window.recorded < maxRecordedPerMinute) {

@@ -30,9 +30,11 @@ export class RollupThread {
     return this.#thread.isRunning
   }
 
-  /** Rolls up only if there are enough rows for a segment, or everything. */
-  async rollUp({ isAll } = { isAll: false }): Promise<void> {
-    if (await hasUnrolled(this.#db, isAll ? 1 : minSegmentRows)) await this.#send({ kind: 'roll', isAll })
+  /** Rolls up only if there are enough rows for a segment, or everything. Returns whether there were. */
+  async rollUp({ isAll } = { isAll: false }): Promise<boolean> {
+    if (!(await hasUnrolled(this.#db, isAll ? 1 : minSegmentRows))) return false
+    await this.#send({ kind: 'roll', isAll })
+    return true
   }
 
   async runMaintenance(now: number, policy: RetentionPolicy): Promise<void> {

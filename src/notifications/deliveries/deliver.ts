@@ -1,8 +1,15 @@
 import { findRule } from '../../account/notification-rules.ts'
 import type { Gateway } from '../../app/gateway.ts'
 import { isoNow } from '../../lib/clock.ts'
+import type { RunResult } from '../../lib/repeated-task.ts'
 import { type Message, postWebhook, sendEmail } from './message.ts'
-import { type ClaimedDelivery, claimMessage, completeMessage, listDueMessages } from './store.ts'
+import {
+  type ClaimedDelivery,
+  claimMessage,
+  completeMessage,
+  hasPendingMessages,
+  listDueMessages,
+} from './store.ts'
 
 const minuteMs = 60_000
 /** Before each further attempt. After the last one, the message is given up. */
@@ -13,9 +20,11 @@ const leaseMs = 3 * minuteMs
 const maxMessages = 8
 
 /** The job: sends what is due. Any node may; each message is leased to one at a time. */
-export async function deliverNotifications(gateway: Gateway): Promise<void> {
+export async function deliverNotifications(gateway: Gateway): Promise<RunResult> {
+  if (!(await hasPendingMessages(gateway.db))) return 'idle'
   const due = await listDueMessages(gateway.db, isoNow(gateway.clock), maxMessages)
   await Promise.all(due.map((messageId) => deliverMessage(gateway, messageId)))
+  return 'busy'
 }
 
 /** After a crash the same message is sent again, with the same id. */

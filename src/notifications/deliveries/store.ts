@@ -17,6 +17,12 @@ export async function listDueMessages(db: Db, now: string, limit: number): Promi
   return rows.map(({ message_id }) => message_id)
 }
 
+/** Due or not. */
+export async function hasPendingMessages(db: Db): Promise<boolean> {
+  const query = db.selectFrom('notification_deliveries').select('message_id').where('state', '=', 'pending')
+  return (await query.limit(1).executeTakeFirst()) !== undefined
+}
+
 export interface MessageLease {
   owner: string
   now: string
