@@ -89,7 +89,7 @@ test.each([1 / 24, 1.5, 6, 60])('a film of %d seconds has exactly that duration'
   for (const { duration, timescale } of readTracks(file)) expect(duration / timescale).toBeCloseTo(seconds, 4)
 })
 
-test('every frame is one slice, and the listed frames are key frames', async () => {
+test('every frame is one slice, and the first is listed as the key frame', async () => {
   const file = await render()
   const [{ samples }] = readTracks(file) as [ReturnType<typeof readTracks>[0]]
   const types = samples.map((sample) => {
@@ -98,11 +98,9 @@ test('every frame is one slice, and the listed frames are key frames', async () 
     expect(sample.indexOf(Buffer.from([0, 0, 0]), 4)).toBe(-1)
     return sample[4]! & 31
   })
-  const keys = types.flatMap((type, index) => (type === 5 ? [index + 1] : []))
-  expect(keys).toEqual([1, 97])
-  expect(types.filter((type) => type === 1)).toHaveLength(6 * 24 - 2)
+  expect(types).toEqual([5, ...Array<number>(6 * 24 - 1).fill(1)])
   const listed = readBoxes(file).find(({ path }) => path.endsWith('stss'))!
-  expect(numbersOf(listed.content)).toEqual([0, 2, 1, 97])
+  expect(numbersOf(listed.content)).toEqual([0, 1, 1])
 })
 
 test('the parameter sets state constrained baseline', async () => {
@@ -114,15 +112,14 @@ test('the parameter sets state constrained baseline', async () => {
   expect(description[at + 8 + length + 3]! & 31).toBe(8)
 })
 
-test('sound is AAC: beeps, silence between them', async () => {
+test('sound is AAC, and silent', async () => {
   const [{ samples, description, timescale }] = readTracks(await render({ withAudio: true })) as [
     ReturnType<typeof readTracks>[0],
   ]
   expect(description.includes('mp4a')).toBe(true)
   expect(timescale).toBe(48_000)
-  const second = samples.slice(0, 47).map((sample) => sample.length > 4)
-  expect(second.lastIndexOf(true)).toBe(9)
-  expect(samples[47]!.length).toBeGreaterThan(4)
+  expect(samples).toHaveLength(Math.ceil((6 * 48_000) / 1024))
+  expect(new Set(samples.map((sample) => sample.toString('hex')))).toEqual(new Set(['00000007']))
 })
 
 test('the same words and seed give the same film, of bounded size', async () => {
@@ -133,9 +130,9 @@ test('the same words and seed give the same film, of bounded size', async () => 
   expect(large.length).toBeLessThan(12_000_000)
 })
 
-/** If these bytes change, decode the film again: `ffmpeg -v error -xerror -i film.mp4 -f null -` must print nothing. */
-test('a film is the one that FFmpeg decoded without an error', async () => {
-  expect(crc32(await render({ withAudio: true }))).toBe(3000298103)
+/** If these bytes change, play the film: it must show the words from its first to its last moment. */
+test('a film is the one that Chromium played without an error', async () => {
+  expect(crc32(await render({ withAudio: true }))).toBe(3194386420)
 })
 
 test('sizes and lengths that it cannot make are refused', async () => {

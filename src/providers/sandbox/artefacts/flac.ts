@@ -1,12 +1,9 @@
-import { BitWriter } from './bit-writer.ts'
 import { computeCrc, createCrc } from './crc.ts'
 
-const bitsPerSample = 16
-const streamInfoBytes = 34
 const headerCrc = createCrc(8, 0x07)
 const frameCrc = createCrc(16, 0x8005)
-/** Codes of a frame header: the block size follows in 16 bits, the sample rate is that of the file, 16 bits mono. */
-const frameLayout = { blockSize: 0b0111, sampleRate: 0b0000, channels: 0b0000, sampleSize: 0b1000 }
+/** Frames are numbered by their first sample, the block size follows in 16 bits, the sample rate is that of the file, 16 bits mono. */
+const frameStart = Buffer.from('fff97008', 'hex')
 /** A subframe whose samples are not compressed. */
 const verbatimSubframe = 0b0000_0010
 
@@ -25,20 +22,13 @@ export function* encodeFlac(
 
 /** The signature and the stream information: block sizes at their bounds, without sizes of frames and a checksum. */
 function encodeFileHeader(sampleRate: number, totalSamples: number): Buffer {
-  const bits = new BitWriter(4 + 4 + streamInfoBytes)
-  bits.writeBytes(Buffer.from('fLaC'))
-  bits.writeBits(0x80, 8)
-  bits.writeBits(streamInfoBytes, 24)
-  bits.writeBits(16, 16)
-  bits.writeBits(0xffff, 16)
-  bits.writeBytes(Buffer.alloc(6))
-  bits.writeBits(sampleRate, 20)
-  bits.writeBits(0, 3)
-  bits.writeBits(bitsPerSample - 1, 5)
-  bits.writeBits(Math.floor(totalSamples / 2 ** 24), 12)
-  bits.writeBits(totalSamples % 2 ** 24, 24)
-  bits.writeBytes(Buffer.alloc(16))
-  return bits.finish()
+  const header = Buffer.alloc(42)
+  header.write('fLaC')
+  header.set(Buffer.from('800000220010ffff', 'hex'), 4)
+  // 20 bits for the rate, 3 for the channels and 5 for the sample size, both less one, and 36 for the samples.
+  const layout = (BigInt(sampleRate) << 44n) | (15n << 36n) | BigInt(totalSamples)
+  header.writeBigUInt64BE(layout, 18)
+  return header
 }
 
 function encodeFrame(samples: Int16Array, position: number): Buffer {
@@ -56,16 +46,9 @@ function encodeFrame(samples: Int16Array, position: number): Buffer {
 }
 
 function encodeFrameHeader(blockSize: number, position: number): Buffer {
-  const bits = new BitWriter(16)
-  // The sync code, and that frames are numbered by their first sample.
-  bits.writeBits(0xfff9, 16)
-  bits.writeBits(frameLayout.blockSize, 4)
-  bits.writeBits(frameLayout.sampleRate, 4)
-  bits.writeBits(frameLayout.channels, 4)
-  bits.writeBits(frameLayout.sampleSize, 4)
-  bits.writeBytes(encodeNumber(position))
-  bits.writeBits(blockSize - 1, 16)
-  return bits.finish()
+  const size = Buffer.alloc(2)
+  size.writeUInt16BE(blockSize - 1)
+  return Buffer.concat([frameStart, encodeNumber(position), size])
 }
 
 /** A number as UTF-8 would encode it, of up to 31 bits. */

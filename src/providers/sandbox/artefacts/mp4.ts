@@ -16,8 +16,6 @@ export interface Track {
 }
 
 const movieTimescale = 1000
-/** Parts of the file are at least so large. */
-const minPartBytes = 64 * 1024
 const brands = ['isom', 'iso2', 'avc1', 'mp41']
 /** A rotation by nothing, as fixed-point numbers. */
 const identityMatrix = buildNumbers(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
@@ -33,22 +31,7 @@ export function* writeMp4(tracks: readonly Track[]): Generator<Uint8Array> {
   const total = sizes.reduce((sum, size) => sum + size, 8)
   const movie = buildMovie(tracks, sizes, dataStart)
   yield Buffer.concat([type, movie, buildNumbers(total), Buffer.from('mdat')])
-  for (const { samples } of tracks) yield* joinSamples(samples)
-}
-
-/** Most samples have only a few bytes. */
-function* joinSamples(samples: readonly Uint8Array[]): Generator<Uint8Array> {
-  let pieces: Uint8Array[] = []
-  let bytes = 0
-  for (const sample of samples) {
-    pieces.push(sample)
-    bytes += sample.length
-    if (bytes < minPartBytes) continue
-    yield Buffer.concat(pieces)
-    pieces = []
-    bytes = 0
-  }
-  if (bytes > 0) yield Buffer.concat(pieces)
+  for (const { samples } of tracks) yield Buffer.concat(samples)
 }
 
 export function buildBox(type: string, ...contents: Uint8Array[]): Buffer {

@@ -86,10 +86,11 @@ test.each(['png', 'jpeg', 'webp'] as const)('a %s has the size, the same each ti
   }
 })
 
-/** If these bytes change, decode the picture again and compare it with the PNG: no pixel may differ. */
-test('a WebP is the one that libwebp decoded without a loss', async () => {
-  const picture = { text: 'A red fox', width: 320, height: 180, background: 'transparent', seed: 1 } as const
-  expect(crc32(await drawPicture({ ...picture, format: 'webp' }))).toBe(3390756157)
+test('a WebP has every pixel of the PNG', async () => {
+  const picture = { ...options, text: 'A red fox', width: 320, height: 180 }
+  const decode = async (format: 'png' | 'webp') =>
+    new Bun.Image(await drawPicture({ ...picture, format })).png().bytes()
+  expect(await decode('webp')).toEqual(await decode('png'))
 })
 
 test('a JPEG of lower quality is smaller, and is never transparent', async () => {
@@ -100,16 +101,6 @@ test('a JPEG of lower quality is smaller, and is never transparent', async () =>
   expect(new Set(sizes).size).toBe(3)
   const transparent = { ...options, background: 'transparent', format: 'jpeg' } as const
   await expect(drawPicture(transparent)).rejects.toThrow(RangeError)
-})
-
-test('the data of a JPEG has no marker but its end', async () => {
-  const bytes = Buffer.from(
-    await drawPicture({ ...options, text: 'words '.repeat(20), width: 200, height: 200, format: 'jpeg' }),
-  )
-  const scan = bytes.subarray(bytes.indexOf(Buffer.of(0xff, 0xda)) + 14)
-  const markers = [...scan.keys()].filter((at) => scan[at] === 0xff && scan[at + 1] !== 0)
-  expect(markers).toEqual([scan.length - 2])
-  expect(scan.at(-1)).toBe(0xd9)
 })
 
 test('S13 the largest picture does not hold the event loop', async () => {

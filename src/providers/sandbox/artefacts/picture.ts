@@ -1,7 +1,5 @@
-import { encodeJpeg } from './jpeg.ts'
 import { encodePng } from './png.ts'
 import { composeScene, type Scene } from './scene.ts'
-import { encodeWebp } from './webp.ts'
 
 export type PictureFormat = 'png' | 'jpeg' | 'webp'
 
@@ -33,8 +31,12 @@ export async function drawPicture(options: PictureOptions): Promise<Uint8Array> 
   if (format === 'jpeg' && isTransparent) throw new RangeError('a JPEG cannot be transparent')
   const composed = composeScene(text, width, height, seed)
   const scene = isTransparent ? colourWords(composed) : composed
-  if (format === 'jpeg') return encodeJpeg(scene, quality)
-  return format === 'webp' ? encodeWebp(scene, isTransparent) : encodePng(scene, isTransparent)
+  const png = await encodePng(scene, isTransparent)
+  if (format === 'png') return png
+  const image = new Bun.Image(png)
+  return format === 'jpeg'
+    ? image.jpeg({ quality: Math.max(1, quality) }).bytes()
+    : image.webp({ lossless: true }).bytes()
 }
 
 /** Without a background the words have its colour, to be legible on white and on black. */

@@ -1,5 +1,5 @@
 import { encodeWavHeader } from '../../../lib/wav.ts'
-import { encodeAacFrame, samplesPerAacFrame } from './aac.ts'
+import { samplesPerAacFrame, silentAacFrame } from './aac.ts'
 import { encodeFlac } from './flac.ts'
 import { encodeSilentOpus } from './ogg-opus.ts'
 
@@ -23,14 +23,20 @@ export function encodeRecording(
   return encoders[format](blocks, layout)
 }
 
+const samplesPerMp3Frame = 576
+/** MPEG-2 layer III without a checksum, 8 kbit/s, 24 kHz, mono. Side information of zeros is silence. */
+const silentMp3Frame = Buffer.from('fff314c0'.padEnd(48, '0'), 'hex')
+/** MPEG-4 AAC-LC without a checksum, 24 kHz, mono; 11 bytes with the header. */
+const silentAdtsFrame = Buffer.concat([Buffer.from('fff15840017ffc', 'hex'), silentAacFrame])
+
 /** A lossy encoder would be thousands of lines: these formats have the length of the recording, and no sound. */
 const encoders: Record<RecordingFormat, Encoder> = {
   pcm: encodePcm,
   wav: encodeWav,
   flac: encodeFlac,
   opus: encodeSilentOpus,
-  mp3: (blocks, layout) => repeatFrame(blocks, layout, silentMp3Frame(), samplesPerMp3Frame),
-  aac: (blocks, layout) => repeatFrame(blocks, layout, silentAdtsFrame(), samplesPerAacFrame),
+  mp3: (blocks, layout) => repeatFrame(blocks, layout, silentMp3Frame, samplesPerMp3Frame),
+  aac: (blocks, layout) => repeatFrame(blocks, layout, silentAdtsFrame, samplesPerAacFrame),
 }
 
 function* encodePcm(blocks: Iterable<Int16Array>): Generator<Uint8Array> {
@@ -62,26 +68,4 @@ function* repeatFrame(
     if (due > written) yield Buffer.concat(Array<Buffer>(due - written).fill(frame))
     written = due
   }
-}
-
-const samplesPerMp3Frame = 576
-/** 576 samples at 24 kHz and 8 kbit/s. */
-const mp3FrameBytes = 24
-
-/** MPEG-2 layer III without a checksum, 8 kbit/s, 24 kHz, mono. Side information of zeros is silence. */
-function silentMp3Frame(): Buffer {
-  const frame = Buffer.alloc(mp3FrameBytes)
-  frame.writeUInt32BE(0xfff314c0)
-  return frame
-}
-
-const adtsHeaderBytes = 7
-
-/** MPEG-4 AAC-LC without a checksum, 24 kHz, mono. */
-function silentAdtsFrame(): Buffer {
-  const audio = encodeAacFrame(0, false)
-  const header = Buffer.from('fff15840001ffc', 'hex')
-  // The length of the frame is in the last two bits of the fourth byte, the fifth, and three bits of the sixth.
-  header.writeUIntBE(header.readUIntBE(3, 3) | ((adtsHeaderBytes + audio.length) << 5), 3, 3)
-  return Buffer.concat([header, audio])
 }
