@@ -16,6 +16,7 @@ export const candidateNames = [
   'against',
   'many-keys',
   'no-ledger',
+  'relaxed',
   'guardrail',
   'destination',
   'postgres',
@@ -85,6 +86,8 @@ const starters: Record<CandidateName, (environment: BenchEnvironment) => Promise
   'many-keys': (environment) => startVariant('many-keys', environment, { keys: 1000 }),
   'no-ledger': (environment) =>
     startVariant('no-ledger', environment, { preload: resolve('bench/children/no-ledger.ts') }),
+  relaxed: (environment) =>
+    startVariant('relaxed', environment, { settings: { ledger: { durability: 'relaxed' } } }),
   guardrail: async (environment) => {
     const candidate = await startVariant('guardrail', environment, { setUp: assignGuardrail })
     // Its filters hold text back until it can no longer be the start of a match.

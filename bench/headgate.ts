@@ -14,6 +14,8 @@ export interface HeadgateOptions {
   preload?: string
   databaseUrl?: string
   environment?: Record<string, string>
+  /** More sections of headgate.yaml. */
+  settings?: Record<string, unknown>
   /** A folder for CPU profiles. */
   profileDir?: string | null
   /** Configures the started server, before any request. */
@@ -66,8 +68,9 @@ export function catalogueIdOf({ name, upstream }: BenchModel): string {
   return upstream === 'chat' ? `bench/${name}` : `bench/${name}-over-${upstream}`
 }
 
-function buildSettings({ mockPort, models }: HeadgateOptions) {
+function buildSettings({ mockPort, models, settings }: HeadgateOptions) {
   return {
+    ...settings,
     egress: { allow_private: [`127.0.0.1:${mockPort}`] },
     limits: { drain_delay: 0 },
     providers: upstreamFormatNames.map((format) => ({

@@ -95,7 +95,7 @@ function buildTextScenarios({ blockMs, streamEvents }: Effort): Scenario[] {
       title: `1 KB request and reply, ${connections} connections`,
       spec: whole,
       durationMs: blockMs,
-      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'guardrail', 'postgres'],
+      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'relaxed', 'guardrail', 'postgres'],
       warmUp: 0.4,
     },
     {
@@ -156,7 +156,7 @@ function buildRateScenarios({ blockMs }: Effort): Scenario[] {
       title: '1,000 small requests a second',
       spec: whole,
       perSecond: 1000,
-      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'postgres'],
+      candidates: [...text, 'duties', 'many-keys', 'no-ledger', 'relaxed', 'postgres'],
     },
     {
       ...row,
