@@ -1,11 +1,13 @@
-import type { BrowserContextOptions } from 'playwright-core'
 import { additionalRoles } from '../../src/permissions/roles.ts'
 import type { TestChromium } from '../support/chromium.ts'
 import { createSessionCaller, type SessionOptions, type TestServer } from '../support/harness.ts'
 import { fillScreen, listScreens, unknownId } from './screens.ts'
 import { type ColorScheme, Visitor } from './visitor.ts'
 
-type View = Pick<BrowserContextOptions, 'viewport' | 'colorScheme'>
+interface View {
+  viewport: { width: number; height: number }
+  colorScheme?: ColorScheme
+}
 
 export const phone: View = { viewport: { width: 390, height: 844 } }
 export const wide: View = { viewport: { width: 1280, height: 860 } }
@@ -16,6 +18,8 @@ export interface Tour {
   options: SessionOptions
   /** That of a phone by default. */
   view?: View
+  /** Other sizes in which the layout of each screen is inspected. */
+  alsoIn?: readonly View[]
   /** Color schemes in which axe inspects the screens. */
   axe?: readonly ColorScheme[]
   /** All by default. */
@@ -34,19 +38,27 @@ export function memberTour({ own }: TestServer): Tour {
   return { name: 'workspace member', options: { workspaces: { [own.workspace.id]: 'member' } } }
 }
 
-/** Those who see a part, for different reasons. */
-export async function listOtherTours(server: TestServer): Promise<Tour[]> {
+/** Those who see a part: of one workspace, and by one permission. */
+export async function listPartialTours(server: TestServer): Promise<Tour[]> {
   const { workspace } = server.own
   const custom = await server.call('POST', '/roles', {
     body: { name: `One permission ${crypto.randomUUID()}`, permissions: ['activity:read'] },
   })
-  const others: Record<string, SessionOptions> = {
-    'org:admin of another organization': { role: 'org:admin', tenant: server.foreign },
-    'org:member': { workspaces: {} },
-    'workspace admin': { workspaces: { [workspace.id]: 'admin' } },
-    custom: { workspaces: {}, roles: [{ roleId: custom.body.data.id }] },
-  }
-  return Object.entries(others).map(([name, options]) => ({ name, options }))
+  return [
+    { name: 'workspace admin', options: { workspaces: { [workspace.id]: 'admin' } } },
+    { name: 'custom', options: { workspaces: {}, roles: [{ roleId: custom.body.data.id }] } },
+  ]
+}
+
+/** Those who see what others see, of less. */
+export function listOtherTours(server: TestServer): Tour[] {
+  return [
+    {
+      name: 'org:admin of another organization',
+      options: { role: 'org:admin', tenant: server.foreign },
+    },
+    { name: 'org:member', options: { workspaces: {} } },
+  ]
 }
 
 /** Lists of permissions, as the custom role is one. */
@@ -79,15 +91,23 @@ const refusal = /^40[034] GET /
 /** The screens with an id once the others have shown links. */
 async function makeTour(server: TestServer, chromium: TestChromium, tour: Tour): Promise<string[]> {
   const session = await createSessionCaller(server, tour.options)
-  const visitor = await Visitor.arrive(server, chromium, session, tour.view ?? phone)
+  const { view = phone, alsoIn = [] } = tour
+  const visitor = await Visitor.arrive(server, chromium, session, view)
   const { body } = await session.call('GET', '/generations?limit=1')
   const links = (body.data ?? []).map(({ id }: { id: string }) => `/requests/${id}`)
+  // Changing the size is as much work as a visit, so each screen is first shown in the size that the last one had.
+  const views = [view, ...alsoIn]
   const problems: string[] = []
   for (const screen of tour.screens ?? screens) {
     const path = fillScreen(screen, links)
     const visit = await visitor.visit(path)
     links.push(...visit.links)
-    for (const scheme of tour.axe ?? []) visit.problems.push(...(await visitor.findViolations(scheme)))
+    for (const [index, shown] of views.entries()) {
+      if (index > 0) visit.problems.push(...(await visitor.findOverflow(shown.viewport)))
+      const schemes = (shown === view && tour.axe) || []
+      for (const scheme of schemes) visit.problems.push(...(await visitor.findViolations(scheme)))
+    }
+    views.reverse()
     for (const problem of visit.problems)
       if (!path.includes(unknownId) || !refusal.test(problem))
         problems.push(`${tour.name} ${path}: ${problem}`)

@@ -3,20 +3,40 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { siteOf, type TestChromium } from '../support/chromium.ts'
 import type { TestServer } from '../support/harness.ts'
 
+/** How long a screen may take on a busy machine. */
+const waitMs = 20_000
+
 /** Runs in the page. */
-const inspection = `(() => {
+const helpers = `
   const all = (selector) => [...document.querySelectorAll(selector)]
   const show = (element) => element.outerHTML.slice(0, 160)
   const isWide = (e) => e.scrollWidth > e.clientWidth && getComputedStyle(e).overflowX === 'visible'
-  const overflow = document.documentElement.scrollWidth - window.innerWidth
+  const findOverflow = () => {
+    const overflow = document.documentElement.scrollWidth - window.innerWidth
+    return overflow > 0
+      ? [overflow + ' px wider than the window: ' + all('main *').filter(isWide).slice(-1).map(show)]
+      : []
+  }`
+
+const inspection = `(() => {
+  ${helpers}
   return {
     headings: all('h1').length,
-    overflow: overflow > 0 ? overflow + ' px wider than the window: ' + all('main *').filter(isWide).slice(-1).map(show) : null,
+    overflow: findOverflow(),
     active: all('iframe, object, embed, #root script, [onerror], [onload]').map(show),
     images: all('img').map((image) => image.src).filter((src) => !/^(data|blob):/.test(src) && !src.startsWith(location.origin)),
     links: all('a[href]').map((link) => link.href),
     text: document.body.innerText,
   }
+})()`
+
+/** Runs in the page: what overflows, once the parts that measure the window have adjusted to it. */
+const adjustment = `(async () => {
+  ${helpers}
+  const deadline = performance.now() + ${waitMs}
+  while (findOverflow().length > 0 && performance.now() < deadline)
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+  return findOverflow()
 })()`
 
 const axe = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
@@ -34,14 +54,35 @@ const violationsOf = (rules: string[] | null) => `axe.run(${JSON.stringify({
 const transitions = `Promise.allSettled(document.getAnimations()
   .filter((animation) => animation instanceof CSSTransition).map(({ finished }) => finished)).then(() => 0)`
 
+/**
+ * Runs in the page: until there is a heading and nothing is loading, after another frame. Long tables get their last
+ * rows later, and a chart, whose code is loaded later, has a skeleton in its place. One script instead of a locator for
+ * each: most of what a visit would cost.
+ */
+const completion = `(async () => {
+  const loading = '[aria-label="Loading"], table[aria-busy="true"], .mantine-Skeleton-root'
+  const deadline = performance.now() + ${waitMs}
+  const findMissing = () =>
+    !document.querySelector('h1:not([data-old])') ? 'no h1' : document.querySelector(loading) && 'still loading'
+  do {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+  } while (findMissing() && performance.now() < deadline)
+  return findMissing() || null
+})()`
+
 export type ColorScheme = 'light' | 'dark'
+
+interface Size {
+  width: number
+  height: number
+}
 
 /** What the color scheme changes. */
 const colorRules = ['color-contrast', 'link-in-text-block']
 
 interface Inspection {
   headings: number
-  overflow: string | null
+  overflow: string[]
   /** Elements that do something by themselves. No text may become one. */
   active: string[]
   /** Of other hosts. */
@@ -108,7 +149,7 @@ export class Visitor {
     const { pathname } = new URL(this.page.url())
     const problems = [
       ...this.#problems,
-      ...(found.overflow === null ? [] : [found.overflow]),
+      ...found.overflow,
       ...found.active.map((markup) => `an active element: ${markup}`),
       ...found.images.map((source) => `an image of another host: ${source}`),
       ...found.links.filter((link) => !/^https?:/.test(link)).map((link) => `a link to ${link}`),
@@ -119,6 +160,15 @@ export class Visitor {
       .filter((link) => link.startsWith(`${this.#site}/`))
       .map((link) => link.slice(this.#site.length))
     return { problems, links, text: found.text }
+  }
+
+  /** What does not fit on the screen that is shown once the window has this size. */
+  async findOverflow(size: Size): Promise<string[]> {
+    this.#problems = []
+    await this.page.setViewportSize(size)
+    await this.settle()
+    const found = (await this.page.evaluate(adjustment)) as string[]
+    return [...this.#problems, ...found].map((problem) => `${size.width} px wide: ${problem}`)
   }
 
   /** What axe finds on the screen that is shown; in the dark scheme only in its colors. */
@@ -135,18 +185,12 @@ export class Visitor {
 
   /** Until the screen is complete: nothing is loading, and a frame later still nothing. */
   async settle(): Promise<void> {
-    await this.page
-      .locator('h1:not([data-old])')
-      .first()
-      .waitFor({ timeout: 5_000 })
-      .catch(() => this.#problems.push('no h1'))
     for (let quiet = 0; quiet < 2; ) {
-      await this.page.getByLabel('Loading', { exact: true }).first().waitFor({ state: 'detached' })
-      // Long tables get their last rows later.
-      await this.page.locator('table[aria-busy="true"]').first().waitFor({ state: 'detached' })
-      // In place of a chart, whose code is loaded later.
-      await this.page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' })
-      await this.page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+      const missing = (await this.page.evaluate(completion)) as string | null
+      if (missing !== null) {
+        this.#problems.push(missing)
+        return
+      }
       quiet = this.#pending > 0 ? 0 : quiet + 1
     }
   }

@@ -4,6 +4,7 @@ import { createRecords } from '../browser/records.ts'
 import {
   admin,
   listOtherTours,
+  listPartialTours,
   listRoleTours,
   makeTours,
   memberTour,
@@ -39,7 +40,8 @@ if (isSelected)
     const tours = async () => [
       { name: 'org:admin', options: admin },
       memberTour(server),
-      ...(await listOtherTours(server)),
+      ...listOtherTours(server),
+      ...(await listPartialTours(server)),
       ...listRoleTours(),
     ]
 
