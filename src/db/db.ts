@@ -130,21 +130,31 @@ function createMigrator(db: Db): Migrator {
   return new Migrator({ db, provider: { getMigrations: async () => migrations } })
 }
 
-/** The names of those that have not run, and whether none has. */
-export async function findPendingMigrations(db: Db): Promise<{ pending: string[]; isNew: boolean }> {
-  const known = await createMigrator(db).getMigrations()
-  const pending = known.filter(({ executedAt }) => executedAt === undefined)
-  return { pending: pending.map(({ name }) => name), isNew: pending.length === known.length }
+/** The names of those that have not run, and of those that have and that this version does not know, in their order. */
+export async function compareMigrations(
+  db: Db,
+): Promise<{ pending: string[]; unknown: string[]; isNew: boolean }> {
+  const run = new Set(await readRunMigrations(db))
+  return {
+    pending: Object.keys(migrations).filter((name) => !run.has(name)),
+    unknown: [...run].filter((name) => !Object.hasOwn(migrations, name)).sort(),
+    isNew: run.size === 0,
+  }
 }
 
-/** The names of those that have run and that this version does not know, in their order. */
-export async function findUnknownMigrations(db: Db): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return []
-  const { rows } = await sql<{
-    name: string
-  }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
-  return rows.flatMap(({ name }) => (Object.hasOwn(migrations, name) ? [] : [name])).sort()
+async function readRunMigrations(db: Db): Promise<string[]> {
+  if (!(await hasTable(db, DEFAULT_MIGRATION_TABLE))) return []
+  const table = sql.table(DEFAULT_MIGRATION_TABLE)
+  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Without the columns of all tables, as the introspection of Kysely reads them: most of the time of a start. */
+export async function hasTable(db: Db, name: string): Promise<boolean> {
+  const { rows } = isPostgres(db)
+    ? await sql`select 1 where to_regclass(${name}) is not null`.execute(db)
+    : await sql`select 1 from sqlite_master where type = 'table' and name = ${name}`.execute(db)
+  return rows.length > 0
 }
 
 const migratedBy = 'migrated_by'

@@ -3,9 +3,9 @@ import type { Logger } from 'pino'
 import { version } from '../lib/version.ts'
 import {
   closeDb,
+  compareMigrations,
   type Db,
-  findPendingMigrations,
-  findUnknownMigrations,
+  hasTable,
   isPostgres,
   migrate,
   openDb,
@@ -25,27 +25,26 @@ export interface UpgradeOptions {
  * while a node runs, because one of the previous version would continue with the old tables.
  */
 export async function upgrade(db: Db, { url, nodeTimeoutMs, log }: UpgradeOptions): Promise<void> {
-  await assertNotNewer(db)
   // In this order: a node that has just migrated sends its first heartbeat afterwards, and leaves nothing pending.
   const running = isPostgres(db) ? await findRunningNode(db, nodeTimeoutMs) : null
-  const { pending, isNew } = await findPendingMigrations(db)
-  if (pending.length > 0 && running) throw new Error(formatRunningNode(running, nodeTimeoutMs))
+  const { pending, unknown, isNew } = await compareMigrations(db)
+  await assertNotNewer(db, unknown)
+  if (pending.length === 0) return
+  if (running) throw new Error(formatRunningNode(running, nodeTimeoutMs))
   const startedAt = performance.now()
-  const isLogged = pending.length > 0 && !isNew
-  if (isLogged) log.info({ migrations: pending }, 'database migration started')
-  const connection = pending.length > 0 ? openDb(url, { queryTimeoutMs: null }) : db
+  if (!isNew) log.info({ migrations: pending }, 'database migration started')
+  const connection = openDb(url, { queryTimeoutMs: null })
   try {
     await migrate(connection)
-    if (pending.length > 0) await recordMigratedBy(connection)
+    await recordMigratedBy(connection)
   } finally {
-    if (connection !== db) await closeDb(connection)
+    await closeDb(connection)
   }
-  if (isLogged) log.info({ ms: Math.round(performance.now() - startedAt) }, 'database migration finished')
+  if (!isNew) log.info({ ms: Math.round(performance.now() - startedAt) }, 'database migration finished')
 }
 
 /** A version that does not know all migrations of a database would write to tables that have changed. */
-async function assertNotNewer(db: Db): Promise<void> {
-  const unknown = await findUnknownMigrations(db)
+async function assertNotNewer(db: Db, unknown: readonly string[]): Promise<void> {
   const schema = unknown.at(-1)
   if (schema === undefined) return
   const migratedBy = await readMigratedBy(db)
@@ -62,8 +61,7 @@ interface RunningNode {
 
 /** By the clock of the database, which all nodes share. */
 async function findRunningNode(db: Db, nodeTimeoutMs: number): Promise<RunningNode | null> {
-  const tables = await db.introspection.getTables()
-  if (!tables.some(({ name }) => name === 'nodes')) return null
+  if (!(await hasTable(db, 'nodes'))) return null
   const { rows } = await sql<RunningNode>`select id, age_ms from (
       select id, (extract(epoch from clock_timestamp() - cast(seen_at as timestamptz)) * 1000)::bigint as age_ms
       from nodes) as heartbeats
