@@ -1,6 +1,6 @@
 // Builds the console into dist: assets with a hash in their name, compressed ahead of time, and a manifest of them.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib'
 
 const folder = import.meta.dir
@@ -8,14 +8,10 @@ const [sourceHash = ''] = process.argv.slice(2)
 /** Smaller files are not worth a second copy. */
 const minCompressedBytes = 1024
 
-const { outputs } = await Bun.build({
-  entrypoints: [join(folder, 'src/main.tsx')],
-  target: 'browser',
-  splitting: true,
-  minify: true,
-  naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
-  define: { 'process.env.NODE_ENV': '"production"' },
-})
+/** What this many screens share is part of the first script: a request for each small part costs more than its bytes. */
+const minSharingScreens = 3
+
+const { outputs } = await bundle(findShared(await bundle([])))
 
 const target = join(folder, 'dist')
 const staging = `${target}.${process.pid}`
@@ -43,4 +39,55 @@ function writeAsset(name: string, bytes: Uint8Array): string[] {
   writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: quality }))
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
   return ['br', 'gzip']
+}
+
+/** The entry loads `shared` at once, and each screen the rest of what it needs. */
+function bundle(shared: readonly string[]): Promise<Bun.BuildOutput> {
+  return Bun.build({
+    entrypoints: [join(folder, 'src/main.tsx')],
+    target: 'browser',
+    splitting: true,
+    minify: true,
+    metafile: true,
+    naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    plugins: [
+      {
+        name: 'shared modules',
+        setup: (build) =>
+          void build.onLoad({ filter: /\/src\/main\.tsx$/ }, async ({ path }) => {
+            const imports = shared.map((module) => `import ${JSON.stringify(module)}`)
+            return { loader: 'tsx', contents: [await Bun.file(path).text(), ...imports].join('\n') }
+          }),
+      },
+    ],
+  })
+}
+
+/** The modules of chunks that several screens import. */
+function findShared({ metafile }: Bun.BuildOutput): string[] {
+  const chunks = metafile?.outputs ?? {}
+  const screens = Object.keys(chunks).filter((name) => name.endsWith('.js') && chunks[name]?.entryPoint)
+  const reached = screens.flatMap((screen) => [...findReached(chunks, screen)])
+  const counts = Map.groupBy(reached, (name) => name)
+  return (
+    [...counts]
+      .filter(([name, { length }]) => length >= minSharingScreens && !chunks[name]?.entryPoint)
+      .flatMap(([name]) => Object.keys(chunks[name]?.inputs ?? {}))
+      // Their paths are relative to the folder of the process.
+      .map((module) => resolve(module))
+      .sort()
+  )
+}
+
+function findReached(
+  chunks: Bun.BuildMetafile['outputs'],
+  name: string,
+  reached = new Set<string>(),
+): Set<string> {
+  if (reached.has(name)) return reached
+  reached.add(name)
+  for (const { path, kind } of chunks[name]?.imports ?? [])
+    if (kind === 'import-statement') findReached(chunks, path, reached)
+  return reached
 }
