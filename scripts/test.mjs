@@ -18,8 +18,8 @@ import { prepareServices } from './test-runner/services.mjs'
 
 const timingsPath = join(root, 'test', 'timings.json')
 const options = readOptions()
-/** Many tests wait: for processes, browsers and timeouts. */
-const workers = options.workers ?? availableParallelism() * 2
+/** Many tests wait: for processes, browsers and timeouts. With two for each core all take a sixth more CPU. */
+const workers = options.workers ?? Math.ceil(availableParallelism() * 1.5)
 
 /** What has to be ended with the run, the last first. */
 const cleanUps = []

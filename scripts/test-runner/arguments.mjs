@@ -7,7 +7,7 @@ npm test -- <path> -t <pattern>       only tests whose name matches
 
 --shuffle[=seed]      files in a random order, which the printed seed repeats
 --repeat <n>          n times in a row
---workers <n>         processes that run files (default: two for each core)
+--workers <n>         processes that run files (default: three for two cores)
 --update-timings      writes test/timings.json, by which the longest files start first
 --checks-only         types, lint, format and shape, without tests
 `
