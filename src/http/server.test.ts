@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import {
   checkEnvelope,
   createSessionCaller,
-  describeOnEachDatabase,
+  describeOnSqlite,
   startTestServer,
 } from '../../test/support/harness.ts'
 import { errorTable } from '../errors/table.ts'
@@ -15,7 +15,7 @@ regions: { default: global, hosts: { "EU.example.com": europe } }
 cors: { inference: ["https://APP.example。com"], management: ["https://console.example.com"] }
 `
 
-describeOnEachDatabase(
+describeOnSqlite(
   'the HTTP surface',
   (server) => {
     const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

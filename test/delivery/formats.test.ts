@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { S3Client } from 'bun'
-import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import { describeOnSqlite, type TestServer } from '../support/harness.ts'
 import { type ReceivedRequest, startReceiver } from '../support/receiver.ts'
 import { hasS3, newS3Options } from '../support/s3.ts'
 import { chat, clearOutbox, deliver } from './support.ts'
@@ -26,7 +26,7 @@ async function createDestination(server: TestServer, type: string, config: objec
   return created.body.data.id
 }
 
-describeOnEachDatabase(
+describeOnSqlite(
   'the formats of destinations',
   (server) => {
     beforeEach(async () => {

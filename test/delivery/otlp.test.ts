@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { decodeExports, hasOtlpDecoder, listSpans, readAttributes } from '../support/otlp.ts'
 import { chat, clearOutbox, createWebhook, deliver } from './support.ts'
 
@@ -25,7 +25,7 @@ const settings = `egress: { allow_private: ["${receiver.url.host}"] }\n`
 const url = new URL('/in', receiver.url).href
 const signingSecret = `whsec_${btoa('a key of thirty-two bytes, or so')}`
 
-describeOnEachDatabase(
+describeOnSqlite(
   'delivery as OTLP',
   (server) => {
     beforeEach(async () => {

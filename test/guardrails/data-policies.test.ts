@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { setKeyGuardrail } from './support.ts'
 
 const free = '{ prompt: "0", completion: "0" }'
@@ -45,7 +45,7 @@ const tasks = [
   ['speech', 'speech', { input: 'Hi', voice: 'v' }],
 ] as const
 
-describeOnEachDatabase(
+describeOnSqlite(
   'Data policies of a guardrail',
   (server) => {
     const reasonOf = async (model: string, format: string, body: object) => {

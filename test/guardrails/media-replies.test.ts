@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { describeMedia } from '../media/support.ts'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { inputAudio, speakWav } from '../support/recordings.ts'
 import { setKeyGuardrail } from './support.ts'
 
 const card = '4111 1111 1111 1111'
 const said = `My card is ${card}. Thank you.`
 
-describeOnEachDatabase('content filters of transcripts', (server) => {
+describeOnSqlite('content filters of transcripts', (server) => {
   const use = (action: string) =>
     setKeyGuardrail(server(), {
       content_filter_builtins: [{ slug: 'credit-card', action, scope: 'output' }],

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { clearGenerations, lastRequest, listGenerations } from '../inference/two-upstreams.ts'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { describeMedia, post } from './support.ts'
 
-describeOnEachDatabase('POST /moderations on the sandbox', (server) => {
+describeOnSqlite('POST /moderations on the sandbox', (server) => {
   const moderate = (body: Record<string, unknown>) =>
     server().call('POST', '/moderations', { key: server().own.inferenceKey, body })
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { clearGenerations, lastRequest, listGenerations } from '../inference/two-upstreams.ts'
-import { describeOnEachDatabase, resetRouting, type TestServer } from '../support/harness.ts'
+import { describeOnSqlite, resetRouting, type TestServer } from '../support/harness.ts'
 import { createGuardedKey, createLimitedKey, describeMedia, post, vendorSecret } from './support.ts'
 
 const documents = ['Berlin is in Germany', 'Paris is the capital of France', { text: 'The capital letter' }]
@@ -17,7 +17,7 @@ function rerank(
   })
 }
 
-describeOnEachDatabase('POST /rerank on the sandbox', (server) => {
+describeOnSqlite('POST /rerank on the sandbox', (server) => {
   test('sorts documents by relevance and repeats them', async () => {
     const { status, body } = await rerank(server())
     expect(status).toBe(200)

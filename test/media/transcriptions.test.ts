@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { type CallOptions, describeOnEachDatabase, type TestResponse } from '../support/harness.ts'
+import { type CallOptions, describeOnSqlite, type TestResponse } from '../support/harness.ts'
 import { audioFile, inputAudio, silentWav, speakWav } from '../support/recordings.ts'
 
 type FormValues = Record<string, string | File | string[]>
@@ -21,7 +21,7 @@ function buildForm(values: FormValues): FormData {
   return form
 }
 
-describeOnEachDatabase('transcriptions on the sandbox', (server) => {
+describeOnSqlite('transcriptions on the sandbox', (server) => {
   const send = (values: FormValues = {}, options: CallOptions = {}, path = '/audio/transcriptions') =>
     server().call('POST', path, { key: server().own.inferenceKey, body: buildForm(values), ...options })
   const sendJson = (body: object, options: CallOptions = {}) => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { OriginReachability } from '../../src/lib/origin-reachability.ts'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 const installationKey = 'canary-installation-0123456789'
@@ -16,7 +16,7 @@ providers:
   - { slug: local, name: Local, base_url: "http://127.0.0.1:9/v1", api_key: ${installationKey}, dialects: [chat] }
 `
 
-describeOnEachDatabase(
+describeOnSqlite(
   'tests of credentials',
   (server) => {
     let upstream: Upstream

@@ -153,22 +153,27 @@ export function selectCases<T>(kind: DatabaseKind, cases: readonly T[]): readonl
   return kind === 'sqlite' ? cases : cases.slice(0, 1)
 }
 
+type ServerTests = (server: () => TestServer, kind: DatabaseKind) => void
+
 /** Runs the same tests on every database, each with its own server. */
-export function describeOnEachDatabase(
-  name: string,
-  tests: (server: () => TestServer, kind: DatabaseKind) => void,
-  options: TestOptions = {},
-): void {
-  for (const kind of databaseKinds) {
-    describe(`${name} (${kind})`, () => {
-      let server: TestServer
-      beforeAll(async () => {
-        server = await startTestServer(kind, options)
-      })
-      afterAll(() => server.stop())
-      tests(() => server, kind)
+export function describeOnEachDatabase(name: string, tests: ServerTests, options: TestOptions = {}): void {
+  for (const kind of databaseKinds) describeOn(kind, name, tests, options)
+}
+
+/** For tests of what does not depend on the database: formats, validation, the catalogue, other servers. */
+export function describeOnSqlite(name: string, tests: ServerTests, options: TestOptions = {}): void {
+  describeOn('sqlite', name, tests, options)
+}
+
+function describeOn(kind: DatabaseKind, name: string, tests: ServerTests, options: TestOptions): void {
+  describe(`${name} (${kind})`, () => {
+    let server: TestServer
+    beforeAll(async () => {
+      server = await startTestServer(kind, options)
     })
-  }
+    afterAll(() => server.stop())
+    tests(() => server, kind)
+  })
 }
 
 async function createFirstTenant(gateway: Gateway): Promise<Tenant> {

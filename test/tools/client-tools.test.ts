@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeWithUpstreams, sendRequest } from '../inference/two-upstreams.ts'
-import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
+import { describeOnSqlite, type TestServer } from '../support/harness.ts'
 import { type Format, itemOf, modelSettings, send } from './support.ts'
 
 /** The tool of a client, hidden until it is found. */
@@ -21,7 +21,7 @@ async function upload(server: TestServer, key: string, name: string, text: strin
 
 const searchTool = { type: 'service:tool_search' }
 
-describeOnEachDatabase(
+describeOnSqlite(
   'tools for clients',
   (server) => {
     for (const format of ['messages', 'responses'] as const) {

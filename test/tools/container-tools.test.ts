@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { bwrapPath, formatContainerSettings } from '../support/containers.ts'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { itemOf, modelSettings, send } from './support.ts'
 
 describe.if(bwrapPath !== null)('with a sandbox', () => {
-  describeOnEachDatabase(
+  describeOnSqlite(
     'commands in containers',
     (server) => {
       test('shell: responses', async () => {
@@ -52,7 +52,7 @@ describe.if(bwrapPath !== null)('with a sandbox', () => {
   )
 })
 
-describeOnEachDatabase(
+describeOnSqlite(
   'commands without containers',
   (server) => {
     test('a command that the client runs is handed over', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../support/harness.ts'
+import { describeOnSqlite } from '../support/harness.ts'
 import { itemOf, modelSettings, send, stream } from './support.ts'
 
 const tool = {
@@ -12,7 +12,7 @@ fusion:
   general-fast: { analysis_models: [test/inner], model: test/outer }
 `
 
-describeOnEachDatabase(
+describeOnSqlite(
   'fusion',
   (server) => {
     test('a panel answers, and an analyst compares the answers', async () => {

@@ -5,7 +5,6 @@ import { FileVendors, vendorError } from '../../../test/support/file-vendor.ts'
 import {
   type CallOptions,
   createTenant,
-  databaseKinds,
   startTestServer,
   type TestServer,
 } from '../../../test/support/harness.ts'
@@ -15,14 +14,14 @@ const slugs = { vendor_a: 'anthropic', vendor_b: 'openai' } as const
 const vendorNames = ['vendor_a', 'vendor_b'] as const
 type Vendor = (typeof vendorNames)[number]
 
-describe.each(databaseKinds)('files at a vendor (%s)', (kind) => {
+describe('files at a vendor', () => {
   let server: TestServer
   let vendors: FileVendors
   const added: string[] = []
   beforeAll(async () => {
     vendors = new FileVendors()
     const settings = { providers: vendors.providers, files: { max_bytes: 1024 * 1024 } }
-    server = await startTestServer(kind, { settings: JSON.stringify(settings) })
+    server = await startTestServer('sqlite', { settings: JSON.stringify(settings) })
   })
   afterAll(async () => {
     await server.stop()

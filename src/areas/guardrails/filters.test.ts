@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnSqlite } from '../../../test/support/harness.ts'
 import { detectorLabels, detectorSlugs } from '../../filters/detectors.ts'
 
-describeOnEachDatabase('Content filters', (server) => {
+describeOnSqlite('Content filters', (server) => {
   let made = 0
   const create = (body: Record<string, unknown>) =>
     server().call('POST', '/guardrails', { body: { name: `filtered ${++made}`, ...body } })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnSqlite } from '../../../test/support/harness.ts'
 
 const settings = `
 providers:
@@ -15,7 +15,7 @@ models:
       endpoints: [{ provider: groq, upstream_model: film }] }
 `
 
-describeOnEachDatabase(
+describeOnSqlite(
   'models that no request can be routed to',
   (server) => {
     const list = async (path: string, key?: string): Promise<string[]> => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { buildResult } from '../../../test/support/benchmarks.ts'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnSqlite } from '../../../test/support/harness.ts'
 import { Benchmarks } from '../../benchmarks/benchmarks.ts'
 import { saveResults } from '../../benchmarks/store.ts'
 
@@ -50,7 +50,7 @@ models:
     endpoints: [{ provider: local, upstream_model: painter }]
 `
 
-describeOnEachDatabase(
+describeOnSqlite(
   'Models',
   (server) => {
     const get = async (path: string) => (await server().call('GET', path)).body

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnSqlite } from '../../../test/support/harness.ts'
 
 const settings = `
 regions: { hosts: { "eu.example.com": europe } }
@@ -16,7 +16,7 @@ models:
       endpoints: [{ provider: careful, upstream_model: vectors, dialects: [embeddings] }] }
 `
 
-describeOnEachDatabase(
+describeOnSqlite(
   'GET /models/user',
   (server) => {
     const list = async (key: string, query = '', headers: Record<string, string> = {}): Promise<string[]> => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { describeOnEachDatabase } from '../../../test/support/harness.ts'
+import { describeOnSqlite } from '../../../test/support/harness.ts'
 
 const message = { role: 'user', content: 'Hello' }
 const tool = { name: 'look_up', input_schema: { type: 'object' } }
@@ -176,7 +176,7 @@ const wrongResponses: Wrong[] = [
   [{ metadata: { 'a[b]': 'x' } }, 'metadata.a[b]'],
 ]
 
-describeOnEachDatabase('Presets: request bodies', (server) => {
+describeOnSqlite('Presets: request bodies', (server) => {
   const formats = [
     ['messages', { model: 'sandbox/echo', messages: [message] }, wrongMessages],
     ['chat/completions', { model: 'sandbox/echo', messages: [message] }, wrongChat],
