@@ -9,8 +9,8 @@ import { pluginKinds, type RequestKind, requestKinds, settings, toolKinds } from
 import { sendAll, type Target } from './request-senders.ts'
 
 /** Of each kind. */
-const counts = isLong ? { usual: 5000, slow: 5000 } : { usual: 40, slow: 12 }
-const warmUpCount = isLong ? 300 : 8
+const counts = isLong ? { usual: 5000, slow: 5000 } : { usual: 16, slow: 8 }
+const warmUpCount = isLong ? 300 : 6
 const groupSize = 12
 /** Of these a request has at least one while it is in progress, and nothing else creates many. */
 const classes = [
