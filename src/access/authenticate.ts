@@ -19,13 +19,14 @@ const maxCredentialLength = 512
  * `allowCached` is for inference only: a change made by another process takes effect there a second later.
  */
 export async function authenticate(gateway: Gateway, request: Request, allowCached = false): Promise<Caller> {
-  const header = allowCached ? request.headers.get('authorization') : null
-  const known = header && recallCaller(gateway, header)
+  const secret = readCredentialHeader(request.headers)
+  const known = allowCached && secret !== undefined && recallCaller(gateway, secret)
   if (known) return known
   const { version } = gateway.accounts
   try {
-    const caller = await identifyCaller(gateway, request, allowCached)
-    if (header && version !== null) rememberCaller(gateway, header, version, caller)
+    const caller = await identifyCaller(gateway, request, secret, allowCached)
+    if (allowCached && secret !== undefined && version !== null)
+      rememberCaller(gateway, secret, version, caller)
     return caller
   } catch (error) {
     limitRejection(gateway, request, error)
@@ -33,8 +34,12 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
   }
 }
 
-function identifyCaller(gateway: Gateway, request: Request, allowCached: boolean): Promise<Caller> {
-  const secret = readCredentialHeader(request.headers)
+function identifyCaller(
+  gateway: Gateway,
+  request: Request,
+  secret: string | undefined,
+  allowCached: boolean,
+): Promise<Caller> {
   if (secret === undefined) return requireSession(gateway, request)
   if (secret.startsWith(tokenPrefix)) return authenticateToken(gateway, secret, allowCached)
   return authenticateSecret(gateway, secret, allowCached)

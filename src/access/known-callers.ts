@@ -11,21 +11,20 @@ interface KnownCaller {
   expiresAt: number
 }
 
-/** Headers have at most 8 KB; those with a valid key far less. */
 const maxCallers = 10_000
 
 const callers = new WeakMap<AccountCache, Map<string, KnownCaller>>()
 const inferenceReaches = new WeakMap<Caller, Reach>()
 
-/** The caller with this `Authorization` header, if it was authenticated before and no account has changed since. */
-export function recallCaller({ accounts, clock }: Gateway, header: string): Caller | null {
-  const known = callers.get(accounts)?.get(header)
+/** The caller with this secret, if it was authenticated before and no account has changed since. */
+export function recallCaller({ accounts, clock }: Gateway, secret: string): Caller | null {
+  const known = callers.get(accounts)?.get(secret)
   if (!known || known.version !== accounts.version || known.expiresAt <= clock.now()) return null
   return known.caller
 }
 
 /** `version` is that of the account data before the caller was authenticated. */
-export function rememberCaller(gateway: Gateway, header: string, version: number, caller: Caller): void {
+export function rememberCaller(gateway: Gateway, secret: string, version: number, caller: Caller): void {
   const { key, session, workload } = caller
   // The secret of a key that was rotated may be its last one, which ends earlier than the key.
   if (session || workload || key.kind !== 'inference' || key.secret_hash !== null) return
@@ -33,7 +32,7 @@ export function rememberCaller(gateway: Gateway, header: string, version: number
   const known = callers.get(accounts) ?? new Map<string, KnownCaller>()
   if (known.size >= maxCallers) known.clear()
   const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
-  callers.set(accounts, known.set(header, { caller, version, expiresAt }))
+  callers.set(accounts, known.set(secret, { caller, version, expiresAt }))
   const reach = authorize(gateway, caller, 'inference:write')
   if (!(reach instanceof Promise)) inferenceReaches.set(caller, reach)
 }

@@ -29,7 +29,8 @@ export interface Exclusion {
 
 /** Where requests like one may be sent, whatever the length of their prompt and the health of endpoints. */
 export interface PreparedRoute {
-  rules: FilterRules
+  /** Without the query, which holds a prompt. */
+  rules: Omit<FilterRules, 'query'>
   /** Of each model. */
   groups: readonly (readonly Candidate[])[]
   exclusions: readonly Exclusion[]
@@ -40,7 +41,8 @@ export function prepareRoute(query: RoutingQuery): PreparedRoute {
   const rules = buildRules(query)
   const exclusions: Exclusion[] = []
   const groups = query.models.map((resolved) => listSuitableCandidates(resolved, rules, exclusions))
-  return { rules, groups, exclusions }
+  const { query: _query, ...reusable } = rules
+  return { rules: reusable, groups, exclusions }
 }
 
 /** Whether some endpoint of the model may be used with some credential, for any task that the model serves. */
