@@ -41,7 +41,6 @@ import { ContentScanner } from './filters/scanner.ts'
 import { toRouteGroup } from './http/routes.ts'
 import { assertPortFree, listen, type Server } from './http/server.ts'
 import { buildSystemRoutes } from './http/system-routes.ts'
-import type { LedgerEngine } from './ledger/engine.ts'
 import { JournalError } from './ledger/journal-segment.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { nanosFromUsd } from './ledger/money.ts'
@@ -94,8 +93,7 @@ export async function openGateway(
   logOverrideProblems({ log, overrides: catalogueState.overrides })
   warnUnusableCredentials({ log, catalogue: catalogueState.catalogue })
   const metrics = new Metrics()
-  const isRelaxed = () => gateway.settings.ledger.durability === 'relaxed'
-  const ledger = new Ledger(createEngine(config, clock, log, isRelaxed), clock, log)
+  const ledger = createLedger(config, clock, log, () => gateway.settings)
   setReadBarrier(db, () => ledger.flush())
   const responseCache = new ByteCache()
   metrics.registerLedger(ledger)
@@ -171,15 +169,17 @@ function warnUnusableCredentials({ catalogue, log }: Pick<Gateway, 'catalogue' |
   }
 }
 
-function createEngine(
+function createLedger(
   { databaseUrl, dataDir }: Config,
   clock: Clock,
   log: Logger,
-  isRelaxed: () => boolean,
-): LedgerEngine {
-  return isPostgresUrl(databaseUrl)
+  settings: () => Gateway['settings'],
+): Ledger {
+  const isRelaxed = () => settings().ledger.durability === 'relaxed'
+  const engine = isPostgresUrl(databaseUrl)
     ? new PostgresEngine(new PostgresBatchConnection(databaseUrl, isRelaxed), new Spool(dataDir, log))
     : new SqliteEngine(databaseUrl, clock, log, isRelaxed)
+  return new Ledger(engine, clock, log)
 }
 
 /** Nodes that share a PostgreSQL database use its clock, so that their windows agree. */

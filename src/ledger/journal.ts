@@ -42,6 +42,8 @@ export interface JournalOptions {
   collectMeters: () => SegmentMeters
   now: () => string
   onRejected: (onRejected: RejectedWrite) => void
+  /** Called when a sync of `syncWithin` failed, and the database could not be written either. */
+  onSyncError: (error: unknown) => void
 }
 
 /**
@@ -64,6 +66,7 @@ export class Journal {
   readonly #closed: ClosedSegment[] = []
   /** Resolves when the segment that was closed last is on disk, in its file or in the database. */
   #closedSync: Promise<void> = Promise.resolve()
+  #syncTimer: Timer | null = null
   #flushing: Promise<void> = Promise.resolve()
   #nextFlush: Promise<void> | null = null
 
@@ -170,6 +173,14 @@ export class Journal {
     return syncing.catch(() => this.flush() ?? undefined)
   }
 
+  /** Syncs what was appended so far, at the latest after this time. */
+  syncWithin(ms: number): void {
+    this.#syncTimer ??= setTimeout(() => {
+      this.#syncTimer = null
+      this.sync().catch(this.#options.onSyncError)
+    }, ms).unref()
+  }
+
   /** Resolves when what was appended so far is in the database; null when it already is. */
   flush(): Promise<void> | null {
     if (this.#closed.length === 0 && (this.#segment?.isEmpty ?? true)) return null
@@ -179,6 +190,7 @@ export class Journal {
 
   /** Leaves no empty file. Operations that still arrive are written to the last file. */
   async close(): Promise<void> {
+    if (this.#syncTimer) clearTimeout(this.#syncTimer)
     const empty = this.#segment?.isEmpty ? [this.#segment] : []
     if (empty.length > 0) this.#segment = null
     for (const file of [...this.#freeFiles.splice(0), ...empty]) {

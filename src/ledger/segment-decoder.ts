@@ -7,6 +7,7 @@ import {
   type DecodedSettlement,
   decodeColumns,
   decodeSettlement,
+  isKnownFormat,
   type RepeatPayload,
   repeatedColumns,
   type SplitLine,
@@ -122,11 +123,15 @@ function findPositions(columns: readonly string[]): readonly number[] {
   return repeatedColumns.map((column) => columns.indexOf(column))
 }
 
+const newerVersionMessage =
+  'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
+
 /** What a hold or a settlement changes. */
 type ReplayedOperation = HoldRequest | { id: string; spent: Amounts }
 
 /** What the holds and settlements of a segment change, in their order. */
 export function decodeOperations(lines: readonly SplitLine[]): ReplayedOperation[] {
+  if (!lines.every(isKnownFormat)) throw new JournalError(newerVersionMessage)
   const decoder = new SegmentDecoder()
   return lines.flatMap((line): ReplayedOperation[] => {
     const { kind, id, rest } = line

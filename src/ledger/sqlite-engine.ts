@@ -17,7 +17,7 @@ import {
 import { FlushLog } from './flush-log.ts'
 import { FlushThread } from './flush-thread.ts'
 import { Journal } from './journal.ts'
-import { encodeCheckpoint, isKnownFormat, type JournalLine, splitLine } from './journal-line.ts'
+import { encodeCheckpoint, type JournalLine, splitLine } from './journal-line.ts'
 import { JournalError } from './journal-segment.ts'
 import { type HoldRequest, LedgerState } from './ledger-state.ts'
 import { clearOtherDays } from './meter.ts'
@@ -34,12 +34,9 @@ const flushRetryMs = 1000
 /** How long to wait for a hold that must be read while the database is behind. */
 const flushWaitMs = 100
 /** How long a charge may be acknowledged before it is synced, where the operator allows it. */
-export const relaxedSyncMs = 100
+const relaxedSyncMs = 100
 /** At most this many meters stay in memory. */
 const maxMeters = 100_000
-
-const newerVersionMessage =
-  'The journal of the ledger was written by a newer version of Headgate: start that version once and stop it, then this one.'
 
 /**
  * The only writer of its SQLite database: the ledger state stays in memory, operations go into a journal next
@@ -59,7 +56,6 @@ export class SqliteEngine implements LedgerEngine {
   /** Batches that wait for rows: a hold that is decided meanwhile could count in totals that are being replaced. */
   #loads = 0
   #timer: Timer | null = null
-  #syncTimer: Timer | null = null
   readonly #isRelaxed: () => boolean
   readonly #flushLog: FlushLog
 
@@ -75,6 +71,7 @@ export class SqliteEngine implements LedgerEngine {
       collectMeters: () => this.#collectMeters(),
       now: () => isoNow(clock),
       onRejected: (rejected) => this.#flushLog.logRejected(rejected),
+      onSyncError: (err) => log.error({ err }, 'acknowledged charges could not be synced'),
     })
   }
 
@@ -140,15 +137,8 @@ export class SqliteEngine implements LedgerEngine {
 
   #sync(): Promise<void> | null {
     if (!this.#isRelaxed()) return this.#journal.sync()
-    this.#syncTimer ??= setTimeout(() => void this.#syncLate(), relaxedSyncMs).unref()
+    this.#journal.syncWithin(relaxedSyncMs)
     return null
-  }
-
-  async #syncLate(): Promise<void> {
-    this.#syncTimer = null
-    await this.#journal
-      .sync()
-      .catch((err: unknown) => this.#log.error({ err }, 'acknowledged charges could not be synced'))
   }
 
   #append(lines: readonly JournalLine[]): void {
@@ -170,7 +160,6 @@ export class SqliteEngine implements LedgerEngine {
 
   async close(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer)
-    if (this.#syncTimer) clearTimeout(this.#syncTimer)
     // What cannot be flushed now is flushed after the next start.
     await this.flush()?.catch((err: unknown) =>
       this.#log.warn({ err }, 'the journal could not be flushed: the next start flushes it'),
@@ -224,9 +213,7 @@ export class SqliteEngine implements LedgerEngine {
 
   /** Repeats what was done before, on a state that does not include it yet. */
   async #replay(lines: JournalLine[]): Promise<void> {
-    const parts = lines.map(splitLine)
-    if (!parts.every(isKnownFormat)) throw new JournalError(newerVersionMessage)
-    const operations = decodeOperations(parts)
+    const operations = decodeOperations(lines.map(splitLine))
     const requests = operations.filter((op) => 'subjects' in op)
     const placed = new Set(requests.map(({ id }) => id))
     const ids = operations.flatMap((op) => ('spent' in op && !placed.has(op.id) ? [op.id] : []))
@@ -236,13 +223,11 @@ export class SqliteEngine implements LedgerEngine {
     await this.#loadOtherDays(requests)
     for (const op of operations) {
       if ('spent' in op) this.#replaySettlement(op.id, op.spent)
-      else this.#replayAdmit(op)
+      else {
+        this.#state.admit(op)
+        this.#touch(op.subjects)
+      }
     }
-  }
-
-  #replayAdmit(request: HoldRequest): void {
-    this.#state.admit(request)
-    this.#touch(request.subjects)
   }
 
   #replaySettlement(id: string, spent: Amounts): void {
