@@ -32,12 +32,6 @@ export type DurableSizeRecorder = (
 ) => Promise<void> | undefined
 
 /**
- * From the beginning of a sync to that of the next. A sync takes more CPU time than a charge, so that those of about
- * the same time share one.
- */
-const defaultSyncIntervalMs = 1
-
-/**
  * A file of the journal: one segment at a time, a line for each batch. It is overwritten once its segment is
  * in the database, because allocating new disk space costs more than reusing it; every line names its
  * segment.
@@ -56,22 +50,15 @@ export class SegmentFile {
   #previousSize = 0
   /** How much of the segment is known to be on disk. */
   #syncedSize = 0
-  /** The sync in progress, and the one that begins after it, at the earliest at this time. */
+  /** The sync in progress, and the one that begins after it. */
   #syncing: Promise<void> | null = null
   #nextSync: Promise<void> | null = null
-  #nextSyncAt = 0
-  readonly #syncIntervalMs: number
   #isDirectorySynced = false
   readonly #recordDurable: DurableSizeRecorder
 
-  constructor(
-    path: string,
-    recordDurable: DurableSizeRecorder = () => undefined,
-    syncIntervalMs = defaultSyncIntervalMs,
-  ) {
+  constructor(path: string, recordDurable: DurableSizeRecorder = () => undefined) {
     this.path = path
     this.#recordDurable = recordDurable
-    this.#syncIntervalMs = syncIntervalMs
     this.#file = openSync(path, 'wx', 0o600)
   }
 
@@ -118,23 +105,18 @@ export class SegmentFile {
 
   /** Resolves when what was appended so far also survives a power cut. */
   sync(): Promise<void> {
-    if (this.#nextSync) return this.#nextSync
-    if (!this.#syncing && performance.now() >= this.#nextSyncAt) return this.#beginSync()
-    this.#nextSync = this.#syncLater()
+    if (!this.#syncing) return this.#beginSync()
+    this.#nextSync ??= this.#syncAfter(this.#syncing)
     return this.#nextSync
   }
 
-  /** All that is appended until it begins has its share in it. */
-  async #syncLater(): Promise<void> {
-    await this.#syncing?.catch(() => undefined)
-    const wait = this.#nextSyncAt - performance.now()
-    if (wait > 0) await Bun.sleep(wait)
+  async #syncAfter(current: Promise<void>): Promise<void> {
+    await current.catch(() => undefined)
     this.#nextSync = null
     await this.#beginSync()
   }
 
   #beginSync(): Promise<void> {
-    this.#nextSyncAt = performance.now() + this.#syncIntervalMs
     const syncing = this.#syncNow()
     this.#syncing = syncing
     return syncing
@@ -148,7 +130,8 @@ export class SegmentFile {
       if (size > this.#syncedSize) await this.#recordDurable(this.#segmentId, size, isFirst)
       this.#syncedSize = size
     } finally {
-      this.#syncing = null
+      // One that waits begins in its turn, and none before it.
+      this.#syncing = this.#nextSync
     }
   }
 
