@@ -11,14 +11,19 @@ export interface Snapshot {
   rows: Row[]
 }
 
-/** Requests to the thread. */
+type ConnectionRequest = { kind: 'open'; path: string } | { kind: 'close' }
+
+/** Requests to the thread that writes. */
 export type FlushThreadRequest =
-  | { kind: 'open'; path: string }
+  | ConnectionRequest
   | { kind: 'state' }
   | { kind: 'mark'; isOpen: boolean }
-  | { kind: 'rows'; sql: string; values: readonly string[]; parameters: readonly string[] }
   | ({ kind: 'flush'; path: string } & WrittenSegment)
-  | { kind: 'close' }
+
+/** Requests to the thread that reads. */
+export type SnapshotThreadRequest =
+  | ConnectionRequest
+  | { kind: 'rows'; sql: string; values: readonly string[]; parameters: readonly string[] }
 
 /**
  * SQLite blocks its caller while it waits for the disk, so it runs on a thread of its own: a slow disk delays
@@ -30,10 +35,9 @@ export class FlushThread {
   readonly #reader: WorkerThread
 
   constructor(path: string) {
-    const opening: FlushThreadRequest = { kind: 'open', path }
-    const worker = new URL('flush-worker.ts', import.meta.url)
-    this.#thread = new WorkerThread(worker, opening)
-    this.#reader = new WorkerThread(worker, opening)
+    const opening: ConnectionRequest = { kind: 'open', path }
+    this.#thread = new WorkerThread(new URL('flush-worker.ts', import.meta.url), opening)
+    this.#reader = new WorkerThread(new URL('snapshot-worker.ts', import.meta.url), opening)
   }
 
   async state(): Promise<JournalState> {
@@ -50,7 +54,7 @@ export class FlushThread {
   }
 
   async snapshot(sql: string, values: readonly string[], ...parameters: string[]): Promise<Snapshot> {
-    const request: FlushThreadRequest = { kind: 'rows', sql, values, parameters }
+    const request: SnapshotThreadRequest = { kind: 'rows', sql, values, parameters }
     return (await this.#reader.call(request)) as Snapshot
   }
 
@@ -71,7 +75,7 @@ export class FlushThread {
 
 async function closeThread(thread: WorkerThread): Promise<void> {
   if (!thread.isRunning) return
-  const request: FlushThreadRequest = { kind: 'close' }
+  const request: ConnectionRequest = { kind: 'close' }
   await thread.call(request)
   thread.terminate()
 }

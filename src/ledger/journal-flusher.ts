@@ -11,6 +11,7 @@ import {
   splitLine,
 } from './journal-line.ts'
 import type { SegmentId } from './journal-segment.ts'
+import { flushedKey, journalKey, openKey } from './ledger-file.ts'
 import { buildEntries, type Postings, postCharge } from './posting.ts'
 import { SegmentDecoder } from './segment-decoder.ts'
 import {
@@ -52,14 +53,6 @@ export interface RejectedWrite {
 }
 
 type Binding = string | number | bigint | null
-
-/** The journal of this database, and the number of its last segment that was flushed. */
-export const journalKey = 'ledger_journal'
-export const flushedKey = 'ledger_folded'
-/**
- * The file whose journal is open: a killed process leaves it set, and a copy of the database is another file.
- */
-export const openKey = 'ledger_open'
 
 /** Applies segments of the journal to the tables, each in one transaction and each once. */
 export class JournalFlusher {

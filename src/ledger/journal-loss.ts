@@ -1,8 +1,8 @@
 import { copyFileSync, renameSync, truncateSync } from 'node:fs'
 import type { Db } from '../db/db.ts'
 import { type DurableSize, DurableSizes } from './durable-sizes.ts'
-import { flushedKey, journalKey, openKey } from './journal-flusher.ts'
 import { type LeftoverFile, readLeftoverFiles, type SegmentId, segmentPath } from './journal-segment.ts'
+import { flushedKey, journalKey, openKey } from './ledger-file.ts'
 
 /** What is found of a journal at start. */
 export interface JournalInspection {
