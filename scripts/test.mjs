@@ -34,6 +34,9 @@ const bun = findBunBinary()
 // Several checkers, the default of the compiler, repeat each other's work: twice the CPU in all.
 const tsc = [tool('typescript', 'bin/tsc'), '--noEmit', '--checkers', '1']
 const changed = options.changed === undefined ? null : listChanged(options.changed)
+// What a change does not reach is not checked again; a complete run must not depend on an earlier one.
+const buildInfo = (name) =>
+  changed ? ['--incremental', '--tsBuildInfoFile', join(root, '.cache', `${name}.tsbuildinfo`)] : []
 const checks = listChecks()
 
 if (options.checksOnly) exit((await runChecks()) ? 0 : 1)
@@ -97,9 +100,13 @@ function listChecks() {
   const linted = changed ? changed.filter((file) => existsSync(join(root, file))) : ['.']
   const isConsoleAffected = changed?.some((file) => /^(?:console\/|openapi\.json$)/.test(file)) ?? true
   return [
-    ['types', process.execPath, tsc],
+    ['types', process.execPath, [...tsc, ...buildInfo('types')]],
     isConsoleAffected && ['types of the API', process.execPath, ['scripts/console.mjs', '--types']],
-    isConsoleAffected && ['types of the console', process.execPath, [...tsc, '-p', 'console']],
+    isConsoleAffected && [
+      'types of the console',
+      process.execPath,
+      [...tsc, ...buildInfo('console-types'), '-p', 'console'],
+    ],
     linted.length > 0 && [
       'lint and format',
       process.execPath,
