@@ -34,7 +34,7 @@ describeInChromium('Every screen of the console', (chromium) => {
     }
   }
 
-  test('has no problem without data, and for every role with hostile records (sqlite)', async () => {
+  test('has no problem without data, and with hostile records for those who see a part (sqlite)', async () => {
     await withServer('sqlite', async (server) => {
       expect(await makeTours(server, chromium(), [adminTour])).toEqual([])
       await createRecords(server, makeHostileText)
