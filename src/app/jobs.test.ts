@@ -22,7 +22,7 @@ function countQueries({ gateway }: TestServer) {
 
 describeOnEachDatabase('jobs of a server without work', (server) => {
   // Other nodes are looked for more often than work of this one, which wakes its jobs.
-  const limits = { postgres: { queries: 3, runs: 2.5 }, sqlite: { queries: 0.8, runs: 0.35 } }
+  const limits = { postgres: { queries: 3, runs: 2.5 }, sqlite: { queries: 0.7, runs: 0.25 } }
   test('run few queries', async () => {
     const { counted, count } = countQueries(server())
     const perSecond: Record<string, number> = {}
@@ -59,10 +59,4 @@ describeOnEachDatabase('jobs of a server without work', (server) => {
       expect(changes).toBe(2)
     },
   )
-
-  test('look for benchmarks that a command has imported', () => {
-    const { gateway } = server()
-    const versions = listJobs(gateway).find(({ name }) => name === 'versions')
-    expect(versions && restMsOf(gateway, versions)).toBeLessThanOrEqual(10_000)
-  })
 })

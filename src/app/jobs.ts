@@ -34,8 +34,6 @@ interface Job {
   run: (gateway: Gateway) => Promise<unknown>
   /** A change of these tables by this process wakes it. */
   tables?: readonly string[]
-  /** At most how long it rests, if others may leave work more often than jobs usually look for it. */
-  restMs?: number
   /** Only nodes that share a database need it. */
   isForClusters?: boolean
 }
@@ -49,11 +47,9 @@ const smallRollUpMs = 15 * minuteMs
 const publishMs = 10 * minuteMs
 /** Catalogue overrides and imported benchmarks are in effect on every node within two seconds. */
 const versionSyncMs = 1000
-/** A command imports benchmarks beside a server on SQLite. */
-const commandSyncMs = 10_000
 /**
  * How late a job that rests notices what another process has left. Beside a server on SQLite, that is only a command,
- * which leaves entries of the audit log and benchmarks.
+ * which leaves nothing but entries of the audit log.
  */
 const restMs = { cluster: 10_000, single: minuteMs }
 /** A video job is polled within about this time after it is due. */
@@ -102,7 +98,7 @@ export const jobs: readonly Job[] = [
     run: deliverNotifications,
     tables: ['notification_deliveries'],
   },
-  { name: 'versions', everyMs: versionSyncMs, restMs: commandSyncMs, run: pollVersions },
+  { name: 'versions', everyMs: versionSyncMs, run: pollVersions, isForClusters: true },
   { name: 'roll-ups', everyMs: rollUpMs, run: rollUpSegments },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
@@ -160,8 +156,8 @@ export function listJobs({ db }: Gateway): Job[] {
 }
 
 /** Between two runs of a job without work. */
-export function restMsOf({ db }: Gateway, { everyMs, restMs: most = Number.POSITIVE_INFINITY }: Job): number {
-  return Math.max(Math.min(isPostgres(db) ? restMs.cluster : restMs.single, most), everyMs)
+export function restMsOf({ db }: Gateway, { everyMs }: Job): number {
+  return Math.max(isPostgres(db) ? restMs.cluster : restMs.single, everyMs)
 }
 
 function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void {
@@ -174,11 +170,10 @@ function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void
 }
 
 /** One read for everything that nodes load when it has changed. */
-async function pollVersions(gateway: Gateway): Promise<RunResult> {
+async function pollVersions(gateway: Gateway): Promise<void> {
   const versions = await readVersions(gateway.db)
   await pollOverrides(gateway, versions.get('catalogue_version'))
   await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
-  return isPostgres(gateway.db) ? 'busy' : 'idle'
 }
 
 /** Additions wake it. */
