@@ -34,8 +34,8 @@ interface Job {
   run: (gateway: Gateway) => Promise<unknown>
   /** A change of these tables by this process wakes it. */
   tables?: readonly string[]
-  /** Only nodes that share a database need it. */
-  isForClusters?: boolean
+  /** Its interval on SQLite, where there are no other nodes; null if only they need it. */
+  singleNodeMs?: number | null
 }
 
 const minuteMs = 60_000
@@ -47,9 +47,11 @@ const smallRollUpMs = 15 * minuteMs
 const publishMs = 10 * minuteMs
 /** Catalogue overrides and imported benchmarks are in effect on every node within two seconds. */
 const versionSyncMs = 1000
+/** Without other nodes, only commands change what the versions are of: they import results of benchmarks. */
+const commandSyncMs = 5000
 /**
  * How late a job that rests notices what another process has left. Beside a server on SQLite, that is only a command,
- * which leaves nothing but entries of the audit log.
+ * which leaves nothing for these jobs but entries of the audit log.
  */
 const restMs = { cluster: 10_000, single: minuteMs }
 /** A video job is polled within about this time after it is due. */
@@ -69,7 +71,7 @@ const requestLogJob = 'request log'
 
 /** Background jobs, each at its own interval; runs of a job never overlap. */
 export const jobs: readonly Job[] = [
-  { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat, isForClusters: true },
+  { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat, singleNodeMs: null },
   { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
   {
     name: 'background responses',
@@ -98,7 +100,7 @@ export const jobs: readonly Job[] = [
     run: deliverNotifications,
     tables: ['notification_deliveries'],
   },
-  { name: 'versions', everyMs: versionSyncMs, run: pollVersions, isForClusters: true },
+  { name: 'versions', everyMs: versionSyncMs, run: pollVersions, singleNodeMs: commandSyncMs },
   { name: 'roll-ups', everyMs: rollUpMs, run: rollUpSegments },
   { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
   { name: 'datasets', everyMs: publishMs, run: publishDatasets },
@@ -150,9 +152,12 @@ export function startJobs(gateway: Gateway): () => void {
   }
 }
 
-/** Those that this gateway needs. */
-export function listJobs({ db }: Gateway): Job[] {
-  return jobs.filter(({ isForClusters }) => isPostgres(db) || !isForClusters)
+/** Those that this gateway needs, with their intervals. */
+export function listJobs({ db }: Gateway): readonly Job[] {
+  if (isPostgres(db)) return jobs
+  return jobs.flatMap(({ singleNodeMs, everyMs, ...job }) =>
+    singleNodeMs === null ? [] : [{ ...job, everyMs: singleNodeMs ?? everyMs }],
+  )
 }
 
 /** Between two runs of a job without work. */
