@@ -2,6 +2,7 @@ import { runInSlices } from '../../../lib/time-slicer.ts'
 import { aacConfig, aacSampleRate, samplesPerAacFrame, silentAacFrame } from './aac.ts'
 import {
   chooseLevel,
+  countMacroblocks,
   encodeKeyPicture,
   encodePictureParameters,
   encodeSamePicture,
@@ -33,8 +34,7 @@ const minSide = 64
  */
 export async function* renderFilm(options: FilmOptions): AsyncGenerator<Uint8Array> {
   const { text, width, height, seconds, withAudio, seed } = options
-  const picture = createVideoPicture(composeScene(text, width, height, seed))
-  const level = chooseLevel(picture.columns, picture.rows, framesPerSecond)
+  const level = chooseLevel(countMacroblocks(width), countMacroblocks(height), framesPerSecond)
   if (!isSide(width) || !isSide(height) || level === null) {
     throw new RangeError(`width and height must be even numbers from ${minSide} to 4096 x 2304 pixels`)
   }
@@ -42,6 +42,7 @@ export async function* renderFilm(options: FilmOptions): AsyncGenerator<Uint8Arr
   if (!(frameCount >= 1 && seconds <= maxFilmSeconds)) {
     throw new RangeError(`seconds must be at most ${maxFilmSeconds}, and at least one frame`)
   }
+  const picture = createVideoPicture(composeScene(text, width, height, seed))
   const key = await runInSlices(encodeKeyPicture(picture))
   const units = Array.from({ length: frameCount }, (_, frame) =>
     frame === 0 ? key : encodeSamePicture(picture, frame),
@@ -64,10 +65,7 @@ function isSide(side: number): boolean {
 
 /** The scene in the colours of video. Beyond its edges, the last row and column go on: decoders cut them off. */
 function createVideoPicture(scene: Scene): VideoPicture {
-  const [columns, rows] = [scene.width, scene.height].map((side) => Math.ceil(side / macroblockSize)) as [
-    number,
-    number,
-  ]
+  const columns = countMacroblocks(scene.width)
   const colours = scene.palette.map(toVideoColour)
   const stride = columns * macroblockSize
   const indexes = new Uint8Array(stride * macroblockSize)
@@ -90,7 +88,7 @@ function createVideoPicture(scene: Scene): VideoPicture {
     }
     return Uint8Array.from(samples)
   }
-  return { columns, rows, readMacroblock }
+  return { columns, rows: countMacroblocks(scene.height), readMacroblock }
 }
 
 /** BT.709 in the limited range. */

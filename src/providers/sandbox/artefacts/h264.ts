@@ -33,6 +33,11 @@ const sliceTypes = { predicted: 5, intra: 7 }
 /** The type of a macroblock that is stored as samples, and zeros up to the next byte. */
 const storedMacroblock = golomb(25)
 
+/** Along a side of so many pixels. */
+export function countMacroblocks(side: number): number {
+  return Math.ceil(side / macroblockSize)
+}
+
 /** Null when no level allows so large a picture. */
 export function chooseLevel(columns: number, rows: number, framesPerSecond: number): number | null {
   const count = columns * rows
@@ -47,7 +52,7 @@ export function chooseLevel(columns: number, rows: number, framesPerSecond: numb
 
 /** The sequence parameter set. */
 export function encodeSequence(width: number, height: number, level: number): Buffer {
-  const [columns, rows] = [width, height].map((side) => Math.ceil(side / macroblockSize)) as [number, number]
+  const [columns, rows] = [countMacroblocks(width), countMacroblocks(height)]
   // Crop what the last macroblocks have too much, in units of two pixels.
   const crops = [0, columns * macroblockSize - width, 0, rows * macroblockSize - height]
   const bits = [
