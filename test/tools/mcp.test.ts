@@ -113,7 +113,7 @@ describeWithUpstreams(
     })
 
     test('the rate limit counts a request once, before a server is connected to', async () => {
-      const consume = spyOn(bench().server.gateway.rateLimiter, 'consume')
+      const consume = spyOn(bench().server.gateway.rateLimiter, 'tryConsume')
       const tools = [{ ...entry, require_approval: 'never' }]
       await respond({ tools })
       expect(consume.mock.calls.filter(([key]) => key.startsWith('key '))).toHaveLength(1)
