@@ -74,7 +74,9 @@ interface StoredRoutes {
 /** Of plain requests. The context of a key is replaced when anything about it changes. */
 const routesByContext = new WeakMap<KeyContext, StoredRoutes>()
 /** Of one key. */
-const maxRoutes = 1000
+const maxRoutes = 100
+/** A name is as long as the client likes: its suffixes can be repeated. */
+const maxNameLength = 256
 
 function findRoute(gateway: Gateway, request: ModelRequest): Route {
   const { content, work, options, region, keyContext } = request
@@ -90,7 +92,7 @@ function findRoute(gateway: Gateway, request: ModelRequest): Route {
   if (known) return known
   const route = createRoute(gateway, request)
   if (stored.routes.size >= maxRoutes) stored.routes.clear()
-  stored.routes.set(name, route)
+  if (name.length <= maxNameLength) stored.routes.set(name, route)
   return route
 }
 
