@@ -22,11 +22,9 @@ export async function authenticate(gateway: Gateway, request: Request, allowCach
   const secret = readCredentialHeader(request.headers)
   const known = allowCached && secret !== undefined && recallCaller(gateway, secret)
   if (known) return known
-  const { version } = gateway.accounts
   try {
     const caller = await identifyCaller(gateway, request, secret, allowCached)
-    if (allowCached && secret !== undefined && version !== null)
-      rememberCaller(gateway, secret, version, caller)
+    if (allowCached && secret !== undefined) rememberCaller(gateway, secret, caller)
     return caller
   } catch (error) {
     limitRejection(gateway, request, error)

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { createTenant, describeOnEachDatabase } from '../../test/support/harness.ts'
 import { authenticate } from './authenticate.ts'
 
@@ -35,6 +35,18 @@ describeOnEachDatabase('a caller of models that was authenticated before', (serv
       ])
       await expect(identify(basic)).rejects.toMatchObject({ code: 'credential_missing' })
     }
+  })
+
+  test('S1 is not remembered by a row that may have changed, as while the database is unavailable', async () => {
+    const { gateway, own } = server()
+    const headers = { authorization: `Bearer ${own.inferenceKey}` }
+    const { key } = await identify(headers)
+    await createTenant(gateway, 'One more')
+    await gateway.accounts.findKey(own.managementKey)
+    const findKey = spyOn(gateway.accounts, 'findKey').mockImplementation(async () => key)
+    expect((await identify(headers)).key).toBe(key)
+    findKey.mockRestore()
+    expect((await identify(headers)).key).not.toBe(key)
   })
 
   test('is rejected once the key has expired or is disabled', async () => {

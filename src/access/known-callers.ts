@@ -23,12 +23,14 @@ export function recallCaller({ accounts, clock }: Gateway, secret: string): Call
   return known.caller
 }
 
-/** `version` is that of the account data before the caller was authenticated. */
-export function rememberCaller(gateway: Gateway, secret: string, version: number, caller: Caller): void {
+/** While the database is unavailable, a caller may be authenticated by data that has changed: it is not remembered. */
+export function rememberCaller(gateway: Gateway, secret: string, caller: Caller): void {
   const { key, session, workload } = caller
   // The secret of a key that was rotated may be its last one, which ends earlier than the key.
   if (session || workload || key.kind !== 'inference' || key.secret_hash !== null) return
   const { accounts } = gateway
+  const { version } = accounts
+  if (version === null || accounts.peekKey(secret) !== key) return
   const known = callers.get(accounts) ?? new Map<string, KnownCaller>()
   if (known.size >= maxCallers) known.clear()
   const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)

@@ -111,6 +111,12 @@ export class AccountCache {
     return this.#keys.get(hash, hash)
   }
 
+  /** The row of the current version; undefined if it is not known, or may be older. */
+  peekKey(secret: string): ApiKey | undefined {
+    const hash = this.#hashes.get(secret)
+    return hash === undefined ? undefined : this.#keys.peek(hash)
+  }
+
   /** The row as it is now. A secret that no key has is not looked up again until the revision changes. */
   findCurrentKey(secret: string): Promise<ApiKey | undefined> {
     const hash = this.#hashes.get(secret) ?? this.#hash(secret)

@@ -38,6 +38,12 @@ export class LoadingCache<S, V> {
     return this.#find(key, reading) ?? this.#loadUnlessMissing(key, source, reading)
   }
 
+  /** The value of the current reading; undefined if it is not in the cache, or older. */
+  peek(key: string): NonNullable<V> | undefined {
+    const reading = this.#options.revisions.current
+    return reading === null ? undefined : this.#find(key, reading)
+  }
+
   async #readAndGet(key: string, source: S): Promise<V> {
     let reading: RevisionReading
     try {

@@ -172,6 +172,10 @@ describeModeration('moderation of prompts', (bench) => {
       expect(error.message).not.toContain('Show me')
       expect(bench().first.requests).toHaveLength(0)
       expect(await listHits(bench())).toMatchObject([{ action: 'block', kinds: ['not_scanned'] }])
+      const { gateway } = bench().server
+      await gateway.rejectedRequests.flush(true)
+      const rejected = await gateway.db.selectFrom('refused_requests').select('error_code').execute()
+      expect(rejected).toContainEqual({ error_code: 'moderation_unavailable' })
     })
 
     test('R17 refuses it too when the model does not reply in time', async () => {

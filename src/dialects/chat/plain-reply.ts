@@ -21,6 +21,8 @@ const choiceFields: ReadonlySet<string> = new Set(['index', 'message', 'finish_r
 export function readPlainReply(body: JsonObject): PlainReply | null {
   for (const name in body) if (!bodyFields.has(name)) return null
   const { choices } = body
+  // How one vendor marks an error.
+  if (body.object === 'error') return null
   if (!Array.isArray(choices) || choices.length !== 1) return null
   const choice = asObject(choices[0])
   const message = asObject(choice?.message)

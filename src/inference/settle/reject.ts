@@ -15,12 +15,17 @@ const maxMessageLength = 1000
 const maxDetailsLength = 4000
 const maxModelLength = 256
 
-/** Requests to models whose error has a record: a generation, or an entry for the rejection. */
-const recorded = new WeakSet<Request>()
+/**
+ * The ids of requests to models whose error has a record: a generation, or an entry for the rejection. A request to a
+ * moderation model has the HTTP request of the one that it classifies.
+ */
+const recordedIds = new WeakMap<Request, Set<string>>()
 
 /** The error of a request is part of its generation. */
-export function markRecorded({ httpRequest }: Pick<ModelRequest, 'httpRequest'>): void {
-  recorded.add(httpRequest)
+export function markRecorded({ httpRequest, id }: Pick<ModelRequest, 'httpRequest' | 'id'>): void {
+  const ids = recordedIds.get(httpRequest)
+  if (ids) ids.add(id)
+  else recordedIds.set(httpRequest, new Set([id]))
 }
 
 /** Records a request that was rejected before a provider was called, unless its error is on record. */
@@ -31,7 +36,7 @@ export function rejectRequest(
   error: unknown,
 ): void {
   const { caller, httpRequest, options, content, format } = request
-  if (!(error instanceof GatewayError) || recorded.has(httpRequest)) return
+  if (!(error instanceof GatewayError) || recordedIds.get(httpRequest)?.has(request.id)) return
   // What a plugin or tool requests is part of the request that it works for.
   if (request.isNested || httpRequest.signal.aborted) return
   markRecorded(request)
@@ -101,7 +106,7 @@ function findRejectedCaller(failure: GatewayError): Caller | null {
 
 /** As `rejectRequest`, for a request that could not be parsed or whose caller may not send it. */
 function recordUnparsed(gateway: Gateway, caller: Caller, httpRequest: Request, error: GatewayError): void {
-  if (recorded.has(httpRequest) || httpRequest.signal.aborted || caller.key.kind !== 'inference') return
+  if (recordedIds.has(httpRequest) || httpRequest.signal.aborted || caller.key.kind !== 'inference') return
   gateway.rejectedRequests.add({
     ...describeError(error),
     ...describeOwner(caller),
