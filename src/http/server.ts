@@ -100,12 +100,13 @@ function answerProbe(gateway: Gateway, request: Request, methods: OperationsByMe
 }
 
 /** The runtime joins repeated headers. A proxy in front may have read another of them. */
-function assertHost(request: Request): void {
-  if (request.headers.get('host')?.includes(',')) throw repeatedHostError()
+function findHostProblem({ headers }: Request): GatewayError | null {
+  return headers.get('host')?.includes(',') ? invalidFieldError('Host', 'is repeated; send it once') : null
 }
 
-function repeatedHostError(): GatewayError {
-  return invalidFieldError('Host', 'is repeated; send it once')
+function assertHost(request: Request): void {
+  const problem = findHostProblem(request)
+  if (problem) throw problem
 }
 
 function refuseMethod(methods: OperationsByMethod): never {
@@ -237,8 +238,8 @@ function handleUnknownPath(
 ): Response | Promise<Response> {
   if (page && isNavigation(request)) return handleRawRoute(gateway, request, [page])
   const opened = openRequest(gateway, request, undefined)
-  if (request.headers.get('host')?.includes(','))
-    return finishResponse(gateway, opened, buildErrorResponse(gateway, repeatedHostError(), opened))
+  const hostProblem = findHostProblem(request)
+  if (hostProblem) return finishResponse(gateway, opened, buildErrorResponse(gateway, hostProblem, opened))
   if (request.method === 'HEAD') return finishResponse(gateway, opened, new Response(null))
   const { error, operation } = describeUnknownPath(request.method, parseRequestUrl(request).pathname)
   return finishResponse(gateway, opened, buildErrorResponse(gateway, error, { ...opened, operation }))

@@ -10,7 +10,6 @@ import {
   listPermittedCandidates,
   type PreparedRoute,
   preferMatching,
-  prepareRoute,
 } from './prepare.ts'
 import { isUnpartitioned, type RoutingQuery, resolveSort, resolveTiers } from './query.ts'
 import { computeMinToolSuccess, type RankingOptions, type RoutingState, rankCandidates } from './rank.ts'
@@ -23,14 +22,6 @@ export interface RoutingDecision {
 }
 
 /** Where a request may be sent. Pure: the same query and state give the same decision. */
-export function decideRoute(
-  query: RoutingQuery,
-  state: RoutingState,
-  findSticky: StickyLookup,
-): RoutingDecision {
-  return completeRoute(prepareRoute(query), query, state, findSticky)
-}
-
 export function completeRoute(
   prepared: PreparedRoute,
   query: RoutingQuery,

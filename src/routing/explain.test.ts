@@ -8,7 +8,7 @@ import { findModel, type ResolvedModel } from '../catalogue/lookup.ts'
 import type { ProviderPreferences } from '../dialects/schema/preferences.ts'
 import { computeEffectivePolicy } from '../policy/effective.ts'
 import { providers } from '../providers/all.ts'
-import { decideRoute } from './decide.ts'
+import { completeRoute } from './decide.ts'
 import {
   type ExplainedDecision,
   explainDecision,
@@ -17,6 +17,7 @@ import {
   type UpstreamAttempt,
 } from './explain.ts'
 import { HealthRegistry } from './health-registry.ts'
+import { prepareRoute } from './prepare.ts'
 import { describeExclusion, exclusionReasonTexts, rankingReasonTexts } from './reason-texts.ts'
 
 const now = 1_800_000_000_000
@@ -79,7 +80,7 @@ function decide(
     providerByName: catalogue.providerByName,
     stickyKeyFor: () => null,
   }
-  const decision = decideRoute(query, state, () => null)
+  const decision = completeRoute(prepareRoute(query), query, state, () => null)
   const snapshot = takeHealthSnapshot(decision, state)
   return {
     ...decision,
