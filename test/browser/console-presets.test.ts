@@ -8,6 +8,14 @@ import { Person } from './person.ts'
 const hostileText = '<img src=x onerror=alert(1)><script>alert(2)</script>'
 const phone = { viewport: { width: 390, height: 844 } }
 
+/** Text, because `waitForFunction` evaluates in later frames, which the policy of the console forbids. */
+const widthOfVideo = `new Promise((resolve, reject) => {
+  const video = document.querySelector('video')
+  if (video.readyState > 0) resolve(video.videoWidth)
+  video.addEventListener('loadedmetadata', () => resolve(video.videoWidth))
+  video.addEventListener('error', () => reject(video.error))
+})`
+
 describeInChromium('Presets, routing and files in the console', (chromium) => {
   let server: TestServer
   beforeAll(async () => {
@@ -123,8 +131,8 @@ describeInChromium('Presets, routing and files in the console', (chromium) => {
     await page.getByText('waiting', { exact: true }).waitFor()
     await runToEnd(server, job.body.id)
     await page.getByRole('button', { name: `Watch ${job.body.id}` }).click()
-    await page.waitForFunction("document.querySelector('video')?.videoWidth > 0")
-    expect(await page.evaluate("document.querySelector('video').videoWidth")).toBe(1280)
+    await page.locator('video').waitFor()
+    expect(await page.evaluate(widthOfVideo)).toBe(1280)
     expect(await chromium().takeProblems()).toEqual([])
   })
 
