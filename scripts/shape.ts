@@ -47,6 +47,7 @@ const layers: Record<string, number> = {
   console: 9,
   areas: 9,
   'app/jobs.ts': 10,
+  'startup-message.ts': 10,
   'main.ts': 11,
   commands: 12,
   'cli.ts': 13,

@@ -1,8 +1,8 @@
 import { type ApiKey, findKeyById } from '../account/keys.ts'
 import { isAccessToken, type WorkloadIdentity } from '../app/access-tokens.ts'
 import type { Gateway } from '../app/gateway.ts'
-import { resolveSiteUrl } from '../app/startup-message.ts'
 import { gatewayError } from '../errors/gateway-error.ts'
+import { resolveSiteUrl } from './site-url.ts'
 
 /** How every JWT begins: the base64 of `{"`. No generated API key begins with it. */
 export const tokenPrefix = 'eyJ'

@@ -17,6 +17,8 @@ import {
   speechFields,
   speechFormats,
   tokenizerGroups,
+  videoAspectRatios,
+  videoResolutions,
 } from './vocabulary.ts'
 
 const modelIdPattern = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*(:[a-z0-9-]+)?$/
@@ -65,14 +67,10 @@ export const imageCapabilities = z.strictObject({
 })
 
 export const videoFields = {
-  supported_aspect_ratios: z
-    .array(z.enum(['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21']))
-    .nullable(),
+  supported_aspect_ratios: z.array(z.enum(videoAspectRatios)).nullable(),
   supported_durations: z.array(count).nullable(),
   supported_frame_images: z.array(z.enum(['first_frame', 'last_frame'])).nullable(),
-  supported_resolutions: z
-    .array(z.enum(['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K']))
-    .nullable(),
+  supported_resolutions: z.array(z.enum(videoResolutions)).nullable(),
   supported_sizes: z.array(z.string().regex(/^\d+x\d+$/, 'must be WxH')).nullable(),
   creativity: z.array(z.int()).nullable(),
   generate_audio: z.boolean().nullable(),

@@ -254,3 +254,6 @@ export type FileFormatName = (typeof fileFormatNames)[number]
 /** The neutral names of the four vendors that policies can refer to. */
 export const vendorNames = ['vendor_a', 'vendor_b', 'vendor_c', 'vendor_d'] as const
 export type VendorName = (typeof vendorNames)[number]
+
+export const videoAspectRatios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21'] as const
+export const videoResolutions = ['360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K'] as const

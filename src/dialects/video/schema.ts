@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { videoFields } from '../../catalogue/declared-model.ts'
+import { videoAspectRatios, videoResolutions } from '../../catalogue/vocabulary.ts'
 import { providerPreferences } from '../schema/preferences.ts'
 import { sharedFields } from '../schema/shared-fields.ts'
 
@@ -38,8 +38,8 @@ export const videoRequest = z
       .optional()
       .describe('What the video shows. Required unless there is a frame image or a reference.'),
     duration: z.int().min(1).max(3600).optional().describe('Seconds.'),
-    resolution: z.enum(videoFields.supported_resolutions.unwrap().element.options).optional(),
-    aspect_ratio: z.enum(videoFields.supported_aspect_ratios.unwrap().element.options).optional(),
+    resolution: z.enum(videoResolutions).optional(),
+    aspect_ratio: z.enum(videoAspectRatios).optional(),
     size: z
       .string()
       .regex(/^\d{2,5}x\d{2,5}$/, 'must be WxH, such as 1280x720')
