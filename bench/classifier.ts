@@ -1,7 +1,7 @@
 // The accuracy of the task classifier on prompts that it was not tuned on, and its CPU time.
-import { classifySample, classifyTask } from '../src/classifier/classify.ts'
-import { type Hits, measureAccuracy, shareOf } from '../src/classifier/corpus/accuracy.ts'
-import { readCorpus } from '../src/classifier/corpus/corpus.ts'
+import { classifySample, classifyTask } from '../src/analytics/classifier/classify.ts'
+import { type Hits, measureAccuracy, shareOf } from '../src/analytics/classifier/corpus/accuracy.ts'
+import { readCorpus } from '../src/analytics/classifier/corpus/corpus.ts'
 import { measureMillis } from './cpu-time.ts'
 
 const targetMillis = 0.5

@@ -1,9 +1,9 @@
 // The accuracy of the content filters on the held-out half of their corpus, and their CPU time.
-import { type Accuracy, measureAccuracy } from '../src/filters/corpus/accuracy.ts'
-import { type Passage, readCorpus } from '../src/filters/corpus/corpus.ts'
-import { type DetectorSlug, detectorSlugs, detectors } from '../src/filters/detectors.ts'
-import { FilterSet } from '../src/filters/filter-set.ts'
-import type { BuiltinRule, CustomRule } from '../src/filters/rules.ts'
+import { type Accuracy, measureAccuracy } from '../src/governance/filters/corpus/accuracy.ts'
+import { type Passage, readCorpus } from '../src/governance/filters/corpus/corpus.ts'
+import { type DetectorSlug, detectorSlugs, detectors } from '../src/governance/filters/detectors.ts'
+import { FilterSet } from '../src/governance/filters/filter-set.ts'
+import type { BuiltinRule, CustomRule } from '../src/governance/filters/rules.ts'
 import { measureMillis } from './cpu-time.ts'
 import { readLabelledSets } from './labelled-texts.ts'
 

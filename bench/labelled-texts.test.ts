@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { measureAccuracy } from '../src/filters/corpus/accuracy.ts'
+import { measureAccuracy } from '../src/governance/filters/corpus/accuracy.ts'
 import { readLabelledSets } from './labelled-texts.ts'
 
 test('labels of public corpora are those of the filters, and lists are injections', () => {

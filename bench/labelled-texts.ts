@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Passage } from '../src/filters/corpus/corpus.ts'
-import type { DetectorSlug } from '../src/filters/detectors.ts'
+import type { Passage } from '../src/governance/filters/corpus/corpus.ts'
+import type { DetectorSlug } from '../src/governance/filters/detectors.ts'
 
 /** The entity types of public corpora, and the filter that must find them. */
 const slugs: Readonly<Record<string, DetectorSlug>> = {

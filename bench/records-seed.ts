@@ -1,8 +1,8 @@
 // Millions of generations, distributed as in production: one organization has half, and each key uses few models and apps.
 import { sql } from 'kysely'
-import { createKey } from '../src/account/keys.ts'
-import { createMember } from '../src/account/members.ts'
-import { createWorkspace } from '../src/account/workspaces.ts'
+import { createKey } from '../src/identity/keys.ts'
+import { createMember } from '../src/identity/members.ts'
+import { createWorkspace } from '../src/identity/workspaces.ts'
 import { createSeedKeys, insertGenerations, type SeedKey } from '../test/support/generation-rows.ts'
 import { createTenant, type Tenant, type TestServer } from '../test/support/harness.ts'
 

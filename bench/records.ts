@@ -1,8 +1,8 @@
 // The cost of analytics with millions of generations: each call over HTTP, on both databases.
 import { sql } from 'kysely'
-import { isPostgres } from '../src/db/db.ts'
-import { compactSegments } from '../src/ledger/rollups/compact-segments.ts'
-import { rollUp } from '../src/ledger/rollups/roll-up.ts'
+import { compactSegments } from '../src/analytics/rollups/compact-segments.ts'
+import { rollUp } from '../src/analytics/rollups/roll-up.ts'
+import { isPostgres } from '../src/platform/db/db.ts'
 import { databaseKinds, startTestServer, type Tenant, type TestServer } from '../test/support/harness.ts'
 import { seedRecords } from './records-seed.ts'
 

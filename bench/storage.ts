@@ -1,9 +1,9 @@
 // Lists and lookups in a large installation: 100,000 keys and 10,000 members, on both databases.
 // Prints the median and the 99th percentile of each call over HTTP, and the ratio to a near-empty database.
 import { sql } from 'kysely'
-import { isPostgres } from '../src/db/db.ts'
-import { sha256 } from '../src/lib/crypto.ts'
-import { newId, newUuid } from '../src/lib/ids.ts'
+import { sha256 } from '../src/platform/crypto/crypto.ts'
+import { newId, newUuid } from '../src/platform/crypto/ids.ts'
+import { isPostgres } from '../src/platform/db/db.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../test/support/harness.ts'
 
 const keyCount = 100_000

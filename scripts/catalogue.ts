@@ -1,8 +1,8 @@
-// Writes src/catalogue/snapshot.json and docs/prices.md from both price sources:
+// Writes src/catalog/snapshot.json and docs/prices.md from both price sources:
 // npm run catalogue -- --prices FILE --prices-version 1.106.2 [--prices-date YYYY-MM-DD] [--date YYYY-MM-DD]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { providers } from '../src/providers/all.ts'
+import { providers } from '../src/catalog/providers/all.ts'
 import { buildSnapshot } from './catalogue/build.ts'
 import { formatSnapshot } from './catalogue/format-snapshot.ts'
 import { parsePriceList } from './catalogue/price-list.ts'
@@ -37,7 +37,7 @@ const built = buildSnapshot({
   },
   providers,
 })
-writeFileSync(new URL('../src/catalogue/snapshot.json', import.meta.url), formatSnapshot(built.snapshot))
+writeFileSync(new URL('../src/catalog/snapshot.json', import.meta.url), formatSnapshot(built.snapshot))
 writeFileSync(new URL('../docs/prices.md', import.meta.url), renderPricesPage(built))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)

@@ -21,7 +21,7 @@ import { costs, startVendor } from './fixture/upstream.ts'
 
 const checkout = resolve(process.argv[2] ?? '.')
 const name =
-  readdirSync(join(checkout, 'src/db/migrations'))
+  readdirSync(join(checkout, 'src/platform/db/migrations'))
     .flatMap((file) => /^(\d+-.+)\.ts$/.exec(file)?.[1] ?? [])
     .sort()
     .at(-1) ?? ''

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { generateDialects } from '../src/catalogue/vocabulary.ts'
+import { generateDialects } from '../src/formats/vocabulary.ts'
 import { startTestServer, type TestServer } from '../test/support/harness.ts'
 import { cohereExamples, coherePath, renderCoherePage } from './formats/cohere.ts'
 import { type Example, pages } from './formats/pages.ts'

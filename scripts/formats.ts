@@ -1,17 +1,18 @@
 // Generates docs/formats/*.md from the conformance suite: examples, and what each pair of formats can carry.
-import { type GenerateDialect, generateDialects } from '../src/catalogue/vocabulary.ts'
-import { dialects } from '../src/dialects/all.ts'
-import { gatewayError } from '../src/errors/gateway-error.ts'
+
+import { dialects } from '../src/formats/all.ts'
+import { type GenerateDialect, generateDialects } from '../src/formats/vocabulary.ts'
+import { gatewayError } from '../src/platform/errors/gateway-error.ts'
 import {
   buildClientBody,
   computeReasoningOutcome,
   computeReplyOutcome,
   computeRequestOutcome,
-} from '../test/dialects/conformance/outcome.ts'
-import { replyScenarios, vendorReasoning } from '../test/dialects/conformance/reply-scenarios.ts'
-import type { RequestScenario } from '../test/dialects/conformance/request-scenario.ts'
-import { reasoningHistoryGroup, requestGroups } from '../test/dialects/conformance/request-scenarios.ts'
-import { createContext, encodeStream } from '../test/dialects/conformance/round-trip.ts'
+} from '../test/formats/conformance/outcome.ts'
+import { replyScenarios, vendorReasoning } from '../test/formats/conformance/reply-scenarios.ts'
+import type { RequestScenario } from '../test/formats/conformance/request-scenario.ts'
+import { reasoningHistoryGroup, requestGroups } from '../test/formats/conformance/request-scenarios.ts'
+import { createContext, encodeStream } from '../test/formats/conformance/round-trip.ts'
 import { coherePath, renderCoherePage } from './formats/cohere.ts'
 import { pages } from './formats/pages.ts'
 import { formatCell, formatCurl, sampleReply, shortenLines } from './formats/render.ts'

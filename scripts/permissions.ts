@@ -1,5 +1,5 @@
 // Writes docs/permissions.md: the permissions, the roles, and what each role may do with each operation.
-import { loadOperations } from '../src/areas/all.ts'
+import { loadOperations } from '../src/api/all.ts'
 import type { Operation } from '../src/http/operation.ts'
 import {
   infoOf,
@@ -7,8 +7,13 @@ import {
   type Permission,
   permissionNames,
   type Scope,
-} from '../src/permissions/permissions.ts'
-import { additionalRoles, organizationRoles, type Role, workspaceRoles } from '../src/permissions/roles.ts'
+} from '../src/identity/permissions/permissions.ts'
+import {
+  additionalRoles,
+  organizationRoles,
+  type Role,
+  workspaceRoles,
+} from '../src/identity/permissions/roles.ts'
 
 const operations = await loadOperations()
 

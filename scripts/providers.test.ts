@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readSettings } from '../src/app/settings.ts'
-import { credentialFormOf, parseCredential } from '../src/catalogue/credential.ts'
+import { credentialFormOf, parseCredential } from '../src/catalog/credential.ts'
 import { readConfig } from '../src/config.ts'
+import { readSettings } from '../src/gateway/settings.ts'
 import {
   buildByokExamples,
   buildYamlExamples,

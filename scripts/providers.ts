@@ -1,13 +1,13 @@
 // Generates docs/providers: one page per built-in provider, from its definition and notes.ts.
-import type { Provider } from '../src/catalogue/provider.ts'
-import { readSnapshot } from '../src/catalogue/snapshot.ts'
-import { type DialectName, isGenerateDialect } from '../src/catalogue/vocabulary.ts'
-import { dialects } from '../src/dialects/all.ts'
-import type { MediaDialect } from '../src/dialects/media.ts'
-import { speechDialects } from '../src/dialects/speech/all.ts'
-import { transcriptionDialects } from '../src/dialects/transcriptions/all.ts'
-import { findScheme } from '../src/provider-auth/all.ts'
-import { providers } from '../src/providers/all.ts'
+import type { Provider } from '../src/catalog/provider.ts'
+import { findScheme } from '../src/catalog/provider-auth/all.ts'
+import { providers } from '../src/catalog/providers/all.ts'
+import { readSnapshot } from '../src/catalog/snapshot.ts'
+import { dialects } from '../src/formats/all.ts'
+import type { MediaDialect } from '../src/formats/media.ts'
+import { speechDialects } from '../src/formats/speech/all.ts'
+import { transcriptionDialects } from '../src/formats/transcriptions/all.ts'
+import { type DialectName, isGenerateDialect } from '../src/formats/vocabulary.ts'
 import { notes } from './providers/notes.ts'
 
 export const documentedProviders = providers.filter(({ inProcess }) => !inProcess)

@@ -2,59 +2,39 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { Glob } from 'bun'
-import { destinations } from '../src/destinations/all.ts'
-import { authSchemes } from '../src/provider-auth/all.ts'
-import { providers } from '../src/providers/all.ts'
+import { authSchemes } from '../src/catalog/provider-auth/all.ts'
+import { providers } from '../src/catalog/providers/all.ts'
+import { destinations } from '../src/delivery/destinations/all.ts'
 import { findRetiredWords } from './retired-words.ts'
 import { findLongSleeps } from './sleeps.ts'
 
-/** The layer of each folder or file of src. A module imports only from its own layer or below. */
-const layers: Record<string, number> = {
-  'config.ts': 0,
-  errors: 0,
-  lib: 0,
-  db: 1,
-  call: 2,
-  classifier: 2,
-  filters: 2,
-  catalogue: 2,
-  ledger: 2,
-  'provider-auth': 2,
-  permissions: 2,
-  account: 3,
-  audit: 3,
-  benchmarks: 3,
-  mail: 3,
-  mcp: 3,
-  oidc: 3,
-  containers: 3,
-  destinations: 3,
-  policy: 3,
-  web: 4,
-  dialects: 4,
-  providers: 4,
-  routing: 5,
-  'router-models': 5,
-  app: 6,
-  access: 7,
-  inference: 7,
-  plugins: 7,
-  tools: 7,
-  delivery: 7,
-  notifications: 7,
-  http: 8,
-  pages: 8,
-  console: 9,
-  areas: 9,
-  'app/jobs.ts': 10,
-  'startup-message.ts': 10,
-  'main.ts': 11,
-  commands: 12,
-  'cli.ts': 13,
-}
+/** The folders and files of src, lowest first. A module imports values only from its own or a lower one; types may be shared. */
+const layers = [
+  'config.ts',
+  'platform',
+  'formats',
+  'catalog',
+  'ledger',
+  'identity',
+  'governance',
+  'storage',
+  'containers',
+  'analytics',
+  'delivery',
+  'access',
+  'inference',
+  'gateway',
+  'http',
+  'api',
+  'jobs.ts',
+  'startup-message.ts',
+  'main.ts',
+  'commands',
+  'cli.ts',
+]
 
 /** The destinations of the audit log are of other types, one of which has the same name. */
-const auditDestinations = /^src\/(areas\/audit\/destination|delivery\/audit-)/
+const auditDestinations = /^src\/(api\/governance\/audit\/destination|delivery\/audit-)/
 
 const minModules = 50
 const maxFileLines = 350
@@ -64,16 +44,16 @@ const maxComponentLines = 80
 const bannedNames = /(^|\/)(index|utils|helpers|types)\.ts$/
 /** Data: these files may be long and may name providers. */
 const dataFiles =
-  /^src\/(providers|db\/migrations|web\/engines)\/|^src\/(catalogue\/vocabulary|db\/schema|areas\/byok\/providers|dialects\/synonym-names)\.ts$/
+  /^src\/(catalog\/providers|platform\/db\/migrations|inference\/web\/engines)\/|^src\/(formats\/vocabulary|platform\/db\/schema|api\/catalog\/byok\/providers|formats\/synonym-names)\.ts$/
 /** The HTTP clients: to providers, to addresses that users choose, and to the store of files. */
 const egressModules = new Set([
   'src/inference/upstream/send.ts',
-  'src/lib/egress-client.ts',
-  'src/lib/s3-store.ts',
+  'src/platform/http/egress-client.ts',
+  'src/platform/files/s3-store.ts',
 ])
 /** Modules that send to providers. What they send is of a type that only the guardrails make. */
 const senders: ReadonlySet<string> = new Set([
-  'src/areas/files/vendor-requests.ts',
+  'src/api/media/files/vendor-requests.ts',
   'src/inference/media/dispatch.ts',
   'src/inference/count-tokens.ts',
   'src/inference/text/dispatch-stream.ts',
@@ -89,7 +69,8 @@ const senderImport = /^import \{[^}]*\bsend\b[^}]*\} from '[^']*\/send\.ts'/m
 const parseCall = /(?<!function )\bparse(?:Media)?Request\(/
 const guardCall = /\b(?:guard|inspect)(?:Request|TokenCount|Media)\(|\bprepare: guardMedia\b/
 const queryCall = /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/
-const queryHomes = /(^|\/)store\.ts$|^src\/(account|ledger|catalogue|db)\//
+const queryHomes =
+  /(^|\/)store\.ts$|^src\/(?:(?:analytics|catalog|identity|ledger|platform\/db|storage)\/|(?:delivery|gateway|governance|http)\/[\w-]+\.ts$)/
 
 interface Module {
   path: string
@@ -166,20 +147,21 @@ function listTestFiles(): string[] {
 }
 
 function layerOf(path: string): number {
-  const inSource = relative('src', path)
-  const folder = inSource.split('/')[0] ?? ''
-  const layer = layers[inSource] ?? layers[folder]
-  if (layer === undefined) problems.push(`${path}: ${folder} has no layer in scripts/shape.ts`)
-  return layer ?? 0
+  const folder = relative('src', path).split('/')[0] ?? ''
+  const layer = layers.indexOf(folder)
+  if (layer < 0) problems.push(`${path}: ${folder} has no layer in scripts/shape.ts`)
+  return layer
 }
 
 function areaOf(path: string): string | undefined {
-  return /^src\/areas\/([^/]+)\//.exec(path)?.[1]
+  return /^src\/api\/([^/]+\/[^/]+)\//.exec(path)?.[1]
 }
 
-function checkLayers({ path, imports }: Module): void {
-  for (const target of imports) {
+function checkLayers({ path, imports, valueImports }: Module): void {
+  for (const target of valueImports) {
     if (layerOf(target) > layerOf(path)) problems.push(`${path}: imports from a higher layer, ${target}`)
+  }
+  for (const target of imports) {
     const [from, to] = [areaOf(path), areaOf(target)]
     if (from && to && from !== to) problems.push(`${path}: imports from another area, ${target}`)
   }
@@ -200,7 +182,7 @@ function checkCycles(): void {
   findCycles('cycle', new Map(modules.map(({ path, imports }) => [path, imports])))
 }
 
-/** The folders of what serves a request: one that imports another is not imported by it. Types may be shared. */
+/** The folders of what serves a request: one that imports values of another is not imported by it. */
 function checkFolderCycles(): void {
   const folders = new Map<string, string[]>()
   for (const { path, valueImports } of modules) {
@@ -213,9 +195,7 @@ function checkFolderCycles(): void {
 }
 
 function servingFolderOf(path: string): string | null {
-  const [, folder, inner] =
-    /^src\/(access|http|inference|pages|plugins|tools)\/(?:([^/]+)\/)?/.exec(path) ?? []
-  return folder === 'inference' && inner !== undefined ? `${folder}/${inner}` : (folder ?? null)
+  return /^src\/inference\/(?:[^/]+(?=\/))?/.exec(path)?.[0] ?? null
 }
 
 function findCycles(problem: string, edges: ReadonlyMap<string, readonly string[]>): void {
@@ -240,7 +220,7 @@ function checkNames({ path, text }: Module): void {
     }
   }
   checkSchemeNames({ path, text })
-  if (path.startsWith('src/destinations/') || auditDestinations.test(path)) return
+  if (path.startsWith('src/delivery/destinations/') || auditDestinations.test(path)) return
   for (const { type } of destinations) {
     if (new RegExp(`['"\`]${type}['"\`]`).test(text)) problems.push(`${path}: names the destination ${type}`)
   }
@@ -248,7 +228,7 @@ function checkNames({ path, text }: Module): void {
 
 /** Schemes with options: `none` and `token` are what every provider has. */
 function checkSchemeNames({ path, text }: Pick<Module, 'path' | 'text'>): void {
-  if (path.startsWith('src/provider-auth/')) return
+  if (path.startsWith('src/catalog/provider-auth/')) return
   for (const { kind, format } of authSchemes) {
     if (!format) continue
     const fields = Object.keys(format.overrides?.fields ?? {})
@@ -274,7 +254,7 @@ function checkSideEffects({ path, text }: Module): void {
   }
   if (/^(?!\s*\*).*AbortSignal\.(any|timeout)\b/m.test(text))
     problems.push(
-      `${path}: uses AbortSignal.any or .timeout, which leak; see src/lib/linked-abort-controller.ts`,
+      `${path}: uses AbortSignal.any or .timeout, which leak; see src/platform/concurrency/linked-abort-controller.ts`,
     )
 }
 

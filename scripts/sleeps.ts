@@ -4,7 +4,7 @@ const maxSleepMs = 50
 
 /** Files that may wait longer, and why. */
 const exceptions: Record<string, string> = {
-  'src/lib/egress-client.test.ts':
+  'src/platform/http/egress-client.test.ts':
     'a response must come after the timeout of its connection, which is not on a test clock',
 }
 

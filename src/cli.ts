@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { readSettings } from './app/settings.ts'
 import { auditCommand, checkAuditCommand } from './commands/audit.ts'
 import { benchmarkCommand } from './commands/benchmark.ts'
 import {
@@ -16,9 +15,10 @@ import { creditsCommand, organizationsCommand } from './commands/organizations.t
 import { signingKeyCommand } from './commands/signing-key.ts'
 import { ssoCommand } from './commands/sso.ts'
 import { ConfigError, findSettingsPath, readConfig } from './config.ts'
-import { GatewayError } from './errors/gateway-error.ts'
-import { rootCauseMessage } from './lib/root-cause.ts'
-import { version } from './lib/version.ts'
+import { readSettings } from './gateway/settings.ts'
+import { GatewayError } from './platform/errors/gateway-error.ts'
+import { rootCauseMessage } from './platform/root-cause.ts'
+import { version } from './platform/version.ts'
 
 const program = new Command('headgate')
   .description('A self-hosted model gateway. Settings come from the environment and headgate.yaml.')

@@ -1,5 +1,5 @@
 import { buildSignInUrl } from './access/site-url.ts'
-import type { BootstrapResult } from './account/bootstrap.ts'
+import type { BootstrapResult } from './gateway/bootstrap.ts'
 
 /** Contains secrets only on the first start. */
 export function formatStartupMessage(site: string, start: BootstrapResult | undefined): string {

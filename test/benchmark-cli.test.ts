@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { isPostgresUrl } from '../src/db/db.ts'
+import { isPostgresUrl } from '../src/platform/db/db.ts'
 import { describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { program } from './support/program.ts'
 

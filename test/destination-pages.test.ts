@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Glob } from 'bun'
-import { getDestination } from '../src/destinations/all.ts'
+import { getDestination } from '../src/delivery/destinations/all.ts'
 import { startTestServer, type TestServer } from './support/harness.ts'
 
 const received: { path: string; headers: Headers }[] = []

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { Glob } from 'bun'
 import { renderGuaranteesPage } from '../scripts/guarantees.ts'
 import { renderPermissionsPage } from '../scripts/permissions.ts'
-import { declaredProvider } from '../src/catalogue/declared.ts'
-import { declaredEndpoint, declaredModel } from '../src/catalogue/declared-model.ts'
+import { declaredProvider } from '../src/catalog/declared.ts'
+import { declaredEndpoint, declaredModel } from '../src/catalog/declared-model.ts'
 import { readConfig } from '../src/config.ts'
 
 /** Anchors as GitHub makes them: lower case, without punctuation, hyphens for spaces. */

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { readSettings, settingsFields } from '../src/app/settings.ts'
 import { readConfig } from '../src/config.ts'
+import { readSettings, settingsFields } from '../src/gateway/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-example-'))
 afterAll(() => rmSync(folder, { recursive: true }))

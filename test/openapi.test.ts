@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import type { z } from 'zod'
-import { loadOperations } from '../src/areas/all.ts'
-import { gatewayError } from '../src/errors/gateway-error.ts'
+import { loadOperations } from '../src/api/all.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
-import { keyPermissions } from '../src/permissions/permissions.ts'
+import { keyPermissions } from '../src/identity/permissions/permissions.ts'
+import { gatewayError } from '../src/platform/errors/gateway-error.ts'
 import { callerKinds, callerOf, configFor } from './long/openapi/config.ts'
 import { unstated } from './long/openapi/exceptions.ts'
 

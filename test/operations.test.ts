@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { loadOperations, operationGroups, pageGroups } from '../src/areas/all.ts'
+import { loadOperations, operationGroups, pageGroups } from '../src/api/all.ts'
 import { buildOpenApiDocument } from '../src/http/openapi.ts'
 import { isSchema, type Operation } from '../src/http/operation.ts'
 import { listAddresses, listPaths } from '../src/http/routes.ts'
-import { infoOf } from '../src/permissions/permissions.ts'
+import { infoOf } from '../src/identity/permissions/permissions.ts'
 import { bwrapPath, formatContainerSettings } from './support/containers.ts'
 import { type CallOptions, describeOnEachDatabase, type Tenant, type TestServer } from './support/harness.ts'
 import { createRefusedKeys, makeSample, type Sample, samples } from './support/samples.ts'
@@ -38,7 +38,7 @@ describe('the declarations', () => {
   })
 
   test('addresses.json has the addresses of every area (npm run openapi writes it)', async () => {
-    const committed = await Bun.file('src/areas/addresses.json').json()
+    const committed = await Bun.file('src/api/addresses.json').json()
     expect(committed).toEqual({
       operations: await listAddresses(operationGroups),
       pages: await listPaths(pageGroups),

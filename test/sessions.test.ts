@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { createSignInToken, deleteSession, startSession } from '../src/account/sessions.ts'
-import { loadOperations } from '../src/areas/all.ts'
+import { loadOperations } from '../src/api/all.ts'
+import { createSignInToken, deleteSession, startSession } from '../src/identity/sessions.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from './support/harness.ts'
 import { createSessionHeaders, headersOf } from './support/sessions.ts'
 

@@ -3,7 +3,7 @@
 import { fdatasync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newTimeOrderedHex } from '../../src/lib/ids.ts'
+import { newTimeOrderedHex } from '../../src/platform/crypto/ids.ts'
 
 const upstream = `http://127.0.0.1:${process.argv[2]}/v1/chat/completions`
 

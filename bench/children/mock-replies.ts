@@ -1,5 +1,5 @@
-import { zeroUsage } from '../../src/call/usage.ts'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
+import { zeroUsage } from '../../src/formats/call/usage.ts'
 import { type Scenario, vendorReplies } from '../../test/support/replies.ts'
 import type { UpstreamFormatName } from '../requests.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
-import { taskDialects } from '../../src/catalogue/vocabulary.ts'
-import { providers } from '../../src/providers/all.ts'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+import { providers } from '../../src/catalog/providers/all.ts'
+import { taskDialects } from '../../src/formats/vocabulary.ts'
 import { buildSnapshot, type SnapshotDeclaration } from './build.ts'
 import { findReleaseDate } from './dates.ts'
 import { formatSnapshot } from './format-snapshot.ts'
@@ -10,7 +10,7 @@ import { parsePriceList } from './price-list.ts'
 import { renderPricesPage } from './report.ts'
 import { inferTraits } from './traits.ts'
 
-const committed = readFileSync(new URL('../../src/catalogue/snapshot.json', import.meta.url), 'utf8')
+const committed = readFileSync(new URL('../../src/catalog/snapshot.json', import.meta.url), 'utf8')
 
 /** Rows in the form of the second source. */
 const rows = {
@@ -154,7 +154,7 @@ describe('a snapshot of both sources', () => {
   })
 })
 
-describe('src/catalogue/snapshot.json', () => {
+describe('src/catalog/snapshot.json', () => {
   test('is in the form that `npm run catalogue` writes, one model per line', () => {
     const snapshot = JSON.parse(committed) as SnapshotDeclaration
     expect(formatSnapshot(snapshot) === committed).toBe(true)

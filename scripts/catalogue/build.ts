@@ -1,5 +1,5 @@
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
-import type { Provider } from '../../src/catalogue/provider.ts'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+import type { Provider } from '../../src/catalog/provider.ts'
 import { listPriceListOffers } from './list-offers.ts'
 import { type Disagreement, mergeOffers } from './merge-offers.ts'
 import { buildModel } from './model.ts'

@@ -1,4 +1,4 @@
-import type { PricingOverride } from '../../src/catalogue/price.ts'
+import type { PricingOverride } from '../../src/catalog/price.ts'
 import { shiftLeft } from './decimal.ts'
 import { type PriceEntry, readPrice } from './price-list.ts'
 

@@ -1,5 +1,5 @@
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
-import type { Pricing } from '../../src/catalogue/price.ts'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+import type { Pricing } from '../../src/catalog/price.ts'
 import { shiftLeft } from './decimal.ts'
 import { type PriceEntry, readPrice } from './price-list.ts'
 

@@ -1,5 +1,5 @@
-import type { Pricing, PricingOverride } from '../../src/catalogue/price.ts'
-import type { ServiceTier } from '../../src/catalogue/vocabulary.ts'
+import type { Pricing, PricingOverride } from '../../src/catalog/price.ts'
+import type { ServiceTier } from '../../src/formats/vocabulary.ts'
 import { divide, shiftLeft } from './decimal.ts'
 import { buildOffPeakOverrides, buildRangePrices } from './entry-conditions.ts'
 import { type PriceEntry, readPrice } from './price-list.ts'

@@ -1,5 +1,5 @@
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
-import type { ParameterName } from '../../src/catalogue/vocabulary.ts'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
+import type { ParameterName } from '../../src/formats/vocabulary.ts'
 import { type PriceEntry, readFlag, readPrice } from './price-list.ts'
 
 type OutputModalities = NonNullable<ModelDeclaration['output_modalities']>

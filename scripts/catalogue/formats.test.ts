@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { providers } from '../../src/providers/all.ts'
+import { providers } from '../../src/catalog/providers/all.ts'
 import { chooseFormats } from './formats.ts'
 
 const findProvider = (slug: string) => {

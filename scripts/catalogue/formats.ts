@@ -1,5 +1,5 @@
-import type { Provider } from '../../src/catalogue/provider.ts'
-import { type DialectName, type TaskName, taskDialects, tasks } from '../../src/catalogue/vocabulary.ts'
+import type { Provider } from '../../src/catalog/provider.ts'
+import { type DialectName, type TaskName, taskDialects, tasks } from '../../src/formats/vocabulary.ts'
 
 /** Formats in which a provider serves some of its models only. */
 const modelFormats: Record<string, [DialectName, RegExp][]> = {

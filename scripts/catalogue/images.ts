@@ -1,4 +1,4 @@
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
 import type { ImageRow } from './entry-media.ts'
 
 type Image = NonNullable<ModelDeclaration['image']>

@@ -1,5 +1,5 @@
-import type { Pricing } from '../../src/catalogue/price.ts'
-import { serviceTiers } from '../../src/catalogue/vocabulary.ts'
+import type { Pricing } from '../../src/catalog/price.ts'
+import { serviceTiers } from '../../src/formats/vocabulary.ts'
 import { convertImageRows, convertVideoSkus, type ImageRow, parseSizedKey } from './entry-media.ts'
 import { convertUnitPrices } from './entry-prices.ts'
 import { isServedMode, isTextMode } from './entry-traits.ts'

@@ -1,4 +1,4 @@
-import type { Pricing } from '../../src/catalogue/price.ts'
+import type { Pricing } from '../../src/catalog/price.ts'
 import { endpointKey, type Offer } from './offer.ts'
 
 /** A fact of one endpoint on which the sources differ. */

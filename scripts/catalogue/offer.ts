@@ -1,5 +1,5 @@
-import type { Pricing } from '../../src/catalogue/price.ts'
-import type { DialectName, ServiceTier } from '../../src/catalogue/vocabulary.ts'
+import type { Pricing } from '../../src/catalog/price.ts'
+import type { DialectName, ServiceTier } from '../../src/formats/vocabulary.ts'
 import type { ImageRow, VideoSkus } from './entry-media.ts'
 import type { PromptUnit } from './entry-prices.ts'
 import type { ModelIdentity } from './model-identity.ts'

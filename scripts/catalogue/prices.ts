@@ -1,5 +1,5 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-prices'
-import type { Pricing, PricingOverride } from '../../src/catalogue/price.ts'
+import type { Pricing, PricingOverride } from '../../src/catalog/price.ts'
 import { divide, shiftLeft } from './decimal.ts'
 
 type Price = ModelPrice[string]

@@ -1,4 +1,4 @@
-import { commonParameters, type ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import { commonParameters, type ModelDeclaration } from '../../src/catalog/declared-model.ts'
 import {
   isTextMode,
   outputOf,

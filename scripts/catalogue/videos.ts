@@ -1,4 +1,4 @@
-import type { ModelDeclaration } from '../../src/catalogue/declared-model.ts'
+import type { ModelDeclaration } from '../../src/catalog/declared-model.ts'
 import type { Offer } from './offer.ts'
 
 type Video = NonNullable<ModelDeclaration['video']>

@@ -1,5 +1,5 @@
-import type { GenerateDialect } from '../../src/catalogue/vocabulary.ts'
-import type { JsonObject } from '../../src/lib/json-values.ts'
+import type { GenerateDialect } from '../../src/formats/vocabulary.ts'
+import type { JsonObject } from '../../src/platform/json/json-values.ts'
 
 /** A request that runs unchanged against the sandbox. */
 export interface Example {

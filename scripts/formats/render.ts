@@ -1,16 +1,16 @@
-import type { ReplyEvent } from '../../src/call/event.ts'
-import { collectReply } from '../../src/call/event.ts'
-import { zeroUsage } from '../../src/call/usage.ts'
-import type { ClientCodec, ReplyContext } from '../../src/dialects/dialect.ts'
-import type { Outcome } from '../../test/dialects/conformance/outcome.ts'
+import type { ReplyEvent } from '../../src/formats/call/event.ts'
+import { collectReply } from '../../src/formats/call/event.ts'
+import { zeroUsage } from '../../src/formats/call/usage.ts'
+import type { ClientCodec, ReplyContext } from '../../src/formats/wire-format.ts'
+import type { Outcome } from '../../test/formats/conformance/outcome.ts'
 import {
   createChoiceEnd,
   createPartEvents,
   createReplyEvents,
   plainUsage,
   textPart,
-} from '../../test/dialects/conformance/reply-scenarios.ts'
-import { cost } from '../../test/dialects/conformance/round-trip.ts'
+} from '../../test/formats/conformance/reply-scenarios.ts'
+import { cost } from '../../test/formats/conformance/round-trip.ts'
 import type { Example } from './pages.ts'
 
 /** The reply that the streams on the pages have. */

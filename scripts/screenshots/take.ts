@@ -1,7 +1,7 @@
 // Writes pictures of the console with seeded data to docs/images. Run it with `npm run screenshots`.
 import { mkdirSync } from 'node:fs'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
-import { startSession } from '../../src/account/sessions.ts'
+import { startSession } from '../../src/identity/sessions.ts'
 import { Visitor } from '../../test/browser/visitor.ts'
 import { closeBrowser, TestChromium } from '../../test/support/chromium.ts'
 import { startTestServer, type TestServer } from '../../test/support/harness.ts'

@@ -12,6 +12,8 @@ const importForms = [
   /\bimport\(\s*['"](\.[^'"]+)['"]/g,
   /\bnew URL\(\s*['"](\.[^'"]+)['"],\s*import\.meta\.url/g,
 ]
+/** A line of `src/api/all.ts`. */
+const areaModule = /^ {2}'?([\w-]+)'?: async \(\) =>\s*\(await import\('\.\/([^']+)'\)/gm
 /** An address of the API has several. */
 const basePath = /^(\/api|\/openai|\/anthropic)?(\/v1)*(?=\/)/
 
@@ -45,7 +47,7 @@ export class ImportGraph {
    * addresses that a test calls.
    */
   findAffected(changed) {
-    const shared = changed.filter((file) => !file.startsWith('src/areas/'))
+    const shared = changed.filter((file) => !file.startsWith('src/api/'))
     const areas = this.#areas.filter(({ file }) => intersects(this.#follow([file]), shared))
     return this.testFiles.filter(
       (test) =>
@@ -98,9 +100,11 @@ function isHelper(file) {
 
 /** The operations of each area, and the addresses that lead to it, without the base path. */
 function readAreas(root) {
-  const { operations } = JSON.parse(readFileSync(join(root, 'src/areas/addresses.json'), 'utf8'))
+  const { operations } = JSON.parse(readFileSync(join(root, 'src/api/addresses.json'), 'utf8'))
+  const modules = [...readFileSync(join(root, 'src/api/all.ts'), 'utf8').matchAll(areaModule)]
+  const files = Object.fromEntries(modules.map(([, name, file]) => [name, `src/api/${file}`]))
   return Object.entries(operations).map(([name, addresses]) => ({
-    file: `src/areas/${name}/operations.ts`,
+    file: files[name],
     addresses: [
       ...new Set(addresses.map((address) => address.replace(basePath, '').split(/[:{]/)[0])),
     ].filter((address) => address.length > 1),

@@ -150,24 +150,24 @@ describe('what a change affects', () => {
   for (const name of ['test', 'scripts', 'bench', 'console/src'])
     mkdirSync(join(folder, name), { recursive: true })
   const addresses = { chat: ['/api/v1/chat/completions'], keys: ['/api/v1/keys', '/api/v1/keys/{hash}'] }
-  write('src/areas/addresses.json', JSON.stringify({ operations: addresses }))
+  write('src/api/addresses.json', JSON.stringify({ operations: addresses }))
   write(
-    'src/areas/all.ts',
-    "const chat = () => import('./chat/operations.ts')\nimport('./keys/operations.ts')",
+    'src/api/all.ts',
+    "const areas = {\n  chat: async () => (await import('./inference/chat/operations.ts')).chat,\n  keys: async () => (await import('./identity/keys/operations.ts')).keys,\n}",
   )
-  write('src/areas/keys/operations.ts', "import {\n  find,\n} from './store.ts'")
-  write('src/areas/keys/store.ts')
-  write('src/areas/keys/keys.test.ts', "import { start } from '../../../test/support/harness.ts'")
-  write('src/areas/chat/operations.ts', "import { infer } from '../../pipeline.ts'")
+  write('src/api/identity/keys/operations.ts', "import {\n  find,\n} from './store.ts'")
+  write('src/api/identity/keys/store.ts')
+  write('src/api/identity/keys/keys.test.ts', "import { start } from '../../../../test/support/harness.ts'")
+  write('src/api/inference/chat/operations.ts', "import { infer } from '../../../pipeline.ts'")
   write('src/pipeline.ts', "import type { Id } from './id.ts'\nexport { work } from './work.ts'")
   write('src/id.ts')
   write('src/work.ts', "new Worker(new URL('./thread.ts', import.meta.url))")
   write('src/thread.ts')
-  write('src/main.ts', "import { areas } from './areas/all.ts'\nimport './database.ts'")
+  write('src/main.ts', "import { areas } from './api/all.ts'\nimport './database.ts'")
   write('src/database.ts')
   write('test/support/harness.ts', "import '../../src/main.ts'")
   write('test/chat.test.ts', "import { start } from './support/harness.ts'\ncall('/chat/completions')")
-  write('test/openapi.test.ts', "import { areas } from '../src/areas/all.ts'")
+  write('test/openapi.test.ts', "import { areas } from '../src/api/all.ts'")
   write('test/browser/console.test.ts', "import { start } from '../support/harness.ts'")
   write('test/documents.test.ts', "readdirSync('docs')")
   const graph = new ImportGraph(folder)
@@ -175,13 +175,13 @@ describe('what a change affects', () => {
   test.each([
     [
       'a module of an area',
-      'src/areas/keys/store.ts',
-      ['src/areas/keys/keys.test.ts', 'test/openapi.test.ts'],
+      'src/api/identity/keys/store.ts',
+      ['src/api/identity/keys/keys.test.ts', 'test/openapi.test.ts'],
     ],
     [
       'what every server loads',
       'src/database.ts',
-      ['src/areas/keys/keys.test.ts', 'test/browser/console.test.ts', 'test/chat.test.ts'],
+      ['src/api/identity/keys/keys.test.ts', 'test/browser/console.test.ts', 'test/chat.test.ts'],
     ],
     ['what requests to an address use', 'src/thread.ts', ['test/chat.test.ts', 'test/openapi.test.ts']],
     ['a screen', 'console/src/keys.tsx', ['test/browser/console.test.ts']],

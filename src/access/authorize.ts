@@ -1,9 +1,13 @@
-import type { ApiKey } from '../account/keys.ts'
-import { findOperatorOrganization } from '../account/organizations.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { decodeList } from '../db/values.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
-import { type Grant, isWithinReach, noReach, type Reach, resolveReach } from '../permissions/grant.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { ApiKey } from '../identity/keys.ts'
+import { findOperatorOrganization } from '../identity/organizations.ts'
+import {
+  type Grant,
+  isWithinReach,
+  noReach,
+  type Reach,
+  resolveReach,
+} from '../identity/permissions/grant.ts'
 import {
   infoOf,
   isPermission,
@@ -11,7 +15,9 @@ import {
   type Permission,
   type PermissionSet,
   type Scope,
-} from '../permissions/permissions.ts'
+} from '../identity/permissions/permissions.ts'
+import { decodeList } from '../platform/db/values.ts'
+import { GatewayError } from '../platform/errors/gateway-error.ts'
 import type { Caller } from './caller.ts'
 
 /**

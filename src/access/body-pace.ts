@@ -1,5 +1,5 @@
-import type { Gateway } from '../app/gateway.ts'
-import type { Pace } from '../lib/body-reader.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Pace } from '../platform/http/body-reader.ts'
 
 /** The minimum rate at which a request body must arrive. */
 export function bodyPaceOf({ settings }: Gateway): Pace {

@@ -1,8 +1,8 @@
-import type { ApiKey } from '../account/keys.ts'
-import type { Session } from '../account/sessions.ts'
-import type { Owner } from '../account/stored-responses.ts'
-import type { WorkloadIdentity } from '../app/access-tokens.ts'
-import type { Grant } from '../permissions/grant.ts'
+import type { WorkloadIdentity } from '../identity/access-tokens.ts'
+import type { ApiKey } from '../identity/keys.ts'
+import type { Grant } from '../identity/permissions/grant.ts'
+import type { Session } from '../identity/sessions.ts'
+import type { Owner } from '../storage/stored-responses.ts'
 
 /** The authenticated caller. */
 export interface Caller {

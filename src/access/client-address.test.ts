@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Gateway } from '../app/gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { resolveRequestSource } from './client-address.ts'
 
 function resolve(peer: string, trusted: string[], forwarded?: string): string | null {

@@ -1,7 +1,7 @@
 import { type BlockList, isIP } from 'node:net'
-import type { RequestSource } from '../account/sessions.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { createBlockList } from '../lib/address-ranges.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { RequestSource } from '../identity/sessions.ts'
+import { createBlockList } from '../platform/http/address-ranges.ts'
 
 const maxUserAgentLength = 512
 

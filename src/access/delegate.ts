@@ -1,11 +1,16 @@
-import { toWorkspaceRole } from '../account/members.ts'
-import { findDefaultWorkspace } from '../account/workspaces.ts'
-import type { Db } from '../db/db.ts'
-import type { OrganizationRole } from '../db/schema.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
-import { findExcess, type Grant, grantOfMembership, grantOfRole } from '../permissions/grant.ts'
-import { infoOf, keyPermissions, type PermissionSet, permissionNames } from '../permissions/permissions.ts'
-import { organizationRoles, workspaceRoles } from '../permissions/roles.ts'
+import { toWorkspaceRole } from '../identity/members.ts'
+import { findExcess, type Grant, grantOfMembership, grantOfRole } from '../identity/permissions/grant.ts'
+import {
+  infoOf,
+  keyPermissions,
+  type PermissionSet,
+  permissionNames,
+} from '../identity/permissions/permissions.ts'
+import { organizationRoles, workspaceRoles } from '../identity/permissions/roles.ts'
+import { findDefaultWorkspace } from '../identity/workspaces.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { OrganizationRole } from '../platform/db/schema.ts'
+import { GatewayError } from '../platform/errors/gateway-error.ts'
 import { grantOfKey } from './authorize.ts'
 import type { Caller } from './caller.ts'
 

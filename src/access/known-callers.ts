@@ -1,6 +1,6 @@
-import type { AccountCache } from '../app/account-cache.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { Reach } from '../permissions/grant.ts'
+import type { AccountCache } from '../gateway/account-cache.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Reach } from '../identity/permissions/grant.ts'
 import { authorize } from './authorize.ts'
 import type { Caller } from './caller.ts'
 

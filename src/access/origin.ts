@@ -1,5 +1,5 @@
-import type { Gateway } from '../app/gateway.ts'
-import { parseRequestUrl } from '../lib/request-url.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { parseRequestUrl } from '../platform/http/request-url.ts'
 
 /** Whether a page of this server sent the request, at its own host or at `public_url`. */
 export function isOwnOrigin(gateway: Gateway, httpRequest: Request, origin: string): boolean {

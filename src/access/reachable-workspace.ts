@@ -1,13 +1,18 @@
 import { z } from 'zod'
 import {
+  assertWithinReach,
+  isWithinReach,
+  type Reach,
+  type RecordPlace,
+} from '../identity/permissions/grant.ts'
+import {
   listWorkspaceIds,
   requireDefaultWorkspace,
   resolveWorkspace,
   type Workspace,
-} from '../account/workspaces.ts'
-import type { Db } from '../db/db.ts'
-import type { GatewayError } from '../errors/gateway-error.ts'
-import { assertWithinReach, isWithinReach, type Reach, type RecordPlace } from '../permissions/grant.ts'
+} from '../identity/workspaces.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { GatewayError } from '../platform/errors/gateway-error.ts'
 import { type Caller, isInferenceKey } from './caller.ts'
 import { allWorkspaces, workspaceHeader } from './session.ts'
 

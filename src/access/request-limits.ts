@@ -1,7 +1,7 @@
-import type { Gateway } from '../app/gateway.ts'
-import { GatewayError, toGatewayError } from '../errors/gateway-error.ts'
-import { networkOf } from '../lib/client-network.ts'
-import { infoOf, type Permission } from '../permissions/permissions.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { infoOf, type Permission } from '../identity/permissions/permissions.ts'
+import { GatewayError, toGatewayError } from '../platform/errors/gateway-error.ts'
+import { networkOf } from '../platform/http/client-network.ts'
 import { type Caller, callerIdOf } from './caller.ts'
 import { resolveRequestSource } from './client-address.ts'
 

@@ -1,7 +1,7 @@
-import type { SsoConnection } from '../account/sign-in-rules.ts'
-import { openClientSecret } from '../account/sso-connections.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { OidcProvider, ProviderClient } from '../oidc/providers.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { OidcProvider, ProviderClient } from '../identity/oidc/providers.ts'
+import type { SsoConnection } from '../identity/sign-in-rules.ts'
+import { openClientSecret } from '../identity/sso-connections.ts'
 import { resolvePublicUrl } from './origin.ts'
 
 export function clientOf({ vault, secretUses }: Gateway, connection: SsoConnection): ProviderClient {

@@ -1,8 +1,8 @@
-import { findConnection } from '../account/sso-connections.ts'
-import { findSsoSession, idTokenContext } from '../account/sso-sessions.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { findUrlProblem } from '../lib/egress-policy.ts'
-import { loadOidcClient } from '../oidc/client.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { loadOidcClient } from '../identity/oidc/client.ts'
+import { findConnection } from '../identity/sso-connections.ts'
+import { findSsoSession, idTokenContext } from '../identity/sso-sessions.ts'
+import { findUrlProblem } from '../platform/http/egress-policy.ts'
 import { resolvePublicUrl } from './origin.ts'
 import { loadProvider } from './sign-in-provider.ts'
 

@@ -1,5 +1,5 @@
-import type { Settings } from '../app/settings.ts'
 import type { Config } from '../config.ts'
+import type { Settings } from '../gateway/settings.ts'
 
 /** The URL of this server for browsers and links. */
 export function resolveSiteUrl(installation: { config: Config; settings: Settings; port: number }): string {

@@ -1,7 +1,7 @@
-import { type ApiKey, findKeyById } from '../account/keys.ts'
-import { isAccessToken, type WorkloadIdentity } from '../app/access-tokens.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { gatewayError } from '../errors/gateway-error.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isAccessToken, type WorkloadIdentity } from '../identity/access-tokens.ts'
+import { type ApiKey, findKeyById } from '../identity/keys.ts'
+import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { resolveSiteUrl } from './site-url.ts'
 
 /** How every JWT begins: the base64 of `{"`. No generated API key begins with it. */

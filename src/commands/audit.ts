@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Gateway } from '../app/gateway.ts'
-import { installationChain } from '../audit/chain.ts'
-import { type ExportFormat, exportEntries, exportFormats } from '../audit/export.ts'
-import { formatHead, headsFilePath, parseHead, readHeadsFile } from '../audit/heads-file.ts'
-import { type ChainReport, type ExpectedHead, verifyChains } from '../audit/verify.ts'
-import { isUtcTimestamp } from '../lib/time.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { installationChain } from '../governance/audit/chain.ts'
+import { type ExportFormat, exportEntries, exportFormats } from '../governance/audit/export.ts'
+import { formatHead, headsFilePath, parseHead, readHeadsFile } from '../governance/audit/heads-file.ts'
+import { type ChainReport, type ExpectedHead, verifyChains } from '../governance/audit/verify.ts'
+import { isUtcTimestamp } from '../platform/time/time.ts'
 import {
   type CommandResult,
   type CommandRunner,

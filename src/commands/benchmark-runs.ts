@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import type { Gateway } from '../app/gateway.ts'
-import { RunFiles } from '../benchmarks/run/run-files.ts'
-import type { Answer, StateFile } from '../benchmarks/run/state-file.ts'
-import { deleteRun, listRuns, type StoredRun } from '../benchmarks/store.ts'
-import { usdFromNanos } from '../ledger/money.ts'
+import { RunFiles } from '../catalog/benchmarks/run/run-files.ts'
+import type { Answer, StateFile } from '../catalog/benchmarks/run/state-file.ts'
+import { deleteRun, listRuns, type StoredRun } from '../catalog/benchmarks/store.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { usdFromNanos } from '../platform/money/money.ts'
 import { type CommandResult, type CommandRunner, transactAsCommand, UsageError } from './command.ts'
 
 interface ShowOptions {

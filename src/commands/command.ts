@@ -1,15 +1,15 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
-import { findOperatorOrganization, findOrganization } from '../account/organizations.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { AuditOrigin } from '../audit/entry.ts'
-import { type RecordEvent, transactAs } from '../audit/transaction.ts'
 import { readConfig } from '../config.ts'
-import type { Db } from '../db/db.ts'
-import { maxUsd, nanosFromUsd } from '../ledger/money.ts'
-import { isSingleLine } from '../lib/name-schema.ts'
-import { isUtcTimestamp } from '../lib/time.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { AuditOrigin } from '../governance/audit/entry.ts'
+import { type RecordEvent, transactAs } from '../governance/audit/transaction.ts'
+import { findOperatorOrganization, findOrganization } from '../identity/organizations.ts'
+import type { Db } from '../platform/db/db.ts'
+import { maxUsd, nanosFromUsd } from '../platform/money/money.ts'
+import { isUtcTimestamp } from '../platform/time/time.ts'
+import { isSingleLine } from '../platform/validation/name-schema.ts'
 
 /** Invalid input on the command line: the message is printed, and the exit code is 1. */
 export class UsageError extends Error {}

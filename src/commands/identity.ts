@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { buildSignInUrl, resolveSiteUrl } from '../access/site-url.ts'
-import { displayNameOf, emailOf, findFirstAdmin, findMemberByEmail } from '../account/members.ts'
-import { createScimToken, deleteScimToken, listScimTokens, type ScimToken } from '../account/scim-tokens.ts'
-import { createSignInToken } from '../account/sessions.ts'
-import { siteFilePath } from '../app/data-dir.ts'
-import type { Gateway } from '../app/gateway.ts'
+import { siteFilePath } from '../gateway/data-dir.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { displayNameOf, emailOf, findFirstAdmin, findMemberByEmail } from '../identity/members.ts'
+import { createScimToken, deleteScimToken, listScimTokens, type ScimToken } from '../identity/scim-tokens.ts'
+import { createSignInToken } from '../identity/sessions.ts'
 import {
   type CommandResult,
   type CommandRunner,

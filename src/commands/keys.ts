@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type ApiKey, createKey, deleteKey, listOrganizationKeys, type NewKey } from '../account/keys.ts'
-import { findFirstWorkspaceId, requireDefaultWorkspace, requireWorkspace } from '../account/workspaces.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { Db } from '../db/db.ts'
-import { decodeList } from '../db/values.ts'
-import { isPermission, keyPermissions, type Permission } from '../permissions/permissions.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { type ApiKey, createKey, deleteKey, listOrganizationKeys, type NewKey } from '../identity/keys.ts'
+import { isPermission, keyPermissions, type Permission } from '../identity/permissions/permissions.ts'
+import { findFirstWorkspaceId, requireDefaultWorkspace, requireWorkspace } from '../identity/workspaces.ts'
+import type { Db } from '../platform/db/db.ts'
+import { decodeList } from '../platform/db/values.ts'
 import {
   type CommandResult,
   type CommandRunner,

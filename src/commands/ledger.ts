@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { lockDatabase } from '../app/data-dir.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { isPostgresUrl } from '../db/db.ts'
+import { lockDatabase } from '../gateway/data-dir.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { checkLedger, type Finding, type LedgerTotals, toUsdTotals } from '../ledger/check.ts'
 import { acceptJournalLoss } from '../ledger/journal-loss.ts'
+import { isPostgresUrl } from '../platform/db/db.ts'
 import { type CommandResult, type CommandRunner, transactAsCommand, UsageError } from './command.ts'
 
 export function checkLedgerCommand(run: CommandRunner): Command {

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander'
-import { createKey } from '../account/keys.ts'
-import { createOrganization, listOrganizations, lockOrganization } from '../account/organizations.ts'
-import type { Gateway } from '../app/gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { createKey } from '../identity/keys.ts'
+import { createOrganization, listOrganizations, lockOrganization } from '../identity/organizations.ts'
 import { loadCreditTotals, postFunding } from '../ledger/entries.ts'
-import { usdFromNanos } from '../ledger/money.ts'
-import { isoNow } from '../lib/clock.ts'
-import { newId } from '../lib/ids.ts'
+import { newId } from '../platform/crypto/ids.ts'
+import { usdFromNanos } from '../platform/money/money.ts'
+import { isoNow } from '../platform/time/clock.ts'
 import {
   type CommandResult,
   type CommandRunner,

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { rotateSigningKey } from '../account/signing-keys.ts'
-import type { Gateway } from '../app/gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { rotateSigningKey } from '../identity/signing-keys.ts'
 import { type CommandResult, type CommandRunner, transactAsCommand } from './command.ts'
 
 interface RotateOptions {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
-import { findVerifiedDomain } from '../account/sign-in-rules.ts'
+import { findVerifiedDomain } from '../identity/sign-in-rules.ts'
 import { UsageError } from './command.ts'
 import { ssoCommand } from './sso.ts'
 

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { lockOrganization } from '../account/organizations.ts'
-import { findDomainByName, setDomainVerified } from '../account/sso-domains.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { GatewayError } from '../errors/gateway-error.ts'
-import { parseEmailDomain } from '../lib/email-address.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { lockOrganization } from '../identity/organizations.ts'
+import { findDomainByName, setDomainVerified } from '../identity/sso-domains.ts'
+import { GatewayError } from '../platform/errors/gateway-error.ts'
+import { parseEmailDomain } from '../platform/validation/email-address.ts'
 import {
   type CommandResult,
   type CommandRunner,

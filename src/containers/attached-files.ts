@@ -1,8 +1,8 @@
 import { lstat, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findFile, type StoredFile } from '../account/stored-files.ts'
-import type { Db } from '../db/db.ts'
-import { gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
+import type { Db } from '../platform/db/db.ts'
+import { gatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
+import { findFile, type StoredFile } from '../storage/stored-files.ts'
 import { createHomeFile } from './home-file.ts'
 
 /** Reads the bytes of a file of the workspace; null if they are missing. */

@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
-import { EgressError, type EgressOptions, openConnection } from '../lib/egress-client.ts'
-import { isAllowedPrivate } from '../lib/egress-policy.ts'
+import { EgressError, type EgressOptions, openConnection } from '../platform/http/egress-client.ts'
+import { isAllowedPrivate } from '../platform/http/egress-policy.ts'
 import { isAllowedDomain } from './environment.ts'
 
 const maxConnections = 64

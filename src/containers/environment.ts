@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { toAsciiHost } from '../lib/host-name.ts'
+import { toAsciiHost } from '../platform/http/host-name.ts'
 
 /** `example.com` is this name alone; `*.example.com` is every name below it, without it. */
 const domain = z

@@ -1,4 +1,4 @@
-import { WorkerThread } from '../lib/worker-thread.ts'
+import { WorkerThread } from '../platform/concurrency/worker-thread.ts'
 import type { HomeFile, HomeSize } from './home-tree.ts'
 import type { HomeRequest } from './home-worker.ts'
 

@@ -1,4 +1,4 @@
-import { handleRequests } from '../lib/worker-thread.ts'
+import { handleRequests } from '../platform/concurrency/worker-thread.ts'
 import { listHomeFiles, measureHome, measureMemory, measureUnlinked } from './home-tree.ts'
 
 /** What the thread does: it reads many files at once, which would hold the event loop. */

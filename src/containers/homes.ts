@@ -1,6 +1,6 @@
 import { chmod, chown, link, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newId, newUuid } from '../lib/ids.ts'
+import { newId, newUuid } from '../platform/crypto/ids.ts'
 
 const homePattern = /^home_[0-9a-f]{24}$/
 

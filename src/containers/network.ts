@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { EgressOptions } from '../lib/egress-client.ts'
+import type { EgressOptions } from '../platform/http/egress-client.ts'
 import { openEgressProxy } from './egress-proxy.ts'
 import type { NetworkPolicy } from './environment.ts'
 

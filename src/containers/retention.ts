@@ -1,4 +1,4 @@
-import { gatewayError } from '../errors/gateway-error.ts'
+import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { type ContainerHost, toSandboxLimits } from './run-command.ts'
 import { awakeMsOf } from './session.ts'
 import type { ContainerSettings } from './settings.ts'

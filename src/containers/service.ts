@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { invalidFieldError } from '../errors/gateway-error.ts'
+import { invalidFieldError } from '../platform/errors/gateway-error.ts'
 import { findAttachedFiles } from './attached-files.ts'
 import type { ContainerEnvironment } from './environment.ts'
 import { openHomeFile } from './home-file.ts'

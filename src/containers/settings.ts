@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { usdAmount } from '../ledger/money-schema.ts'
-import { secondsField } from '../lib/setting-fields.ts'
+import { usdAmount } from '../platform/money/money-schema.ts'
+import { secondsField } from '../platform/validation/setting-fields.ts'
 
 const mib = 1024 * 1024
 

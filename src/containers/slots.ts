@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors/gateway-error.ts'
+import { GatewayError } from '../platform/errors/gateway-error.ts'
 
 /** Commands that wait for the same container. */
 const maxWaiting = 16

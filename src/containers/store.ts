@@ -1,8 +1,8 @@
 import type { Insertable, Selectable } from 'kysely'
-import { tryLockWorkspace } from '../account/workspaces.ts'
-import type { Db } from '../db/db.ts'
-import type { ContainerTable } from '../db/schema.ts'
-import { gatewayError } from '../errors/gateway-error.ts'
+import { tryLockWorkspace } from '../identity/workspaces.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { ContainerTable } from '../platform/db/schema.ts'
+import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { stripRestart } from './ids.ts'
 
 export type Container = Selectable<ContainerTable>

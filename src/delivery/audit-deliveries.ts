@@ -1,3 +1,9 @@
+import type { Gateway } from '../gateway/gateway.ts'
+import type { AuditEntry } from '../governance/audit/entry.ts'
+import { findChain, readEntriesAfter } from '../governance/audit/store.ts'
+import type { RunResult } from '../platform/concurrency/repeated-task.ts'
+import { decodeList } from '../platform/db/values.ts'
+import { isoNow } from '../platform/time/clock.ts'
 import {
   type AuditDestination,
   findAuditDestination,
@@ -5,13 +11,7 @@ import {
   listDueAuditDestinations,
   takeAuditLease,
   updateHeldAuditDestination,
-} from '../account/audit-destinations.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { AuditEntry } from '../audit/entry.ts'
-import { findChain, readEntriesAfter } from '../audit/store.ts'
-import { decodeList } from '../db/values.ts'
-import { isoNow } from '../lib/clock.ts'
-import type { RunResult } from '../lib/repeated-task.ts'
+} from './audit-destinations.ts'
 import { sendAuditEntries } from './audit-send.ts'
 import { buildLease, deliveryLease } from './lease.ts'
 import { computeBackoff } from './outcome.ts'

@@ -1,13 +1,13 @@
-import type { AuditDestination } from '../account/audit-destinations.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { AuditEntry } from '../audit/entry.ts'
-import { toOcsfEvent } from '../audit/ocsf.ts'
-import { signWebhook } from '../destinations/standard-webhooks.ts'
-import type { Vault } from '../lib/crypto.ts'
-import { EgressError, sendBuffered } from '../lib/egress-client.ts'
-import { parseRetryAfter } from '../lib/retry-after.ts'
-import { type SyslogServer, sendSyslog } from '../lib/syslog.ts'
-import { version } from '../lib/version.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { AuditEntry } from '../governance/audit/entry.ts'
+import { toOcsfEvent } from '../governance/audit/ocsf.ts'
+import type { Vault } from '../platform/crypto/crypto.ts'
+import { EgressError, sendBuffered } from '../platform/http/egress-client.ts'
+import { parseRetryAfter } from '../platform/http/retry-after.ts'
+import { type SyslogServer, sendSyslog } from '../platform/http/syslog.ts'
+import { version } from '../platform/version.ts'
+import type { AuditDestination } from './audit-destinations.ts'
+import { signWebhook } from './destinations/standard-webhooks.ts'
 
 export interface WebhookSecrets {
   signing_secret?: string | undefined

@@ -1,13 +1,18 @@
 import type { Selectable } from 'kysely'
-import type { Gateway } from '../app/gateway.ts'
-import type { DestinationTable } from '../db/schema.ts'
-import { getDestination } from '../destinations/all.ts'
-import { areSecretsHeldBack, listSecretValues, openConfig, originOf } from '../destinations/config.ts'
-import type { Destination, DestinationConfig, Exporter } from '../destinations/destination.ts'
-import type { GenerationEvent } from '../destinations/event.ts'
-import { type BufferedResponse, EgressError, type EgressRequest, sendBuffered } from '../lib/egress-client.ts'
-import { fullMask } from '../lib/mask.ts'
-import { parseRetryAfter } from '../lib/retry-after.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { fullMask } from '../platform/crypto/mask.ts'
+import type { DestinationTable } from '../platform/db/schema.ts'
+import {
+  type BufferedResponse,
+  EgressError,
+  type EgressRequest,
+  sendBuffered,
+} from '../platform/http/egress-client.ts'
+import { parseRetryAfter } from '../platform/http/retry-after.ts'
+import { getDestination } from './destinations/all.ts'
+import { areSecretsHeldBack, listSecretValues, openConfig, originOf } from './destinations/config.ts'
+import type { Destination, DestinationConfig, Exporter } from './destinations/destination.ts'
+import type { GenerationEvent } from './destinations/event.ts'
 
 /** How to reach a destination, with its secrets. */
 export interface Channel {

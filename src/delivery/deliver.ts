@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type DeliveryTarget, findTarget } from '../account/destination-states.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { GenerationEvent } from '../destinations/event.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { type Channel, type SendOutcome, sendEvents } from './channel.ts'
+import { type DeliveryTarget, findTarget } from './destination-states.ts'
+import type { GenerationEvent } from './destinations/event.ts'
 import { recordAccepted, recordError, recordFailure, recordGone, recordRejected } from './outcome.ts'
 import { countAttempts } from './store.ts'
 

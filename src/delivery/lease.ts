@@ -1,6 +1,6 @@
-import { type Lease, takeLease, updateHeldState } from '../account/destination-states.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { isoNow } from '../lib/clock.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isoNow } from '../platform/time/clock.ts'
+import { type Lease, takeLease, updateHeldState } from './destination-states.ts'
 
 /** Another node takes a destination over that has not been renewed for this long. Longer than a request takes. */
 export const deliveryLease = { leaseMs: 60_000, renewMs: 15_000 }

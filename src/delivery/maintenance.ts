@@ -1,6 +1,6 @@
-import { countDropped } from '../account/destination-states.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { RunResult } from '../lib/repeated-task.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { RunResult } from '../platform/concurrency/repeated-task.ts'
+import { countDropped } from './destination-states.ts'
 import {
   type Delivery,
   listOldest,

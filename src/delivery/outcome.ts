@@ -1,8 +1,8 @@
-import { type DeliveryTarget, disableDestination, updateHeldState } from '../account/destination-states.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { GenerationEvent } from '../destinations/event.ts'
-import { isoNow } from '../lib/clock.ts'
-import type { Vault } from '../lib/crypto.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Vault } from '../platform/crypto/crypto.ts'
+import { isoNow } from '../platform/time/clock.ts'
+import { type DeliveryTarget, disableDestination, updateHeldState } from './destination-states.ts'
+import type { GenerationEvent } from './destinations/event.ts'
 import { acknowledge, markFailed } from './store.ts'
 
 /** Full jitter: destinations that failed together do not retry together. */

@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
-import type { Db } from '../db/db.ts'
-import { fetchPage, type RowPage } from '../db/page.ts'
-import type { OutboxDeliveryTable } from '../db/schema.ts'
-import type { Pagination } from '../lib/query-params.ts'
-import { yieldToEventLoop } from '../lib/time-slicer.ts'
+import type { Db } from '../platform/db/db.ts'
+import { fetchPage, type RowPage } from '../platform/db/page.ts'
+import type { OutboxDeliveryTable } from '../platform/db/schema.ts'
+import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
+import type { Pagination } from '../platform/validation/query-params.ts'
 
 export type Delivery = Selectable<OutboxDeliveryTable>
 

@@ -1,25 +1,20 @@
-import {
-  countDropped,
-  findTarget,
-  hasPendingDeliveries,
-  listDueDestinations,
-} from '../account/destination-states.ts'
-import { openEvent } from '../account/outbox.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { GenerationEvent } from '../destinations/event.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { RunResult } from '../platform/concurrency/repeated-task.ts'
+import { isoNow } from '../platform/time/clock.ts'
+import { runInSlices, yieldToEventLoop } from '../platform/time/time-slicer.ts'
+import { type Channel, openChannel } from './channel.ts'
+import { deliverBatches } from './deliver.ts'
+import { countDropped, findTarget, hasPendingDeliveries, listDueDestinations } from './destination-states.ts'
+import type { GenerationEvent } from './destinations/event.ts'
 import {
   applySettings,
   type ExportSettings,
   isSelected,
   parseExportSettings,
-} from '../destinations/export-settings.ts'
-import { type CompiledGroup, compileRules, matchEvent } from '../destinations/match-rules.ts'
-import { isoNow } from '../lib/clock.ts'
-import type { RunResult } from '../lib/repeated-task.ts'
-import { runInSlices, yieldToEventLoop } from '../lib/time-slicer.ts'
-import { type Channel, openChannel } from './channel.ts'
-import { deliverBatches } from './deliver.ts'
+} from './destinations/export-settings.ts'
+import { type CompiledGroup, compileRules, matchEvent } from './destinations/match-rules.ts'
 import { withLease } from './lease.ts'
+import { openEvent } from './outbox.ts'
 import { recordHold } from './outcome.ts'
 import { type Delivery, listPending, readEvents, removeDeliveries } from './store.ts'
 

@@ -1,8 +1,8 @@
 import { authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/caller.ts'
 import { limitAnonymous, limitCaller, limitFailure } from '../access/request-limits.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { GatewayError } from '../errors/gateway-error.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { GatewayError } from '../platform/errors/gateway-error.ts'
 import { toClientError } from './error-response.ts'
 import type { Operation } from './operation.ts'
 

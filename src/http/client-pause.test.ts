@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Gateway } from '../app/gateway.ts'
-import { ClientWait, clientWaits, sourceSilences } from '../lib/response-traits.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { ClientWait, clientWaits, sourceSilences } from '../platform/http/response-traits.ts'
 import { respond, respondWithRecord } from './client-pause.ts'
 import type { Operation } from './operation.ts'
 import type { Context } from './record-operations.ts'

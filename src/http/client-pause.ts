@@ -1,4 +1,4 @@
-import { clientWaits, sourceSilences } from '../lib/response-traits.ts'
+import { clientWaits, sourceSilences } from '../platform/http/response-traits.ts'
 import { toTaggedResponse } from './etag.ts'
 import type { Operation } from './operation.ts'
 import { type Context, toResponse } from './record-operations.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { shortResponses } from '../lib/response-traits.ts'
+import { shortResponses } from '../platform/http/response-traits.ts'
 import { compressResponse } from './compress-response.ts'
 
 const request = new Request('http://127.0.0.1/', { headers: { 'accept-encoding': 'gzip' } })

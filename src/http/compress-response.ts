@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { acceptsEncoding } from '../lib/accept-encoding.ts'
-import { minCompressedBytes, shortResponses } from '../lib/response-traits.ts'
+import { acceptsEncoding } from '../platform/http/accept-encoding.ts'
+import { minCompressedBytes, shortResponses } from '../platform/http/response-traits.ts'
 import { findSharedBody } from './shared-body.ts'
 
 /** Takes a fraction of a millisecond; what is longer is compressed on another thread. */

@@ -1,9 +1,9 @@
 import { hasCredential } from '../access/authenticate.ts'
 import { isOwnOrigin } from '../access/origin.ts'
 import { sessionTokenOf } from '../access/session.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { gatewayError } from '../errors/gateway-error.ts'
-import { infoOf } from '../permissions/permissions.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { infoOf } from '../identity/permissions/permissions.ts'
+import { gatewayError } from '../platform/errors/gateway-error.ts'
 import type { Operation } from './operation.ts'
 
 const exposedHeaders = [

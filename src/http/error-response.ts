@@ -1,7 +1,12 @@
-import type { Gateway } from '../app/gateway.ts'
-import { isDatabaseUnavailable } from '../db/unavailable.ts'
-import { GatewayError, toErrorEnvelope, toGatewayError, unavailableError } from '../errors/gateway-error.ts'
-import { BlobStoreError } from '../lib/s3-store.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isDatabaseUnavailable } from '../platform/db/unavailable.ts'
+import {
+  GatewayError,
+  toErrorEnvelope,
+  toGatewayError,
+  unavailableError,
+} from '../platform/errors/gateway-error.ts'
+import { BlobStoreError } from '../platform/files/s3-store.ts'
 import type { Operation } from './operation.ts'
 
 /** What an error response depends on of an operation. */

@@ -1,7 +1,7 @@
-import type { Gateway } from '../app/gateway.ts'
-import { addSynonyms, usesSynonyms } from '../dialects/synonyms.ts'
-import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
-import { asObject } from '../lib/json-values.ts'
+import { addSynonyms, usesSynonyms } from '../formats/synonyms.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
+import { asObject } from '../platform/json/json-values.ts'
 import type { Operation } from './operation.ts'
 import { attachSharedBody, sharedBodyOf } from './shared-body.ts'
 

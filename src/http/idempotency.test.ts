@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { type CallOptions, createSessionCaller, describeOnEachDatabase } from '../../test/support/harness.ts'
 import type { Caller } from '../access/caller.ts'
-import { maxStoredBytes, pruneIdempotencyKeys } from '../account/idempotency-keys.ts'
-import { gatewayError } from '../errors/gateway-error.ts'
-import { sha256 } from '../lib/crypto.ts'
-import { noReach } from '../permissions/grant.ts'
+import { noReach } from '../identity/permissions/grant.ts'
+import { sha256 } from '../platform/crypto/crypto.ts'
+import { gatewayError } from '../platform/errors/gateway-error.ts'
 import { runOnce } from './idempotency.ts'
+import { maxStoredBytes, pruneIdempotencyKeys } from './idempotency-keys.ts'
 import type { Operation } from './operation.ts'
 
 const chat = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }

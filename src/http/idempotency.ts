@@ -1,21 +1,21 @@
 import { bodyPaceOf } from '../access/body-pace.ts'
 import { type Caller, callerIdOf } from '../access/caller.ts'
 import { workspaceHeader } from '../access/session.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isReachWithin, type Reach, type StoredReach, toStoredReach } from '../identity/permissions/grant.ts'
+import { infoOf } from '../identity/permissions/permissions.ts'
+import { sha256 } from '../platform/crypto/crypto.ts'
+import { GatewayError, gatewayError, invalidFieldError } from '../platform/errors/gateway-error.ts'
+import { FormDigest, hashForm } from '../platform/http/multipart.ts'
+import { parseRequestUrl } from '../platform/http/request-url.ts'
+import { toClientError } from './error-response.ts'
 import {
   claimIdempotencyKey,
   endIdempotentRequest,
   type IdempotencyKey,
   releaseIdempotencyKey,
   storeIdempotentResponse,
-} from '../account/idempotency-keys.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { GatewayError, gatewayError, invalidFieldError } from '../errors/gateway-error.ts'
-import { sha256 } from '../lib/crypto.ts'
-import { FormDigest, hashForm } from '../lib/multipart.ts'
-import { parseRequestUrl } from '../lib/request-url.ts'
-import { isReachWithin, type Reach, type StoredReach, toStoredReach } from '../permissions/grant.ts'
-import { infoOf } from '../permissions/permissions.ts'
-import { toClientError } from './error-response.ts'
+} from './idempotency-keys.ts'
 import type { Operation } from './operation.ts'
 import { isRawBody, maxBytesOf } from './request-body.ts'
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Caller } from '../access/caller.ts'
-import type { Gateway } from '../app/gateway.ts'
-import type { Settings } from '../app/settings.ts'
-import type { DataRegion } from '../catalogue/vocabulary.ts'
-import type { ClientCodec } from '../dialects/dialect.ts'
+import type { DataRegion } from '../formats/vocabulary.ts'
+import type { ClientCodec } from '../formats/wire-format.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Settings } from '../gateway/settings.ts'
+import type { Reach } from '../identity/permissions/grant.ts'
+import type { Permission, Scope } from '../identity/permissions/permissions.ts'
 import type { RequestSource } from '../inference/request/content.ts'
-import type { Reach } from '../permissions/grant.ts'
-import type { Permission, Scope } from '../permissions/permissions.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** What a caller needs. `public` operations need no credential. */

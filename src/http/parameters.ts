@@ -1,5 +1,5 @@
-import { invalidFieldError } from '../errors/gateway-error.ts'
-import { parseRequestUrl } from '../lib/request-url.ts'
+import { invalidFieldError } from '../platform/errors/gateway-error.ts'
+import { parseRequestUrl } from '../platform/http/request-url.ts'
 import type { PathRequest } from './operation.ts'
 
 /** The values of the `:name` segments of a path. */

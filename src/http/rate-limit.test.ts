@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from '../../test/support/harness.ts'
 import type { Caller } from '../access/caller.ts'
-import { type Settings, settingsFields } from '../app/settings.ts'
-import type { GatewayError } from '../errors/gateway-error.ts'
-import { MinuteRateLimiter } from '../lib/rate-limiter.ts'
+import { type Settings, settingsFields } from '../gateway/settings.ts'
+import { MinuteRateLimiter } from '../platform/concurrency/rate-limiter.ts'
+import type { GatewayError } from '../platform/errors/gateway-error.ts'
 import { enforceRateLimit, type RateLimit } from './rate-limit.ts'
 
 const limit: RateLimit = { name: 'tests', perMinute: 3, perDay: 5 }

@@ -1,8 +1,8 @@
 import type { Caller } from '../access/caller.ts'
-import { countDailyRequest } from '../account/daily-requests.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { rateLimitError } from '../errors/gateway-error.ts'
-import { utcDay } from '../lib/time.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { countDailyRequest } from '../ledger/daily-requests.ts'
+import { rateLimitError } from '../platform/errors/gateway-error.ts'
+import { utcDay } from '../platform/time/time.ts'
 
 /** How often operations may be called: in a minute with one key on one node, and in a UTC day by an organization. */
 export interface RateLimit {

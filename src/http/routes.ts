@@ -1,4 +1,4 @@
-import { infoOf } from '../permissions/permissions.ts'
+import { infoOf } from '../identity/permissions/permissions.ts'
 import type { Access, Operation, RawRoute } from './operation.ts'
 
 /** Routes that are loaded together, with the first request to one of their addresses. */

@@ -7,7 +7,7 @@ import {
   describeOnSqlite,
   startTestServer,
 } from '../../test/support/harness.ts'
-import { errorTable } from '../errors/table.ts'
+import { errorTable } from '../platform/errors/table.ts'
 
 const settings = `
 public_url: https://gate.example.com

@@ -1,12 +1,12 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { pathPrefixOf } from '../access/origin.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { isPostgresUrl, writeProbe } from '../db/db.ts'
-import { acceptsEncoding } from '../lib/accept-encoding.ts'
-import { isoNow } from '../lib/clock.ts'
-import { withDeadline } from '../lib/deadline.ts'
-import { version } from '../lib/version.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { isPostgresUrl, writeProbe } from '../platform/db/db.ts'
+import { acceptsEncoding } from '../platform/http/accept-encoding.ts'
+import { isoNow } from '../platform/time/clock.ts'
+import { withDeadline } from '../platform/time/deadline.ts'
+import { version } from '../platform/version.ts'
 import type { RawRoute } from './operation.ts'
 
 /** On another thread. */

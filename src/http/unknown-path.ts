@@ -1,9 +1,9 @@
-import { chat } from '../dialects/chat/chat.ts'
-import { cohereChat } from '../dialects/cohere/cohere.ts'
-import type { ClientCodec } from '../dialects/dialect.ts'
-import { gemini } from '../dialects/gemini/gemini.ts'
-import { ollamaChat } from '../dialects/ollama/ollama.ts'
-import { type GatewayError, gatewayError } from '../errors/gateway-error.ts'
+import { chat } from '../formats/chat/chat.ts'
+import { cohereChat } from '../formats/cohere/cohere.ts'
+import { gemini } from '../formats/gemini/gemini.ts'
+import { ollamaChat } from '../formats/ollama/ollama.ts'
+import type { ClientCodec } from '../formats/wire-format.ts'
+import { type GatewayError, gatewayError } from '../platform/errors/gateway-error.ts'
 import type { FailingOperation } from './error-response.ts'
 
 /** An API of which only a part is offered. */

@@ -1,3 +1,17 @@
+import { encodeErrorCode } from '../formats/responses/error.ts'
+import { encodeResponse, responseIdOf } from '../formats/responses/response-object.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { BackgroundRun } from '../platform/concurrency/background-runs.ts'
+import {
+  gatewayError,
+  invalidFieldError,
+  rateLimitError,
+  toGatewayError,
+} from '../platform/errors/gateway-error.ts'
+import { sourceSilences } from '../platform/http/response-traits.ts'
+import { type SseFrame, SseReader } from '../platform/http/sse.ts'
+import { asObject, asString, type JsonObject } from '../platform/json/json-values.ts'
+import { timedOut } from '../platform/time/coarse-timer.ts'
 import {
   buildUnfinishedDelete,
   deleteUnfinishedResponse,
@@ -7,17 +21,8 @@ import {
   markInProgress,
   queueResponse,
   requestCancellation,
-} from '../account/background-responses.ts'
-import { findResponse, type Owner } from '../account/stored-responses.ts'
-import type { Gateway } from '../app/gateway.ts'
-import { encodeErrorCode } from '../dialects/responses/error.ts'
-import { encodeResponse, responseIdOf } from '../dialects/responses/response-object.ts'
-import { gatewayError, invalidFieldError, rateLimitError, toGatewayError } from '../errors/gateway-error.ts'
-import type { BackgroundRun } from '../lib/background-runs.ts'
-import { timedOut } from '../lib/coarse-timer.ts'
-import { asObject, asString, type JsonObject } from '../lib/json-values.ts'
-import { sourceSilences } from '../lib/response-traits.ts'
-import { type SseFrame, SseReader } from '../lib/sse.ts'
+} from '../storage/background-responses.ts'
+import { findResponse, type Owner } from '../storage/stored-responses.ts'
 import { buildStreamHeaders, sliceChunk } from './reply/http-response.ts'
 import { formats } from './request/formats.ts'
 import type { IncomingRequest } from './request/inference-request.ts'

@@ -1,13 +1,13 @@
-import type { Gateway } from '../app/gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { type Amounts, addAmounts, noAmounts, subtractAmounts } from '../ledger/amounts.ts'
-import { estimateAddedCharacters, estimatePluginFees, hasAugmentingPlugin } from '../plugins/apply.ts'
-import type { PreparedTools } from '../tools/prepared-tools.ts'
-import type { ToolCosts, ToolInstance } from '../tools/tool.ts'
 import { estimateHold } from './hold/admit.ts'
 import { estimateImage } from './nested/generate-image.ts'
 import { buildPlan, type RoutingPlan } from './plan/plan.ts'
+import { estimateAddedCharacters, estimatePluginFees, hasAugmentingPlugin } from './plugins/apply.ts'
 import type { InferenceRequest, ModelRequest } from './request/inference-request.ts'
 import type { RequestWork } from './request/work.ts'
+import type { PreparedTools } from './tools/prepared-tools.ts'
+import type { ToolCosts, ToolInstance } from './tools/tool.ts'
 
 /**
  * What a request may pay for besides its first turn, as far as that is known: its plugins, one call of each of its

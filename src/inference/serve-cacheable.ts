@@ -1,8 +1,8 @@
-import type { Gateway } from '../app/gateway.ts'
-import { withSpan } from '../app/tracing/span-recorder.ts'
-import { zeroUsage } from '../call/usage.ts'
-import type { MediaDialect, MediaReply, MediaReplyContext } from '../dialects/media.ts'
-import type { ByteCacheEntry } from '../lib/byte-cache.ts'
+import { zeroUsage } from '../formats/call/usage.ts'
+import type { MediaDialect, MediaReply, MediaReplyContext } from '../formats/media.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { ByteCacheEntry } from '../platform/concurrency/byte-cache.ts'
+import { withSpan } from '../platform/tracing/span-recorder.ts'
 import {
   buildMissHeaders,
   type CacheEntry,

@@ -1,9 +1,6 @@
-import type { Gateway } from '../app/gateway.ts'
-import { withSpan } from '../app/tracing/span-recorder.ts'
-import { yieldToEventLoop } from '../lib/time-slicer.ts'
-import { preparePlugins } from '../plugins/apply.ts'
-import { implyFileParser } from '../plugins/files/imply-file-parser.ts'
-import type { NestedRequests } from '../tools/tool.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { yieldToEventLoop } from '../platform/time/time-slicer.ts'
+import { withSpan } from '../platform/tracing/span-recorder.ts'
 import { replyFromCache } from './cache/cached-reply.ts'
 import { CacheWriter, lookupCache, resolveCacheKey } from './cache/response-cache.ts'
 import { estimateSteps } from './estimate-steps.ts'
@@ -13,6 +10,8 @@ import { admit } from './hold/admit.ts'
 import { releaseOnFailure } from './hold/request-funds.ts'
 import { createNestedRequests } from './nested/nested-requests.ts'
 import { assertRoutable, buildPlan, type RoutingPlan } from './plan/plan.ts'
+import { preparePlugins } from './plugins/apply.ts'
+import { implyFileParser } from './plugins/files/imply-file-parser.ts'
 import type {
   IncomingRequest,
   InferenceRequest,
@@ -24,7 +23,8 @@ import { rejectRequest } from './settle/reject.ts'
 import { guardRequest } from './stages/guard.ts'
 import { replyStreamed } from './text/reply-streamed.ts'
 import { replyWhole } from './text/reply-whole.ts'
-import { prepareTools } from './tools/prepare.ts'
+import { prepareTools } from './tool-loop/prepare.ts'
+import type { NestedRequests } from './tools/tool.ts'
 
 /** A request for text: parse, guard, prepare plugins and tools, route, look up, admit, dispatch, settle, reply. */
 export async function handleInference(gateway: Gateway, incoming: IncomingRequest): Promise<Response> {

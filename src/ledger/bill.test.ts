@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { zeroUsage } from '../call/usage.ts'
+import { zeroUsage } from '../formats/call/usage.ts'
 import { Bill } from './bill.ts'
 import { type Charge, zeroCharge } from './charge.ts'
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../call/usage.ts'
+import type { Usage } from '../formats/call/usage.ts'
 import type { Amounts } from './amounts.ts'
 import { addCharges, type Charge, zeroCharge } from './charge.ts'
 

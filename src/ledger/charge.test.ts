@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Usage, zeroUsage } from '../call/usage.ts'
-import type { Pricing } from '../catalogue/price.ts'
+import type { Pricing } from '../catalog/price.ts'
+import { type Usage, zeroUsage } from '../formats/call/usage.ts'
 import { type BillableReply, type ChargeTerms, computeFee, priceReply, zeroCharge } from './charge.ts'
 import { computeCost } from './cost.ts'
 

@@ -1,9 +1,15 @@
-import type { BilledUnits } from '../call/units.ts'
-import { addUsage, countCompletionTokens, countPromptTokens, type Usage, zeroUsage } from '../call/usage.ts'
-import type { EndpointPricing } from '../catalogue/price.ts'
-import type { ChargeFlag, UsageSource } from '../db/generation-table.ts'
+import type { EndpointPricing } from '../catalog/price.ts'
+import type { BilledUnits } from '../formats/call/units.ts'
+import {
+  addUsage,
+  countCompletionTokens,
+  countPromptTokens,
+  type Usage,
+  zeroUsage,
+} from '../formats/call/usage.ts'
+import type { ChargeFlag, UsageSource } from '../platform/db/generation-table.ts'
+import { nanosFromUsd } from '../platform/money/money.ts'
 import { addCosts, type Cost, computeAuxiliaryCost, computeCost, zeroCost } from './cost.ts'
-import { nanosFromUsd } from './money.ts'
 
 /** What is known of a reply once it has ended, however it ended. */
 export interface BillableReply {

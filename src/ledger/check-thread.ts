@@ -1,4 +1,4 @@
-import { WorkerThread } from '../lib/worker-thread.ts'
+import { WorkerThread } from '../platform/concurrency/worker-thread.ts'
 import type { LedgerCheck } from './check.ts'
 
 /** Checks the ledger on a thread and a connection of its own; null if it takes longer than `maxMs`. */

@@ -1,5 +1,5 @@
-import { closeDb, openDb } from '../db/db.ts'
-import { handleRequests } from '../lib/worker-thread.ts'
+import { handleRequests } from '../platform/concurrency/worker-thread.ts'
+import { closeDb, openDb } from '../platform/db/db.ts'
 import { checkLedger } from './check.ts'
 
 /** On a thread of its own, because SQLite blocks its caller while it reads whole tables. */

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Db, isPostgres, runInSnapshot } from '../db/db.ts'
-import type { MeterTable } from '../db/schema.ts'
+import { type Db, isPostgres, runInSnapshot } from '../platform/db/db.ts'
+import type { MeterTable } from '../platform/db/schema.ts'
+import { usdFromNanos } from '../platform/money/money.ts'
 import { jobOwner } from './engine.ts'
 import { addToCounter, type Meter, newMeter, type Window, windowNames } from './meter.ts'
-import { usdFromNanos } from './money.ts'
 
 /** An invariant, how many rows were checked, and which violate it. */
 export interface Finding {

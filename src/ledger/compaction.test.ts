@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import { sql } from 'kysely'
 import { type Bench, describeWithUpstreams, sendRequest } from '../../test/inference/two-upstreams.ts'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
-import { closeDb, openDb } from '../db/db.ts'
+import { deleteOldGenerations, runMaintenance } from '../analytics/rollups/retention.ts'
+import { rollUp } from '../analytics/rollups/roll-up.ts'
+import { closeDb, openDb } from '../platform/db/db.ts'
 import { checkLedger } from './check.ts'
 import { compactEntries } from './compaction.ts'
 import { postFunding } from './entries.ts'
-import { deleteOldGenerations, runMaintenance } from './rollups/retention.ts'
-import { rollUp } from './rollups/roll-up.ts'
 
 const days = ['2026-03-01', '2026-03-02', '2026-03-03']
 

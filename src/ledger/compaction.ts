@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../db/db.ts'
-import type { LedgerEntryTable } from '../db/schema.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { LedgerEntryTable } from '../platform/db/schema.ts'
 
 /**
  * Small enough that other users of the database do not notice, with the generations that name the postings.

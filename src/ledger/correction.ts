@@ -1,11 +1,11 @@
-import type { Batch, Row, Statement } from '../db/batch.ts'
-import { buildListQuery } from '../db/statements.ts'
+import type { Batch, Row, Statement } from '../platform/db/batch.ts'
+import { buildListQuery } from '../platform/db/statements.ts'
 import type { Amounts } from './amounts.ts'
 import type { Settlement } from './engine.ts'
 import { listRecordValues } from './generation.ts'
 import { type Postings, postCharge } from './posting.ts'
-import { encodeUsageRecord, recordColumns } from './rollups/usage-record.ts'
 import { insertCorrected, insertCorrections, replaceGeneration } from './tables.ts'
+import { encodeUsageRecord, recordColumns } from './usage-record.ts'
 
 /**
  * An older request is not recorded again, because its record may have been deleted for its age; none is

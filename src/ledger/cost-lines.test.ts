@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Usage, zeroUsage } from '../call/usage.ts'
+import { type Usage, zeroUsage } from '../formats/call/usage.ts'
 import { computeCost } from './cost.ts'
 import { amountDecimals, itemizeCost, sumAmounts } from './cost-lines.ts'
 

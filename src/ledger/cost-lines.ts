@@ -1,7 +1,7 @@
-import { type BilledUnits, unitScales } from '../call/units.ts'
-import { countPromptTokens, type Usage } from '../call/usage.ts'
-import type { EndpointPricing } from '../catalogue/price.ts'
-import { findUnitPrice } from '../catalogue/unit-price.ts'
+import type { EndpointPricing } from '../catalog/price.ts'
+import { findUnitPrice } from '../catalog/unit-price.ts'
+import { type BilledUnits, unitScales } from '../formats/call/units.ts'
+import { countPromptTokens, type Usage } from '../formats/call/usage.ts'
 import type { UsedUnits } from './cost.ts'
 import { priceListOf, type Rates, rateDecimals, shareScale } from './rates.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Usage, zeroUsage } from '../call/usage.ts'
-import { type Pricing, pricing as pricingSchema } from '../catalogue/price.ts'
+import { type Pricing, pricing as pricingSchema } from '../catalog/price.ts'
+import { type Usage, zeroUsage } from '../formats/call/usage.ts'
 import { computeAuxiliaryCost, computeCost } from './cost.ts'
 
 const at = Date.parse('2026-11-16T15:30:00Z') // a Monday

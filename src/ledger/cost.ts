@@ -1,7 +1,7 @@
-import { type BilledUnits, unitScales } from '../call/units.ts'
-import { countPromptTokens, type Usage } from '../call/usage.ts'
-import type { EndpointPricing } from '../catalogue/price.ts'
-import { findUnitPrice } from '../catalogue/unit-price.ts'
+import type { EndpointPricing } from '../catalog/price.ts'
+import { findUnitPrice } from '../catalog/unit-price.ts'
+import { type BilledUnits, unitScales } from '../formats/call/units.ts'
+import { countPromptTokens, type Usage } from '../formats/call/usage.ts'
 import { nanoScale, priceListOf, type Rates, type UnitRate } from './rates.ts'
 
 /** What a reply costs at an endpoint's prices, in nano-dollars, rounded once. */

@@ -1,5 +1,10 @@
 import { expect, test } from 'bun:test'
-import { type DraftFormat, draftFormats, generationColumns, generationTable } from '../db/generation-table.ts'
+import {
+  type DraftFormat,
+  draftFormats,
+  generationColumns,
+  generationTable,
+} from '../platform/db/generation-table.ts'
 import { decodeCheckpoint, decodeDraft, NewerFormatError } from './draft.ts'
 
 /** Two formats, the second with one more column, in front. */

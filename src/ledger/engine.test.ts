@@ -8,11 +8,11 @@ import { createRandom, isLong, printTotals, testTimeoutMs } from '../../test/fau
 import { findLedgerProblems, readLedgerSnapshot } from '../../test/faults/reconciliation.ts'
 import { toGenerationRecord } from '../../test/support/generations.ts'
 import { databaseKinds } from '../../test/support/harness.ts'
-import { closeDb, isPostgresUrl, migrate, openDb } from '../db/db.ts'
-import { emptyGeneration } from '../db/generation-table.ts'
-import { PostgresBatchConnection } from '../db/postgres-batch.ts'
-import { systemClock } from '../lib/clock.ts'
-import { utcDay } from '../lib/time.ts'
+import { closeDb, isPostgresUrl, migrate, openDb } from '../platform/db/db.ts'
+import { emptyGeneration } from '../platform/db/generation-table.ts'
+import { PostgresBatchConnection } from '../platform/db/postgres-batch.ts'
+import { systemClock } from '../platform/time/clock.ts'
+import { utcDay } from '../platform/time/time.ts'
 import { emptyDraft } from './draft.ts'
 import type {
   AdmitOperation,

@@ -1,4 +1,4 @@
-import type { Statement } from '../db/batch.ts'
+import type { Statement } from '../platform/db/batch.ts'
 import type { Amounts } from './amounts.ts'
 import { type Draft, type EncodedDraft, encodeDraft } from './draft.ts'
 import type { GenerationRecord } from './generation.ts'

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely'
-import type { Db } from '../db/db.ts'
-import type { LedgerEntryTable } from '../db/schema.ts'
-import { invalidFieldError } from '../errors/gateway-error.ts'
-import { maxUsd } from './money.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { LedgerEntryTable } from '../platform/db/schema.ts'
+import { invalidFieldError } from '../platform/errors/gateway-error.ts'
+import { maxUsd } from '../platform/money/money.ts'
 
 /**
  * Double entry. `funding` adds to an organization's `credits`; charges move them to `revenue`, or to

@@ -1,5 +1,5 @@
-import type { Row } from '../db/batch.ts'
-import { WorkerThread } from '../lib/worker-thread.ts'
+import { WorkerThread } from '../platform/concurrency/worker-thread.ts'
+import type { Row } from '../platform/db/batch.ts'
 import type { JournalSegment, JournalState, RejectedWrite } from './journal-flusher.ts'
 
 /** A segment whose lines are in a file. */

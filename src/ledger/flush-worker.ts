@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import { handleRequests } from '../lib/worker-thread.ts'
+import { handleRequests } from '../platform/concurrency/worker-thread.ts'
 import type { FlushThreadRequest } from './flush-thread.ts'
 import { JournalFlusher } from './journal-flusher.ts'
 import { readSegmentLines } from './journal-segment.ts'

@@ -1,7 +1,7 @@
-import type { Statement } from '../db/batch.ts'
-import type { Db } from '../db/db.ts'
-import type { Vault } from '../lib/crypto.ts'
-import type { JsonObject } from '../lib/json-values.ts'
+import type { Vault } from '../platform/crypto/crypto.ts'
+import type { Statement } from '../platform/db/batch.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { JsonObject } from '../platform/json/json-values.ts'
 
 /** The owner of the generation, and when it began. */
 export interface ContentOwner {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { describeOnEachDatabase } from '../../test/support/harness.ts'
-import { zeroUsage } from '../call/usage.ts'
+import { zeroUsage } from '../formats/call/usage.ts'
 import {
   draftFormats,
   emptyGeneration,
@@ -8,7 +8,7 @@ import {
   type GenerationTable,
   generationColumns,
   generationTable,
-} from '../db/generation-table.ts'
+} from '../platform/db/generation-table.ts'
 import { type Charge, zeroCharge } from './charge.ts'
 import {
   bucketColumns,

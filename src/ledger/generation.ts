@@ -1,4 +1,4 @@
-import { type Usage, zeroUsage } from '../call/usage.ts'
+import { type Usage, zeroUsage } from '../formats/call/usage.ts'
 import {
   type BucketOf,
   type ColumnOf,
@@ -6,7 +6,7 @@ import {
   type GenerationTable,
   generationColumns,
   generationTable,
-} from '../db/generation-table.ts'
+} from '../platform/db/generation-table.ts'
 import { type Charge, reportedCostToNanos } from './charge.ts'
 
 /** What is known of a request at admission. */

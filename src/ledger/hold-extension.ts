@@ -1,4 +1,4 @@
-import { newTimeOrderedHex } from '../lib/ids.ts'
+import { newTimeOrderedHex } from '../platform/crypto/ids.ts'
 
 const separator = '+'
 

@@ -1,8 +1,8 @@
 import { type Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
 import { statSync } from 'node:fs'
-import { isRejectedData, type Statement, toBinding } from '../db/batch.ts'
-import { generationColumns } from '../db/generation-table.ts'
-import { newId } from '../lib/ids.ts'
+import { newId } from '../platform/crypto/ids.ts'
+import { isRejectedData, type Statement, toBinding } from '../platform/db/batch.ts'
+import { generationColumns } from '../platform/db/generation-table.ts'
 import {
   decodeCheckpointLine,
   decodeColumns,

@@ -1,4 +1,4 @@
-import type { Statement } from '../db/batch.ts'
+import type { Statement } from '../platform/db/batch.ts'
 import {
   type AdmitOperation,
   type CheckpointOperation,

@@ -1,5 +1,5 @@
 import { copyFileSync, renameSync, truncateSync } from 'node:fs'
-import type { Db } from '../db/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import { type DurableSize, DurableSizes } from './durable-sizes.ts'
 import { type LeftoverFile, readLeftoverFiles, type SegmentId, segmentPath } from './journal-segment.ts'
 import { flushedKey, journalKey, openKey } from './ledger-file.ts'

@@ -1,6 +1,6 @@
 import { unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { generationColumns } from '../db/generation-table.ts'
+import { generationColumns } from '../platform/db/generation-table.ts'
 import { DurableSizes } from './durable-sizes.ts'
 import type { FlushThread } from './flush-thread.ts'
 import type { JournalSegment, RejectedWrite } from './journal-flusher.ts'

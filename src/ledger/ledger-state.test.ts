@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { isLong, printTotals, testTimeoutMs } from '../../test/faults/options.ts'
-import { utcDay } from '../lib/time.ts'
+import { utcDay } from '../platform/time/time.ts'
 import { type HoldRequest, LedgerState, type Limit } from './ledger-state.ts'
 import {
   clearOtherDays,

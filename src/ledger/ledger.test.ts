@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { pino } from 'pino'
-import { systemClock } from '../lib/clock.ts'
+import { systemClock } from '../platform/time/clock.ts'
 import { emptyDraft } from './draft.ts'
 import {
   type AdmitOperation,

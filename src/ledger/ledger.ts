@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import { isRejectedData } from '../db/batch.ts'
-import { unavailableError } from '../errors/gateway-error.ts'
-import { type Clock, isoNow } from '../lib/clock.ts'
-import { WorkTimer } from '../lib/work-timer.ts'
+import { isRejectedData } from '../platform/db/batch.ts'
+import { unavailableError } from '../platform/errors/gateway-error.ts'
+import { type Clock, isoNow } from '../platform/time/clock.ts'
+import { WorkTimer } from '../platform/time/work-timer.ts'
 import { type CheckpointSource, CheckpointTracker } from './checkpoint-tracker.ts'
 import { DeferredOperations } from './deferred-operations.ts'
 import {

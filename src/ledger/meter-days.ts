@@ -1,5 +1,5 @@
-import type { Row } from '../db/batch.ts'
-import type { Db } from '../db/db.ts'
+import type { Row } from '../platform/db/batch.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { HoldRequest, LedgerState } from './ledger-state.ts'
 import { computeDayRange, type Meter, moveToDay, newMeter, setOtherDays } from './meter.ts'
 import { decodeMeter, decodeMeterDay } from './tables.ts'

@@ -1,4 +1,4 @@
-import { utcDay, utcMonthStart, utcWeekStart } from '../lib/time.ts'
+import { utcDay, utcMonthStart, utcWeekStart } from '../platform/time/time.ts'
 
 const dayMs = 86_400_000
 const minuteMs = 60_000

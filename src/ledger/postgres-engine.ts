@@ -1,5 +1,5 @@
-import type { Batch, BatchConnection, Statement } from '../db/batch.ts'
-import { buildListQuery } from '../db/statements.ts'
+import type { Batch, BatchConnection, Statement } from '../platform/db/batch.ts'
+import { buildListQuery } from '../platform/db/statements.ts'
 import {
   buildCorrectionStatements,
   differenceOf,

@@ -1,5 +1,5 @@
-import type { EndpointPricing, Pricing, PricingOverride } from '../catalogue/price.ts'
-import type { UnitPrice } from '../catalogue/unit-price.ts'
+import type { EndpointPricing, Pricing, PricingOverride } from '../catalog/price.ts'
+import type { UnitPrice } from '../catalog/unit-price.ts'
 
 /** Prices have at most 30 decimals: integers of 10^-30 USD are exact. */
 export const rateDecimals = 30

@@ -1,5 +1,5 @@
-import { emptyGeneration } from '../db/generation-table.ts'
-import type { HoldTable } from '../db/schema.ts'
+import { emptyGeneration } from '../platform/db/generation-table.ts'
+import type { HoldTable } from '../platform/db/schema.ts'
 import { Bill, type BillLine } from './bill.ts'
 import { addCharges, type Charge, type ChargeTerms, priceReply, zeroCharge } from './charge.ts'
 import {

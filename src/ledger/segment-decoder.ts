@@ -1,4 +1,4 @@
-import { generationColumns } from '../db/generation-table.ts'
+import { generationColumns } from '../platform/db/generation-table.ts'
 import type { Amounts } from './amounts.ts'
 import type { EncodedHold } from './engine.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { toGenerationRecord } from '../../test/support/generations.ts'
-import { emptyGeneration, generationColumns } from '../db/generation-table.ts'
+import { emptyGeneration, generationColumns } from '../platform/db/generation-table.ts'
 import { emptyTarget } from './draft.ts'
 import { type AdmitOperation, encodeHold, type Settlement } from './engine.ts'
 import { draftColumns, listRecordValues } from './generation.ts'

@@ -1,4 +1,4 @@
-import type { Statement } from '../db/batch.ts'
+import type { Statement } from '../platform/db/batch.ts'
 import type { BillLine } from './bill.ts'
 import type { Charge } from './charge.ts'
 import type { Settlement } from './engine.ts'

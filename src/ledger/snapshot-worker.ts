@@ -1,7 +1,7 @@
 // Imports little: it is started with every server, and what it loads is loaded once more for its thread.
 import type { Database } from 'bun:sqlite'
-import type { Row } from '../db/batch.ts'
-import { handleRequests } from '../lib/worker-thread.ts'
+import { handleRequests } from '../platform/concurrency/worker-thread.ts'
+import type { Row } from '../platform/db/batch.ts'
 import type { Snapshot, SnapshotThreadRequest } from './flush-thread.ts'
 import { flushedKey, openLedgerFile } from './ledger-file.ts'
 

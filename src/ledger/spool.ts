@@ -1,7 +1,7 @@
 import { existsSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type GenerationColumn, generationColumns } from '../db/generation-table.ts'
+import { type GenerationColumn, generationColumns } from '../platform/db/generation-table.ts'
 import type { Settlement } from './engine.ts'
 import {
   type DraftColumns,

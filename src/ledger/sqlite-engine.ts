@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Clock, isoNow } from '../lib/clock.ts'
+import { type Clock, isoNow } from '../platform/time/clock.ts'
 import type { Amounts } from './amounts.ts'
 import {
   type AdmitOperation,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { RequestSize } from '../call/size.ts'
-import { type Usage, zeroUsage } from '../call/usage.ts'
-import type { Pricing, PricingOverride } from '../catalogue/price.ts'
+import type { Pricing, PricingOverride } from '../catalog/price.ts'
+import type { RequestSize } from '../formats/call/size.ts'
+import { type Usage, zeroUsage } from '../formats/call/usage.ts'
 import { computeCost } from './cost.ts'
 import { computeWorstCaseCost, type EndpointCapacity } from './worst-case.ts'
 

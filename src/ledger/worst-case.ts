@@ -1,6 +1,6 @@
-import type { RequestSize } from '../call/size.ts'
-import { countImageTokens, type ImageTokens } from '../catalogue/image-tokens.ts'
-import type { EndpointPricing } from '../catalogue/price.ts'
+import type { EndpointPricing } from '../catalog/price.ts'
+import type { RequestSize } from '../formats/call/size.ts'
+import { countImageTokens, type ImageTokens } from '../formats/images/image-tokens.ts'
 import { computeUnitCost, multiply } from './cost.ts'
 import { nanoScale, priceListOf, type Rates } from './rates.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { flushRequestLog } from '../../src/app/request-log.ts'
+import { flushRequestLog } from '../../src/gateway/request-log.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { makeHostileText } from './hostile.ts'

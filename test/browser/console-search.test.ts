@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { seedLargeInstallation } from '../support/large-installation.ts'

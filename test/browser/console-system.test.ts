@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createMember } from '../../src/account/members.ts'
+import { createMember } from '../../src/identity/members.ts'
 import { describeInChromium, siteOf } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { Person } from './person.ts'

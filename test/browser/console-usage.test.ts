@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { createMember } from '../../src/account/members.ts'
+import { createMember } from '../../src/identity/members.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { Person } from './person.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createSignInToken } from '../../src/account/sessions.ts'
+import { createSignInToken } from '../../src/identity/sessions.ts'
 import { describeInChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 

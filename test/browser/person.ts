@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { createSignInToken } from '../../src/account/sessions.ts'
+import { createSignInToken } from '../../src/identity/sessions.ts'
 import {
   addAuthenticator,
   callFromPage,

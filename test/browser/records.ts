@@ -1,5 +1,5 @@
-import { loadOperations } from '../../src/areas/all.ts'
-import { infoOf } from '../../src/permissions/permissions.ts'
+import { loadOperations } from '../../src/api/all.ts'
+import { infoOf } from '../../src/identity/permissions/permissions.ts'
 import type { TestServer } from '../support/harness.ts'
 import { makeSample } from '../support/samples.ts'
 import { createSessionHeaders } from '../support/sessions.ts'

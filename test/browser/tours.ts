@@ -1,4 +1,4 @@
-import { additionalRoles } from '../../src/permissions/roles.ts'
+import { additionalRoles } from '../../src/identity/permissions/roles.ts'
 import type { TestChromium } from '../support/chromium.ts'
 import { createSessionCaller, type SessionOptions, type TestServer } from '../support/harness.ts'
 import { fillScreen, listScreens, unknownId } from './screens.ts'

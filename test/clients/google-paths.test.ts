@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 import { truncate } from 'node:fs/promises'
 import { ApiError, createPartFromUri, FinishReason, type HttpOptions } from '@google/genai'
-import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
+import { listen } from '../../src/catalog/providers/sandbox/artefacts/speech.ts'
 import { modelOf, prompt, rejection, scenarios, textDialects, useLab } from './lab.ts'
 import { json, send } from './raw-http.ts'
 import { googleClient, vertexClient } from './sdks.ts'

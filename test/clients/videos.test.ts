@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { toFile } from 'openai'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
 import { runVideoJobs } from '../../src/inference/video/worker.ts'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
 import { rejection, useLab } from './lab.ts'
 import { send } from './raw-http.ts'
 import { googleClient, openaiClient, openRouterClient, vertexClient } from './sdks.ts'

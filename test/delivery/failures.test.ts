@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { trimQueues } from '../../src/delivery/maintenance.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
-import { TaskPool } from '../../src/lib/task-pool.ts'
+import { TaskPool } from '../../src/platform/concurrency/task-pool.ts'
 import { describeOnEachDatabase } from '../support/harness.ts'
 import {
   buildEgressSettings,

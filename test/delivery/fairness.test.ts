@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { newState } from '../../src/account/destination-states.ts'
+import { newState } from '../../src/delivery/destination-states.ts'
+import { getDestination } from '../../src/delivery/destinations/all.ts'
+import { originOf, sealConfig } from '../../src/delivery/destinations/config.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
-import { getDestination } from '../../src/destinations/all.ts'
-import { originOf, sealConfig } from '../../src/destinations/config.ts'
-import { newUuid } from '../../src/lib/ids.ts'
+import { newUuid } from '../../src/platform/crypto/ids.ts'
 import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 import {
   buildEgressSettings,

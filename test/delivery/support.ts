@@ -1,8 +1,8 @@
 import { afterAll } from 'bun:test'
+import { getDestination } from '../../src/delivery/destinations/all.ts'
+import { buildJsonPost, type Exporter } from '../../src/delivery/destinations/destination.ts'
+import type { GenerationEvent } from '../../src/delivery/destinations/event.ts'
 import { runDeliveries } from '../../src/delivery/worker.ts'
-import { getDestination } from '../../src/destinations/all.ts'
-import { buildJsonPost, type Exporter } from '../../src/destinations/destination.ts'
-import type { GenerationEvent } from '../../src/destinations/event.ts'
 import type { TestServer } from '../support/harness.ts'
 
 /** Events as a JSON list, with the custom headers. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { rollUp } from '../../src/analytics/rollups/roll-up.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
-import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { closeDb, openDb } from '../../src/db/db.ts'
+import { closeDb, openDb } from '../../src/platform/db/db.ts'
 import { buildEgressSettings, Receiver } from '../delivery/support.ts'
 import { databaseKinds } from '../support/harness.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'

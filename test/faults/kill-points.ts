@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite'
 import { readFileSync, truncateSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
-import type { Batch } from '../../src/db/batch.ts'
 import type { LedgerEngine, LedgerOperation } from '../../src/ledger/engine.ts'
+import type { Batch } from '../../src/platform/db/batch.ts'
 import type { KillPoint } from './kill-point-names.ts'
 
 const file = process.env.HEADGATE_KILL_FILE ?? '/dev/null'
@@ -131,7 +131,7 @@ async function watchStreams(): Promise<void> {
 }
 
 async function watchPostgres(): Promise<void> {
-  const { PostgresBatchConnection } = await import('../../src/db/postgres-batch.ts')
+  const { PostgresBatchConnection } = await import('../../src/platform/db/postgres-batch.ts')
   const transact = PostgresBatchConnection.prototype.transact
   PostgresBatchConnection.prototype.transact = function <T>(work: (batch: Batch) => Promise<T>): Promise<T> {
     const watch = async (batch: Batch) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type HoldRequest, LedgerState } from '../../src/ledger/ledger-state.ts'
 import { newMeter, type Window } from '../../src/ledger/meter.ts'
-import { utcDay } from '../../src/lib/time.ts'
+import { utcDay } from '../../src/platform/time/time.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { closeDb, openDb } from '../../src/db/db.ts'
+import { closeDb, openDb } from '../../src/platform/db/db.ts'
 import { databaseKinds } from '../support/harness.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { closeScenarios, createScenario, type FaultScenario } from './gateways.ts'

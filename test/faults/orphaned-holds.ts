@@ -1,12 +1,12 @@
 import { tmpdir } from 'node:os'
 import { pino } from 'pino'
-import { closeDb, isPostgresUrl, openDb } from '../../src/db/db.ts'
-import { PostgresBatchConnection } from '../../src/db/postgres-batch.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { PostgresEngine } from '../../src/ledger/postgres-engine.ts'
 import { ClusterNode } from '../../src/ledger/recovery.ts'
 import { Spool } from '../../src/ledger/spool.ts'
-import { isoNow, systemClock } from '../../src/lib/clock.ts'
+import { closeDb, isPostgresUrl, openDb } from '../../src/platform/db/db.ts'
+import { PostgresBatchConnection } from '../../src/platform/db/postgres-batch.ts'
+import { isoNow, systemClock } from '../../src/platform/time/clock.ts'
 import type { FaultScenario } from './gateways.ts'
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { SQL } from 'bun'
 import { sql } from 'kysely'
-import { openDb } from '../../src/db/db.ts'
+import { openDb } from '../../src/platform/db/db.ts'
 import { databaseKinds, startTestServer } from '../support/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,7 +1,7 @@
-import { closeDb, openDb } from '../../src/db/db.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { windowStartsOf } from '../../src/ledger/meter.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
+import { closeDb, openDb } from '../../src/platform/db/db.ts'
 import type { ClientOutcome } from './clients.ts'
 import { listPrice, type VendorRecord } from './vendor.ts'
 

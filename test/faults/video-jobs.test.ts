@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { closeDb, type Db, openDb } from '../../src/db/db.ts'
+import { closeDb, type Db, openDb } from '../../src/platform/db/db.ts'
 import { type DatabaseKind, databaseKinds } from '../support/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { closeScenarios, createScenario, type FaultScenario, type GatewayProcess } from './gateways.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { renderCoveragePage } from '../../scripts/guardrails.ts'
-import { loadOperations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/api/all.ts'
 import { CoverageBench, type LayerName, layers } from './coverage/bench.ts'
 import type { CoverageCase, WayIn } from './coverage/way-in.ts'
 import { waysIn } from './coverage/ways.ts'

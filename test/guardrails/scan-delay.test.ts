@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ModelCall } from '../../src/call/call.ts'
-import { collectTexts, replaceTexts } from '../../src/call/texts.ts'
-import { detectorSlugs } from '../../src/filters/detectors.ts'
-import { ContentScanner, type RuleSet } from '../../src/filters/scanner.ts'
+import type { ModelCall } from '../../src/formats/call/call.ts'
+import { collectTexts, replaceTexts } from '../../src/formats/call/texts.ts'
+import { detectorSlugs } from '../../src/governance/filters/detectors.ts'
+import { ContentScanner, type RuleSet } from '../../src/governance/filters/scanner.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
 
 const traits = { action: 'redact' as const, isEnforced: true, layers: ['key'] }

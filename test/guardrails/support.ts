@@ -1,4 +1,4 @@
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import type { TestServer } from '../support/harness.ts'
 
 const ids = new WeakMap<TestServer, string>()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
 import { buildPdf } from '../support/pdf.ts'
 import { audioFile, inputAudio, silentWav } from '../support/recordings.ts'
 import { CoverageBench } from './coverage/bench.ts'

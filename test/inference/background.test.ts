@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { maintainBackgroundResponses } from '../../src/inference/text/background-store.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 import { vendorReply } from '../support/replies.ts'
 import {
   clearGenerations,

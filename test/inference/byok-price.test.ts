@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { reloadSettings } from '../../src/app/reload.ts'
+import { reloadSettings } from '../../src/gateway/reload.ts'
 import { startTestServer, type TestServer } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'

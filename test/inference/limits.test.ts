@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { createMember } from '../../src/account/members.ts'
+import { createMember } from '../../src/identity/members.ts'
 import { checkLedger } from '../../src/ledger/check.ts'
 import { createTenant, type Tenant } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'

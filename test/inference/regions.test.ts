@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { serverToolTypes } from '../../src/tools/all.ts'
+import { serverToolTypes } from '../../src/inference/tools/all.ts'
 import { replyWithCalls } from '../tools/replies.ts'
 import {
   clearGenerations,

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import {
   maxFollowersPerCaller,
   maxFollowersPerOrganization,
-} from '../../src/account/request-log/followers.ts'
-import { maxRecordedPerMinute } from '../../src/account/request-log/rejected.ts'
-import { flushRequestLog } from '../../src/app/request-log.ts'
-import { createEventStream } from '../../src/areas/generations/log-stream.ts'
+} from '../../src/analytics/request-log/followers.ts'
+import { maxRecordedPerMinute } from '../../src/analytics/request-log/rejected.ts'
+import { createEventStream } from '../../src/api/analytics/generations/log-stream.ts'
+import { flushRequestLog } from '../../src/gateway/request-log.ts'
 import { createSessionCaller } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { describeWithUpstreams, readJson, sendRequest } from './two-upstreams.ts'

@@ -37,6 +37,6 @@ describe('the functions of src that a plain chat request enters', () => {
 
   test('do not decode the prompt', () => {
     const files = entered.whole.map(({ file }) => file)
-    expect(files).not.toContain('dialects/chat/request-decode.ts')
+    expect(files).not.toContain('formats/chat/request-decode.ts')
   })
 })

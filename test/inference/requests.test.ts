@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { loadOperations } from '../../src/areas/all.ts'
-import { OriginReachability } from '../../src/lib/origin-reachability.ts'
+import { loadOperations } from '../../src/api/all.ts'
+import { OriginReachability } from '../../src/platform/http/origin-reachability.ts'
 import {
   clearGenerations,
   describeWithUpstreams,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
+import { rollUp } from '../../src/analytics/rollups/roll-up.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { buildResult, buildSnapshot } from '../support/benchmarks.ts'
 import { insertGeneration } from '../support/generations.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import {
   collectAttempts,
   collectRefusal,

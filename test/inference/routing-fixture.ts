@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe } from 'bun:test'
-import { Routing } from '../../src/routing/routing.ts'
+import { Routing } from '../../src/inference/routing/routing.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { type FormatName, formats } from './two-upstreams.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { trimResponses } from '../../src/account/response-quota.ts'
+import { trimResponses } from '../../src/storage/response-quota.ts'
 import { type Bench, describeWithUpstreams, lastRequest, readJson, sendRequest } from './two-upstreams.ts'
 
 const many = <T>(count: number, entry: (index: number) => T): T[] =>

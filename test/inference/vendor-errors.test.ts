@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { JsonObject } from '../../src/lib/json-values.ts'
+import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { resetRouting } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'
 import { type Bench, type FormatName, openBench, readJson, sendRequest } from './two-upstreams.ts'

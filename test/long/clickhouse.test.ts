@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { truncationMarker } from '../../src/destinations/bounds.ts'
-import { clickhouse } from '../../src/destinations/clickhouse.ts'
+import { truncationMarker } from '../../src/delivery/destinations/bounds.ts'
+import { clickhouse } from '../../src/delivery/destinations/clickhouse.ts'
 import { readCodeBlocks, TestDestination } from '../support/deliver.ts'
 import { newGenerationEvent, newPrivateEvent } from '../support/generation-event.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
-import { getDestination } from '../../src/destinations/all.ts'
-import type { DestinationConfig } from '../../src/destinations/destination.ts'
-import { type EgressRequest, sendBuffered } from '../../src/lib/egress-client.ts'
+import { getDestination } from '../../src/delivery/destinations/all.ts'
+import type { DestinationConfig } from '../../src/delivery/destinations/destination.ts'
+import { type EgressRequest, sendBuffered } from '../../src/platform/http/egress-client.ts'
 import { newGenerationEvent } from '../support/generation-event.ts'
 import { openScratchHome, type ScratchHome } from './scratch-home.ts'
 

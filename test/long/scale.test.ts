@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
 import { Person } from '../browser/person.ts'
 import { siteOf, TestChromium } from '../support/chromium.ts'
 import { databaseKinds, startTestServer, type TestServer } from '../support/harness.ts'

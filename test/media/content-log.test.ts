@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
 import { clearGenerations, waitForGenerations } from '../inference/two-upstreams.ts'
 import { inputAudio, speakWav } from '../support/recordings.ts'
 import { describeMedia } from './support.ts'

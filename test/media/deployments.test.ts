@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
 import { describeWithUpstreams, lastRequest } from '../inference/two-upstreams.ts'
 import { inputAudio, silentWav } from '../support/recordings.ts'
 import { audioReply, mp3Frames } from './speech-upstreams.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import snapshot from '../../src/catalogue/snapshot.json'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
+import snapshot from '../../src/catalog/snapshot.json'
 import { type Bench, openBench } from '../inference/two-upstreams.ts'
 
 const providers = ['openai', 'google-ai-studio', 'xai']

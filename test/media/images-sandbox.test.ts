@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readBase64Image } from '../../src/lib/base64-image.ts'
+import { readBase64Image } from '../../src/platform/media/base64-image.ts'
 import { describeOnEachDatabase } from '../support/harness.ts'
 
 describeOnEachDatabase('images of the sandbox', (server) => {

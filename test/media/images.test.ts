@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { greyPixelPng } from '../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../src/catalog/providers/sandbox/media.ts'
 import {
   clearGenerations,
   describeWithUpstreams,

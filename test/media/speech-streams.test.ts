@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { parseWav, readWavLayout } from '../../src/lib/wav.ts'
-import { listen } from '../../src/providers/sandbox/artefacts/speech.ts'
+import { listen } from '../../src/catalog/providers/sandbox/artefacts/speech.ts'
+import { parseWav, readWavLayout } from '../../src/platform/media/wav.ts'
 import { clearGenerations, lastRequest, readJson, waitForGenerations } from '../inference/two-upstreams.ts'
 import { measureLoopDelay } from '../support/loop-delay.ts'
 import type { UpstreamResponse } from '../support/upstream.ts'

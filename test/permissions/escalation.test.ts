@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { newId } from '../../src/lib/ids.ts'
-import { keyPermissions } from '../../src/permissions/permissions.ts'
-import { organizationRoles, workspaceRoles } from '../../src/permissions/roles.ts'
+import { keyPermissions } from '../../src/identity/permissions/permissions.ts'
+import { organizationRoles, workspaceRoles } from '../../src/identity/permissions/roles.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 import { createSessionCaller, describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 import { expectRefused } from '../support/refusals.ts'
 

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadOperations } from '../../src/areas/all.ts'
-import type { WorkspaceRole } from '../../src/db/schema.ts'
+import { loadOperations } from '../../src/api/all.ts'
 import type { Operation } from '../../src/http/operation.ts'
-import { isoNow } from '../../src/lib/clock.ts'
-import { newUuid } from '../../src/lib/ids.ts'
-import { infoOf, keyPermissions, type Permission } from '../../src/permissions/permissions.ts'
-import { additionalRoles, organizationRoles, type Role, workspaceRoles } from '../../src/permissions/roles.ts'
+import { infoOf, keyPermissions, type Permission } from '../../src/identity/permissions/permissions.ts'
+import {
+  additionalRoles,
+  organizationRoles,
+  type Role,
+  workspaceRoles,
+} from '../../src/identity/permissions/roles.ts'
+import { newUuid } from '../../src/platform/crypto/ids.ts'
+import type { WorkspaceRole } from '../../src/platform/db/schema.ts'
+import { isoNow } from '../../src/platform/time/clock.ts'
 import { bwrapPath, formatContainerSettings } from '../support/containers.ts'
 import {
   createSessionCaller,

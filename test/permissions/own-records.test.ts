@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test'
-import type { Gateway } from '../../src/app/gateway.ts'
-import { loadOperations } from '../../src/areas/all.ts'
+import { loadOperations } from '../../src/api/all.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
 import type { Operation } from '../../src/http/operation.ts'
-import { newId } from '../../src/lib/ids.ts'
-import { infoOf } from '../../src/permissions/permissions.ts'
+import { infoOf } from '../../src/identity/permissions/permissions.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 import { insertMemberGeneration } from '../support/generations.ts'
 import {
   createSessionCaller,
@@ -110,7 +110,7 @@ async function listOwners(
   return rows.map(({ user_id }) => user_id)
 }
 
-/** See src/areas/analytics/reach.test.ts. */
+/** See src/api/analytics/analytics/reach.test.ts. */
 const provenWithAnalytics = ['getActivity', 'queryAnalytics']
 
 /** Selects requests with the function of `listGenerations`. */

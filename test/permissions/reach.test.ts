@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { sha256 } from '../../src/lib/crypto.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 import {
   createSessionCaller,
   describeOnEachDatabase,

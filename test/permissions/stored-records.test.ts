@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { createKey } from '../../src/account/keys.ts'
+import { createKey } from '../../src/identity/keys.ts'
 import { insertContent, insertGeneration, insertMemberGeneration } from '../support/generations.ts'
 import {
   createSessionCaller,

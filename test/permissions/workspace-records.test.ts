@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { newId } from '../../src/lib/ids.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 import {
   createSessionCaller,
   describeOnEachDatabase,

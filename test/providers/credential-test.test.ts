@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { OriginReachability } from '../../src/lib/origin-reachability.ts'
+import { OriginReachability } from '../../src/platform/http/origin-reachability.ts'
 import { describeOnSqlite } from '../support/harness.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 

@@ -1,5 +1,5 @@
 import { spyOn } from 'bun:test'
-import { OriginReachability } from '../../src/lib/origin-reachability.ts'
+import { OriginReachability } from '../../src/platform/http/origin-reachability.ts'
 import { encodeBedrockChunk } from '../support/aws-event-stream.ts'
 import type { TestServer } from '../support/harness.ts'
 import { vendorReply } from '../support/replies.ts'

@@ -1,4 +1,4 @@
-import { handleRequests } from '../../src/lib/worker-thread.ts'
+import { handleRequests } from '../../src/platform/concurrency/worker-thread.ts'
 
 const gate = Promise.withResolvers<void>()
 

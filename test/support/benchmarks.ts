@@ -1,5 +1,5 @@
-import type { BenchmarkResult } from '../../src/benchmarks/result.ts'
-import { BenchmarkSnapshot } from '../../src/benchmarks/snapshot.ts'
+import type { BenchmarkResult } from '../../src/catalog/benchmarks/result.ts'
+import { BenchmarkSnapshot } from '../../src/catalog/benchmarks/snapshot.ts'
 
 /** A result with plausible values for everything that a test does not set. */
 export function buildResult(fields: Partial<BenchmarkResult> = {}): BenchmarkResult {

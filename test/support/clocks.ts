@@ -1,4 +1,4 @@
-import { CoarseTimer } from '../../src/lib/coarse-timer.ts'
+import { CoarseTimer } from '../../src/platform/time/coarse-timer.ts'
 
 /** A clock that moves only when it is advanced, so that windows and expiry can be tested. */
 export class TestClock {

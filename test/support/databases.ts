@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { closeDb, migrate, openDb } from '../../src/db/db.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
+import { closeDb, migrate, openDb } from '../../src/platform/db/db.ts'
 
 export interface TestDatabase {
   url: string

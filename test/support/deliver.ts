@@ -1,6 +1,6 @@
-import type { Destination, DestinationConfig } from '../../src/destinations/destination.ts'
-import type { GenerationEvent } from '../../src/destinations/event.ts'
-import { type EgressRequest, sendBuffered } from '../../src/lib/egress-client.ts'
+import type { Destination, DestinationConfig } from '../../src/delivery/destinations/destination.ts'
+import type { GenerationEvent } from '../../src/delivery/destinations/event.ts'
+import { type EgressRequest, sendBuffered } from '../../src/platform/http/egress-client.ts'
 
 export interface Delivery {
   status: number

@@ -1,6 +1,6 @@
-import { applyTextEdits } from '../../src/call/json-text.ts'
-import { type Detector, mergeSpans } from '../../src/filters/detector.ts'
-import { findInPlain, plainCharacters } from '../../src/filters/plain-text.ts'
+import { applyTextEdits } from '../../src/formats/call/json-text.ts'
+import { type Detector, mergeSpans } from '../../src/governance/filters/detector.ts'
+import { findInPlain, plainCharacters } from '../../src/governance/filters/plain-text.ts'
 import { measureCpuTime } from './cpu-time.ts'
 
 /** The text with what a detector finds replaced by its label. */

@@ -1,4 +1,4 @@
-import { newId } from '../../src/lib/ids.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 
 type VendorName = 'anthropic' | 'openai'
 

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '../../src/destinations/event.ts'
+import type { GenerationEvent } from '../../src/delivery/destinations/event.ts'
 
 export const eventTime = Date.parse('2026-11-16T10:00:00.250Z')
 

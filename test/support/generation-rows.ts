@@ -1,6 +1,6 @@
 // Generations as SQL makes them: millions in a minute.
 import { type RawBuilder, sql } from 'kysely'
-import { type Db, isPostgres } from '../../src/db/db.ts'
+import { type Db, isPostgres } from '../../src/platform/db/db.ts'
 
 const rowsPerStatement = 100_000
 

@@ -1,6 +1,5 @@
-import { createKey } from '../../src/account/keys.ts'
-import type { Gateway } from '../../src/app/gateway.ts'
-import { emptyGeneration, type GenerationTable } from '../../src/db/generation-table.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import { createKey } from '../../src/identity/keys.ts'
 import {
   type DraftColumns,
   draftColumns,
@@ -8,10 +7,11 @@ import {
   outcomeColumns,
 } from '../../src/ledger/generation.ts'
 import { buildContentStatement } from '../../src/ledger/generation-contents.ts'
-import { isoNow } from '../../src/lib/clock.ts'
-import { sha256 } from '../../src/lib/crypto.ts'
-import { newTimeOrderedHex } from '../../src/lib/ids.ts'
-import type { JsonObject } from '../../src/lib/json-values.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
+import { newTimeOrderedHex } from '../../src/platform/crypto/ids.ts'
+import { emptyGeneration, type GenerationTable } from '../../src/platform/db/generation-table.ts'
+import type { JsonObject } from '../../src/platform/json/json-values.ts'
+import { isoNow } from '../../src/platform/time/clock.ts'
 import type { Tenant, TestServer } from './harness.ts'
 
 type Row = GenerationTable

@@ -1,12 +1,12 @@
 // An organization as large as the console must stay fast with, written with SQL.
 import { sql } from 'kysely'
-import { findDefaultWorkspace } from '../../src/account/workspaces.ts'
-import type { Gateway } from '../../src/app/gateway.ts'
-import { closeDb, type Db, isPostgres, openDb } from '../../src/db/db.ts'
-import { compactSegments } from '../../src/ledger/rollups/compact-segments.ts'
-import { rollUp } from '../../src/ledger/rollups/roll-up.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { compactSegments } from '../../src/analytics/rollups/compact-segments.ts'
+import { rollUp } from '../../src/analytics/rollups/roll-up.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import { findDefaultWorkspace } from '../../src/identity/workspaces.ts'
+import { sha256 } from '../../src/platform/crypto/crypto.ts'
+import { closeDb, type Db, isPostgres, openDb } from '../../src/platform/db/db.ts'
+import type { Clock } from '../../src/platform/time/clock.ts'
 import { createSeedKeys, insertGenerations, type SeedKey } from './generation-rows.ts'
 
 const dayMs = 86_400_000

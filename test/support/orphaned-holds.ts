@@ -1,7 +1,7 @@
-import { zeroUsage } from '../../src/call/usage.ts'
+import { zeroUsage } from '../../src/formats/call/usage.ts'
 import type { Checkpoint, Draft } from '../../src/ledger/draft.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 import type { TestServer } from './harness.ts'
 
 /** The amount held, and whether for a BYOK request. */

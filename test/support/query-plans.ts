@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Db, isPostgres } from '../../src/db/db.ts'
+import { type Db, isPostgres } from '../../src/platform/db/db.ts'
 
 export interface SentQuery {
   sql: string

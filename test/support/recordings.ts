@@ -1,6 +1,6 @@
-import { encodeWavHeader } from '../../src/lib/wav.ts'
-import { speak } from '../../src/providers/sandbox/artefacts/speech.ts'
-import { speechSampleRate } from '../../src/providers/sandbox/artefacts/tones.ts'
+import { speak } from '../../src/catalog/providers/sandbox/artefacts/speech.ts'
+import { speechSampleRate } from '../../src/catalog/providers/sandbox/artefacts/tones.ts'
+import { encodeWavHeader } from '../../src/platform/media/wav.ts'
 
 /** A WAV file in which the sandbox says a text. */
 export function speakWav(text: string): Uint8Array<ArrayBuffer> {

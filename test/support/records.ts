@@ -1,6 +1,6 @@
-import type { Db } from '../../src/db/db.ts'
-import type { GenerationTable } from '../../src/db/generation-table.ts'
-import { newTimeOrderedHex } from '../../src/lib/ids.ts'
+import { newTimeOrderedHex } from '../../src/platform/crypto/ids.ts'
+import type { Db } from '../../src/platform/db/db.ts'
+import type { GenerationTable } from '../../src/platform/db/generation-table.ts'
 import { blankGeneration } from './generations.ts'
 import type { Tenant } from './harness.ts'
 

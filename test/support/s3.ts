@@ -1,5 +1,5 @@
-import { newId } from '../../src/lib/ids.ts'
-import type { S3Options } from '../../src/lib/s3-store.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
+import type { S3Options } from '../../src/platform/files/s3-store.ts'
 
 const url = process.env.TEST_S3_URL ? new URL(process.env.TEST_S3_URL) : null
 

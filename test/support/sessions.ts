@@ -1,5 +1,5 @@
 import { createSessionCsrfToken } from '../../src/access/session.ts'
-import { createSignInToken } from '../../src/account/sessions.ts'
+import { createSignInToken } from '../../src/identity/sessions.ts'
 import type { TestServer } from './harness.ts'
 
 type Served = Pick<TestServer, 'url' | 'gateway'>

@@ -1,8 +1,8 @@
-import type { Gateway } from '../../src/app/gateway.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
 import { emptyDraft } from '../../src/ledger/draft.ts'
 import { meterSubjects } from '../../src/ledger/meter-subjects.ts'
 import { createRelease } from '../../src/ledger/settlement.ts'
-import { newId } from '../../src/lib/ids.ts'
+import { newId } from '../../src/platform/crypto/ids.ts'
 
 /** Records spending as a reply of that day would. */
 export async function recordSpend(

@@ -1,4 +1,4 @@
-import { setDomainVerified } from '../../src/account/sso-domains.ts'
+import { setDomainVerified } from '../../src/identity/sso-domains.ts'
 import type { Tenant, TestServer } from './harness.ts'
 import type { TestProvider } from './oidc-provider.ts'
 

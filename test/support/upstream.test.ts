@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { type SseFrame, SseReader } from '../../src/lib/sse.ts'
+import { type SseFrame, SseReader } from '../../src/platform/http/sse.ts'
 import { longScenario, scenarios, textDialects, vendorReplies, vendorReply } from './replies.ts'
 import { startUpstream, type Upstream, type UpstreamResponse } from './upstream.ts'
 

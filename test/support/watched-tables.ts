@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Db, isPostgres } from '../../src/db/db.ts'
+import { type Db, isPostgres } from '../../src/platform/db/db.ts'
 
 /** The tables with triggers: their changes increase the revision of account data. */
 export async function listWatchedTables(db: Db): Promise<string[]> {

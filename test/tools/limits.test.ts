@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { nanosFromUsd } from '../../src/ledger/money.ts'
+import { nanosFromUsd } from '../../src/platform/money/money.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import { describeOnEachDatabase, type TestResponse, type TestServer } from '../support/harness.ts'
 import { buildPdf } from '../support/pdf.ts'

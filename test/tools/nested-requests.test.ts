@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { authenticate } from '../../src/access/authenticate.ts'
-import type { ModelCall } from '../../src/call/call.ts'
+import type { ModelCall } from '../../src/formats/call/call.ts'
 import { createCallModel } from '../../src/inference/nested/call-model.ts'
 import { formats } from '../../src/inference/request/formats.ts'
 import type { InferenceRequest } from '../../src/inference/request/inference-request.ts'
@@ -8,7 +8,7 @@ import { parseRequest } from '../../src/inference/request/parse.ts'
 import { RequestWork } from '../../src/inference/request/work.ts'
 import { handleInference } from '../../src/inference/serve.ts'
 import { guardRequest } from '../../src/inference/stages/guard.ts'
-import type { NestedModelRequest } from '../../src/tools/tool.ts'
+import type { NestedModelRequest } from '../../src/inference/tools/tool.ts'
 import { describeOnEachDatabase, type TestServer } from '../support/harness.ts'
 
 const settings = `

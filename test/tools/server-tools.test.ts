@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import type { JsonObject } from '../../src/lib/json-values.ts'
+import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import { setKeyGuardrail } from '../guardrails/support.ts'
 import {
   clearGenerations,

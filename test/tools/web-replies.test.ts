@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
-import type { JsonObject } from '../../src/lib/json-values.ts'
+import type { JsonObject } from '../../src/platform/json/json-values.ts'
 import {
   clearGenerations,
   describeWithUpstreams,

@@ -1,9 +1,9 @@
-import type { KeyContext } from '../../app/account-cache.ts'
-import type { ModelCall } from '../../call/call.ts'
-import type { ClientCodec } from '../../dialects/dialect.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
+import type { ClientCodec } from '../../formats/wire-format.ts'
+import type { KeyContext } from '../../gateway/account-cache.ts'
 import type { RoutingPlan } from '../plan/plan.ts'
 import type { IncomingRequest, ModelRequest } from '../request/inference-request.ts'
+import type { Candidate } from '../routing/candidate.ts'
 
 /** A request of any task that was inspected but not refused, and how it would be sent. */
 export interface ResolvedRequest {

@@ -1,5 +1,5 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { ByteCacheEntry } from '../../lib/byte-cache.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { ByteCacheEntry } from '../../platform/concurrency/byte-cache.ts'
 import type { RoutingPlan } from '../plan/plan.ts'
 import { buildReplyHeaders, buildStreamHeaders, sliceChunk } from '../reply/http-response.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'

@@ -1,5 +1,5 @@
-import { type Reply, ReplyCollector, type ReplyEvent } from '../../call/event.ts'
-import { estimateJsonLength } from '../../lib/long-json.ts'
+import { type Reply, ReplyCollector, type ReplyEvent } from '../../formats/call/event.ts'
+import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import type { ReplyObserver } from '../reply/transforms.ts'
 
 /** Collects a reply for the cache; `restart` is called for each attempt. */

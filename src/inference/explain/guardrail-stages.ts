@@ -1,6 +1,6 @@
-import type { GuardrailHit } from '../../policy/content-rules.ts'
-import type { GuardrailIds, Layer } from '../../policy/effective.ts'
-import { scopedBuiltin } from '../../policy/guardrail.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import type { GuardrailIds, Layer } from '../../governance/policy/effective.ts'
+import { scopedBuiltin } from '../../governance/policy/guardrail.ts'
 import type { PipelineStage } from '../request/work.ts'
 
 const scopes: Record<Layer, string> = {

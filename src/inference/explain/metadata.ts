@@ -1,17 +1,17 @@
-import { GatewayError } from '../../errors/gateway-error.ts'
-import { asNumber, asObject, asString, type JsonObject } from '../../lib/json-values.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { asNumber, asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { type FailedAttempt, statusFor } from '../failures/failure.ts'
+import type { RoutingPlan } from '../plan/plan.ts'
+import type { ModelRequest } from '../request/inference-request.ts'
+import type { PipelineStage } from '../request/work.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import {
   type ExplainedDecision,
   explainDecision,
   type HealthSnapshot,
   type RoutingOutcome,
   type UpstreamAttempt,
-} from '../../routing/explain.ts'
-import { type FailedAttempt, statusFor } from '../failures/failure.ts'
-import type { RoutingPlan } from '../plan/plan.ts'
-import type { ModelRequest } from '../request/inference-request.ts'
-import type { PipelineStage } from '../request/work.ts'
+} from '../routing/explain.ts'
 import type { RequestTrace } from '../settle/trace.ts'
 import { describeGuardrailStages } from './guardrail-stages.ts'
 

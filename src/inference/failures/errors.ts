@@ -1,5 +1,5 @@
-import type { UpstreamFailure } from '../../call/failure.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
+import type { UpstreamFailure } from '../../formats/call/failure.ts'
+import { GatewayError } from '../../platform/errors/gateway-error.ts'
 
 /** A failure of an upstream, in the form that failover and settlement use. */
 export class UpstreamError extends Error {

@@ -1,7 +1,7 @@
-import type { FailureKind, UpstreamFailure } from '../../call/failure.ts'
-import { type Availability, GatewayError } from '../../errors/gateway-error.ts'
-import { type ErrorCode, errorTable } from '../../errors/table.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import type { FailureKind, UpstreamFailure } from '../../formats/call/failure.ts'
+import { type Availability, GatewayError } from '../../platform/errors/gateway-error.ts'
+import { type ErrorCode, errorTable } from '../../platform/errors/table.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import { mapDetail, redactAccounts } from './redact-secrets.ts'
 
 /** A failed attempt, for records and for the error of the client. */

@@ -1,10 +1,10 @@
-import { listSecrets } from '../../catalogue/credential.ts'
-import { assertJsonBounds } from '../../lib/json-bounds.ts'
-import { JsonError } from '../../lib/json-error.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import type { TextRewrite } from '../../lib/long-json.ts'
-import { type FrameReader, SseError, type SseFrame } from '../../lib/sse.ts'
-import type { HeaderMap } from '../../provider-auth/scheme.ts'
+import { listSecrets } from '../../catalog/credential.ts'
+import type { HeaderMap } from '../../catalog/provider-auth/scheme.ts'
+import { type FrameReader, SseError, type SseFrame } from '../../platform/http/sse.ts'
+import { assertJsonBounds } from '../../platform/json/json-bounds.ts'
+import { JsonError } from '../../platform/json/json-error.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import type { TextRewrite } from '../../platform/json/long-json.ts'
 import type { ProviderAccess } from '../upstream/access.ts'
 
 /** Shorter values are protocol constants, or placeholders where no key is needed. */

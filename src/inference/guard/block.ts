@@ -1,8 +1,8 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { type GatewayError, gatewayError, isBlock } from '../../errors/gateway-error.ts'
-import { detectorLabels } from '../../filters/detectors.ts'
-import type { GuardrailHit } from '../../policy/content-rules.ts'
-import { scopedBuiltin } from '../../policy/guardrail.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { detectorLabels } from '../../governance/filters/detectors.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import { scopedBuiltin } from '../../governance/policy/guardrail.ts'
+import { type GatewayError, gatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { recordHits } from './hits.ts'
 

@@ -1,7 +1,7 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { Message, ModelCall } from '../../call/call.ts'
-import type { FilePart, MediaSource } from '../../call/part.ts'
-import { isTextType } from '../../call/texts.ts'
+import type { Message, ModelCall } from '../../formats/call/call.ts'
+import type { FilePart, MediaSource } from '../../formats/call/part.ts'
+import { isTextType } from '../../formats/call/texts.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 
 /** A call whose PDFs have become texts, as far as they can be read. */
 export interface ReadableCall {

@@ -1,7 +1,7 @@
-import type { GuardrailHit } from '../../policy/content-rules.ts'
-import type { EffectiveRules } from '../../policy/effective.ts'
-import { findEndpointBlock, isZdrEnforced } from '../../policy/guard.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import type { EffectiveRules } from '../../governance/policy/effective.ts'
+import { findEndpointBlock, isZdrEnforced } from '../../governance/policy/guard.ts'
+import type { Candidate } from '../routing/candidate.ts'
 
 /** The rules in dry run that would have excluded the endpoint that was used. */
 export function listEndpointHits(

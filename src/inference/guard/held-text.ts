@@ -1,8 +1,8 @@
-import { applyTextEdits, type Edit } from '../../call/json-text.ts'
-import type { FilterHit, FilterResult } from '../../filters/filter-set.ts'
-import { findCertainEnd, type Reach } from '../../filters/reach.ts'
-import { type RedactedText, selectHits } from '../../filters/redact-text.ts'
-import { findContext } from '../../filters/text-context.ts'
+import { applyTextEdits, type Edit } from '../../formats/call/json-text.ts'
+import type { FilterHit, FilterResult } from '../../governance/filters/filter-set.ts'
+import { findCertainEnd, type Reach } from '../../governance/filters/reach.ts'
+import { type RedactedText, selectHits } from '../../governance/filters/redact-text.ts'
+import { findContext } from '../../governance/filters/text-context.ts'
 
 export interface TextFilter {
   reach: Reach

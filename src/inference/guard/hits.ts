@@ -1,9 +1,9 @@
-import { buildHitStatement, type HitOwner } from '../../account/guardrail-hits.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import type { Statement } from '../../db/batch.ts'
-import type { GuardrailHit } from '../../policy/content-rules.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { buildHitStatement, type HitOwner } from '../../governance/guardrail-hits.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import type { Statement } from '../../platform/db/batch.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import { listEndpointHits } from './dry-run.ts'
 
 /** The hits of a request, stored with its record. `candidate` is what served it. */

@@ -1,15 +1,15 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { ModelCall } from '../../call/call.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
 import {
   collectTexts,
   listOpaqueContent,
   type OpaqueContent,
   type PlacedText,
   replaceTexts,
-} from '../../call/texts.ts'
-import type { RuleSet } from '../../filters/scanner.ts'
-import type { ContentRules, GuardrailHit } from '../../policy/content-rules.ts'
-import { isRegionAllowed } from '../../policy/guard.ts'
+} from '../../formats/call/texts.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { RuleSet } from '../../governance/filters/scanner.ts'
+import type { ContentRules, GuardrailHit } from '../../governance/policy/content-rules.ts'
+import { isRegionAllowed } from '../../governance/policy/guard.ts'
 import type { RequestContent } from '../request/content.ts'
 import type { InferenceRequest, ModelRequest, Unguarded } from '../request/inference-request.ts'
 import { replaceLabels } from '../request/options.ts'

@@ -1,8 +1,8 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { type BodyFields, collectBodyTexts, replaceBodyTexts } from '../../call/body-texts.ts'
-import type { RuleSet } from '../../filters/scanner.ts'
-import { asString, type JsonObject } from '../../lib/json-values.ts'
-import type { GuardrailHit } from '../../policy/content-rules.ts'
+import { type BodyFields, collectBodyTexts, replaceBodyTexts } from '../../formats/call/body-texts.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { RuleSet } from '../../governance/filters/scanner.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import { asString, type JsonObject } from '../../platform/json/json-values.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestOptions } from '../request/options.ts'
 

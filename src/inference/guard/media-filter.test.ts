@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { measureLoopDelay } from '../../../test/support/loop-delay.ts'
-import { computeReach } from '../../filters/reach.ts'
-import { ContentScanner } from '../../filters/scanner.ts'
+import { computeReach } from '../../governance/filters/reach.ts'
+import { ContentScanner } from '../../governance/filters/scanner.ts'
 import { MediaFilter } from './media-filter.ts'
 
 const scanner = new ContentScanner()

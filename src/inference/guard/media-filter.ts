@@ -1,7 +1,7 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { applyTextEdits, type Edit } from '../../call/json-text.ts'
-import { StringBuilder } from '../../lib/string-builder.ts'
-import type { GuardrailHit, ReplyRules } from '../../policy/content-rules.ts'
+import { applyTextEdits, type Edit } from '../../formats/call/json-text.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { GuardrailHit, ReplyRules } from '../../governance/policy/content-rules.ts'
+import { StringBuilder } from '../../platform/text/string-builder.ts'
 import { HeldText } from './held-text.ts'
 import { ReplyFilter, toReplyHit } from './reply-filter.ts'
 

@@ -1,7 +1,7 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import type { Layer } from '../../policy/effective.ts'
-import type { ModerationRule } from '../../policy/guardrail.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { Layer } from '../../governance/policy/effective.ts'
+import type { ModerationRule } from '../../governance/policy/guardrail.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 
 /** A rule of a guardrail, or that of the plugin. */

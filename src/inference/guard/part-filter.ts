@@ -1,7 +1,7 @@
-import type { PartDelta } from '../../call/event.ts'
-import type { Citation, OutputPart } from '../../call/part.ts'
-import type { TextPlace } from '../../call/texts.ts'
-import type { ReplyFeature } from '../../dialects/reply-losses.ts'
+import type { PartDelta } from '../../formats/call/event.ts'
+import type { Citation, OutputPart } from '../../formats/call/part.ts'
+import type { TextPlace } from '../../formats/call/texts.ts'
+import type { ReplyFeature } from '../../formats/reply-losses.ts'
 import { HeldText, type TextFilter } from './held-text.ts'
 
 /** What a filter of a part needs of the filter of its reply. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { grammarChecks, successPatterns } from '../../../test/dialects/conformance/grammar.ts'
+import { grammarChecks, successPatterns } from '../../../test/formats/conformance/grammar.ts'
 import {
   createChoiceEnd,
   createPartEvents,
@@ -9,24 +9,24 @@ import {
   type StreamedPart,
   textPart,
   toolCallPart,
-} from '../../../test/dialects/conformance/reply-scenarios.ts'
+} from '../../../test/formats/conformance/reply-scenarios.ts'
 import {
   cost,
   createContext,
   decodeFrames,
   encodeStream,
   parseFrames,
-} from '../../../test/dialects/conformance/round-trip.ts'
-import { collectReply, type Reply, type ReplyEvent } from '../../call/event.ts'
-import type { OutputPart } from '../../call/part.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
-import { dialects } from '../../dialects/all.ts'
-import { toGatewayError } from '../../errors/gateway-error.ts'
-import { computeReach } from '../../filters/reach.ts'
-import type { FilterRules } from '../../filters/rules.ts'
-import { ContentScanner } from '../../filters/scanner.ts'
-import type { GuardrailHit } from '../../policy/content-rules.ts'
+} from '../../../test/formats/conformance/round-trip.ts'
+import { dialects } from '../../formats/all.ts'
+import { collectReply, type Reply, type ReplyEvent } from '../../formats/call/event.ts'
+import type { OutputPart } from '../../formats/call/part.ts'
+import { zeroUsage } from '../../formats/call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../formats/vocabulary.ts'
+import { computeReach } from '../../governance/filters/reach.ts'
+import type { FilterRules } from '../../governance/filters/rules.ts'
+import { ContentScanner } from '../../governance/filters/scanner.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import { toGatewayError } from '../../platform/errors/gateway-error.ts'
 import { createRelay } from '../reply/relay.ts'
 import { ReplyPipeline } from '../reply/transforms.ts'
 import { formats } from '../request/formats.ts'

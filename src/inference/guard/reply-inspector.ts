@@ -1,8 +1,8 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { ReplyCollector, type ReplyEvent } from '../../call/event.ts'
-import { collectPartTexts } from '../../call/texts.ts'
-import type { RuleSet } from '../../filters/scanner.ts'
-import type { GuardrailHit } from '../../policy/content-rules.ts'
+import { ReplyCollector, type ReplyEvent } from '../../formats/call/event.ts'
+import { collectPartTexts } from '../../formats/call/texts.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { RuleSet } from '../../governance/filters/scanner.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
 import type { ReplyObserver, ReplyTransform } from '../reply/transforms.ts'
 import { toReplyHit } from './reply-filter.ts'
 

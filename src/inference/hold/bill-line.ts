@@ -1,4 +1,4 @@
-import type { Usage } from '../../call/usage.ts'
+import type { Usage } from '../../formats/call/usage.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 
 export interface NestedRequestLine {

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { type Amounts, positive } from '../../ledger/amounts.ts'
 import { ClientDisconnectedError } from '../failures/errors.ts'
 import type { ModelRequest } from '../request/inference-request.ts'

@@ -1,10 +1,10 @@
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { Amounts } from '../../ledger/amounts.ts'
 import { emptyDraft } from '../../ledger/draft.ts'
 import type { AdmitOperation } from '../../ledger/engine.ts'
 import { newExtensionId } from '../../ledger/hold-extension.ts'
 import type { Limit } from '../../ledger/ledger-state.ts'
-import { utcDay } from '../../lib/time.ts'
+import { utcDay } from '../../platform/time/time.ts'
 import type { LimitedRequest } from './limit-error.ts'
 
 /** What is known of the request that holds are placed for. */

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import {
   type Amounts,
   addAmounts,

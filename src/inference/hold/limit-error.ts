@@ -1,9 +1,9 @@
-import type { TaskName } from '../../catalogue/vocabulary.ts'
-import { GatewayError, gatewayError, rateLimitError } from '../../errors/gateway-error.ts'
-import type { ErrorCode } from '../../errors/table.ts'
+import type { TaskName } from '../../formats/vocabulary.ts'
 import type { LimitKind, Rejection } from '../../ledger/ledger-state.ts'
 import type { Window } from '../../ledger/meter.ts'
-import { usdFromNanos } from '../../ledger/money.ts'
+import { GatewayError, gatewayError, rateLimitError } from '../../platform/errors/gateway-error.ts'
+import type { ErrorCode } from '../../platform/errors/table.ts'
+import { usdFromNanos } from '../../platform/money/money.ts'
 
 export const windowNames = {
   total: 'lifetime',

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { Bill } from '../../ledger/bill.ts'
 import type { FundedRequest } from './extension.ts'
 import { Funds } from './funds.ts'

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { type Amounts, noAmounts } from '../../ledger/amounts.ts'
 import { createRelease } from '../../ledger/settlement.ts'
 import type { FundedRequest } from './extension.ts'

@@ -1,5 +1,5 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { isRouterSlug } from '../../catalogue/router-models.ts'
+import { isRouterSlug } from '../../catalog/router-models.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { buildPlan } from '../plan/plan.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { estimateHold } from './admit.ts'

@@ -1,4 +1,4 @@
-import type { TranscriptionReply } from '../../call/transcription.ts'
+import type { TranscriptionReply } from '../../formats/call/transcription.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
 
 /** The transcript with its segments and words as the filters leave them. */

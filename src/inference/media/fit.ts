@@ -1,5 +1,5 @@
-import type { MediaDialect } from '../../dialects/media.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
+import type { MediaDialect } from '../../formats/media.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
 import type { RoutingPlan } from '../plan/plan.ts'
 import type { FieldProblem, MediaSupport, MediaTask } from './task.ts'
 

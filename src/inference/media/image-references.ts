@@ -1,9 +1,9 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { ImageSource, ImagesCall } from '../../call/images.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { checkBase64, readBase64Image } from '../../lib/base64-image.ts'
-import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
-import { runInSlices } from '../../lib/time-slicer.ts'
+import type { ImageSource, ImagesCall } from '../../formats/call/images.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { EgressError, sendBuffered } from '../../platform/http/egress-client.ts'
+import { checkBase64, readBase64Image } from '../../platform/media/base64-image.ts'
+import { runInSlices } from '../../platform/time/time-slicer.ts'
 
 /** For all images of a request; hosts that are slower are not waited for. */
 const downloadMs = 30_000

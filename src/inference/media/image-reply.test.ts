@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Gateway } from '../../app/gateway.ts'
-import type { ImagesCall } from '../../call/images.ts'
-import { greyPixelPng } from '../../providers/sandbox/media.ts'
+import { greyPixelPng } from '../../catalog/providers/sandbox/media.ts'
+import type { ImagesCall } from '../../formats/call/images.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { UpstreamError } from '../failures/errors.ts'
 import { ImageCollector } from './image-reply.ts'
 

@@ -1,10 +1,16 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { GeneratedImage, ImageEvent, ImagesCall, ImagesReply, ReceivedImage } from '../../call/images.ts'
-import type { Usage } from '../../call/usage.ts'
-import { listReplyUnits } from '../../dialects/images/units.ts'
-import { checkBase64, readBase64Image } from '../../lib/base64-image.ts'
-import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
-import { runInSlices } from '../../lib/time-slicer.ts'
+import type {
+  GeneratedImage,
+  ImageEvent,
+  ImagesCall,
+  ImagesReply,
+  ReceivedImage,
+} from '../../formats/call/images.ts'
+import type { Usage } from '../../formats/call/usage.ts'
+import { listReplyUnits } from '../../formats/images/units.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { EgressError, sendBuffered } from '../../platform/http/egress-client.ts'
+import { checkBase64, readBase64Image } from '../../platform/media/base64-image.ts'
+import { runInSlices } from '../../platform/time/time-slicer.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'

@@ -1,16 +1,16 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { ImageEvent, ImagesCall, ImagesReply } from '../../call/images.ts'
-import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
+import type { ImageEvent, ImagesCall, ImagesReply } from '../../formats/call/images.ts'
 import {
   type EventPrefix,
   encodeCompleted,
   encodePartialImage,
   encodeStreamError,
-} from '../../dialects/images/encode.ts'
-import type { MediaReplyContext } from '../../dialects/media.ts'
-import type { GatewayError } from '../../errors/gateway-error.ts'
-import { checkBase64 } from '../../lib/base64-image.ts'
-import { runInSlices } from '../../lib/time-slicer.ts'
+} from '../../formats/images/encode.ts'
+import type { MediaReplyContext } from '../../formats/media.ts'
+import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { checkBase64 } from '../../platform/media/base64-image.ts'
+import { runInSlices } from '../../platform/time/time-slicer.ts'
 import { unexpectedReplyError } from '../failures/errors.ts'
 import type { MediaFilter } from '../guard/media-filter.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'

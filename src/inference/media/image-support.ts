@@ -1,10 +1,10 @@
-import type { ImagesCall } from '../../call/images.ts'
-import type { Endpoint } from '../../catalogue/model.ts'
-import { imageDialects } from '../../dialects/images/all.ts'
-import type { ImageDialect } from '../../dialects/images/dialect.ts'
-import { findParameterProblem } from '../../dialects/images/parameters.ts'
-import { imageRequest } from '../../dialects/images/schema.ts'
-import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
+import type { Endpoint } from '../../catalog/model.ts'
+import type { ImagesCall } from '../../formats/call/images.ts'
+import { imageDialects } from '../../formats/images/all.ts'
+import type { ImageDialect } from '../../formats/images/dialect.ts'
+import { findParameterProblem } from '../../formats/images/parameters.ts'
+import { imageRequest } from '../../formats/images/schema.ts'
+import { describeBodyFields } from '../../formats/schema/body-fields.ts'
 import type { FieldProblem, MediaSupport } from './task.ts'
 
 export const imageSupport: MediaSupport<ImagesCall, ImageDialect> = {

@@ -1,5 +1,5 @@
-import type { JsonMediaDialect } from '../../dialects/media.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+import type { JsonMediaDialect } from '../../formats/media.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
 import { unexpectedReplyError } from '../failures/errors.ts'
 import { readJsonBody } from '../upstream/decode-reply.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'

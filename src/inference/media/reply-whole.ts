@@ -1,10 +1,9 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
-import type { MediaDialect, MediaReply, MediaReplyContext } from '../../dialects/media.ts'
-import { isBlock } from '../../errors/gateway-error.ts'
+import type { MediaDialect, MediaReply, MediaReplyContext } from '../../formats/media.ts'
+import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { Charge } from '../../ledger/charge.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import { isBlock } from '../../platform/errors/gateway-error.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
 import { buildMetadata } from '../explain/metadata.ts'
 import type { Admission } from '../hold/admit.ts'
 import {
@@ -14,6 +13,7 @@ import {
   toTextResponse,
 } from '../reply/http-response.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import { buildCost, computeCharge, settleOnce } from '../settle/settle.ts'
 import { settleFailure } from '../settle/settle-failure.ts'
 import { createTrace, type RequestTrace } from '../settle/trace.ts'

@@ -1,16 +1,16 @@
-import type { SpeechCall, SpeechEvent } from '../../call/speech.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
-import type { MediaReplyContext } from '../../dialects/media.ts'
-import { estimateAudioTokens, listUnits } from '../../dialects/speech/decode.ts'
+import type { SpeechCall, SpeechEvent } from '../../formats/call/speech.ts'
+import { zeroUsage } from '../../formats/call/usage.ts'
+import type { MediaReplyContext } from '../../formats/media.ts'
+import { estimateAudioTokens, listUnits } from '../../formats/speech/decode.ts'
 import {
   contentTypeOf,
   createAudioWriter,
   eventWriter,
   type SpeechWriter,
-} from '../../dialects/speech/encode.ts'
-import type { GatewayError } from '../../errors/gateway-error.ts'
-import { hasAudio } from '../../lib/audio-start.ts'
+} from '../../formats/speech/encode.ts'
+import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
+import type { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { hasAudio } from '../../platform/media/audio-start.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import type { MediaStream } from './reply-streamed.ts'

@@ -1,4 +1,3 @@
-import type { Gateway } from '../../app/gateway.ts'
 import {
   countAudioUnits,
   needsSpeakers,
@@ -6,20 +5,21 @@ import {
   type TranscriptionCall,
   type TranscriptionReply,
   type TranscriptSegment,
-} from '../../call/transcription.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
-import type { MediaReplyContext } from '../../dialects/media.ts'
-import type { TranscriptReader } from '../../dialects/transcriptions/dialect.ts'
+} from '../../formats/call/transcription.ts'
+import { zeroUsage } from '../../formats/call/usage.ts'
+import type { MediaReplyContext } from '../../formats/media.ts'
+import type { TranscriptReader } from '../../formats/transcriptions/dialect.ts'
 import {
   encodeDelta,
   encodeDone,
   encodeSegmentEvent,
   encodeTranscriptError,
   listSegments,
-} from '../../dialects/transcriptions/encode.ts'
-import type { GatewayError } from '../../errors/gateway-error.ts'
-import { SseReader } from '../../lib/sse.ts'
+} from '../../formats/transcriptions/encode.ts'
+import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { GatewayError } from '../../platform/errors/gateway-error.ts'
+import { SseReader } from '../../platform/http/sse.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import { redactFrames } from '../failures/redact-secrets.ts'
 import type { HeldText } from '../guard/held-text.ts'

@@ -1,17 +1,17 @@
-import { needsSpeakers, type Recording, type TranscriptionCall } from '../../call/transcription.ts'
-import type { Endpoint } from '../../catalogue/model.ts'
-import { describeBodyFields } from '../../dialects/schema/body-fields.ts'
-import { transcriptionDialects } from '../../dialects/transcriptions/all.ts'
+import type { Endpoint } from '../../catalog/model.ts'
+import { needsSpeakers, type Recording, type TranscriptionCall } from '../../formats/call/transcription.ts'
+import { describeBodyFields } from '../../formats/schema/body-fields.ts'
+import { transcriptionDialects } from '../../formats/transcriptions/all.ts'
 import {
   buildPrompt,
   decodeInputAudio,
   decodeTranscription,
   measureTranscription,
-} from '../../dialects/transcriptions/decode.ts'
-import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
-import { type AudioSource, readRecording } from '../../dialects/transcriptions/recording.ts'
-import { type TranscriptionFields, transcriptionRequest } from '../../dialects/transcriptions/schema.ts'
-import { asObject, type JsonObject } from '../../lib/json-values.ts'
+} from '../../formats/transcriptions/decode.ts'
+import type { TranscriptionDialect } from '../../formats/transcriptions/dialect.ts'
+import { type AudioSource, readRecording } from '../../formats/transcriptions/recording.ts'
+import { type TranscriptionFields, transcriptionRequest } from '../../formats/transcriptions/schema.ts'
+import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
 import type { DecodedMedia, FieldProblem, MediaBody, MediaSupport } from './task.ts'
 
 export const transcriptionSupport: MediaSupport<TranscriptionCall, TranscriptionDialect> = {

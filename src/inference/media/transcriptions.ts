@@ -1,8 +1,12 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { TranscriptEvent, TranscriptionCall, TranscriptionReply } from '../../call/transcription.ts'
-import type { Endpoint } from '../../catalogue/model.ts'
-import type { TranscriptionDialect } from '../../dialects/transcriptions/dialect.ts'
-import { simulators } from '../../providers/simulators.ts'
+import type { Endpoint } from '../../catalog/model.ts'
+import { simulators } from '../../catalog/providers/simulators.ts'
+import type {
+  TranscriptEvent,
+  TranscriptionCall,
+  TranscriptionReply,
+} from '../../formats/call/transcription.ts'
+import type { TranscriptionDialect } from '../../formats/transcriptions/dialect.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import type { UpstreamExchange } from '../upstream/exchange.ts'
 import { buildSimulateOptions } from '../upstream/simulation.ts'

@@ -1,6 +1,6 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { listServiceHeaders } from '../../dialects/synonyms.ts'
-import { LinkedAbortController } from '../../lib/linked-abort-controller.ts'
+import { listServiceHeaders } from '../../formats/synonyms.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { LinkedAbortController } from '../../platform/concurrency/linked-abort-controller.ts'
 
 /** Headers that identify the client and the trace. Those that control how a request is served are not inherited. */
 const inheritedHeaders = [

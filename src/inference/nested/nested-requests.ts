@@ -1,6 +1,6 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { NestedRequests } from '../../tools/tool.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
+import type { NestedRequests } from '../tools/tool.ts'
 import { createCallModel, type HandleInferenceFn } from './call-model.ts'
 import { createGenerateImage } from './generate-image.ts'
 

@@ -1,13 +1,13 @@
-import type { ModelCall } from '../../call/call.ts'
-import { ReplyCollector, type ReplyEvent } from '../../call/event.ts'
-import type { OutputPart } from '../../call/part.ts'
-import { type Usage, zeroUsage } from '../../call/usage.ts'
-import type { ReplyContext, ReplyWriter } from '../../dialects/dialect.ts'
-import type { GatewayError } from '../../errors/gateway-error.ts'
-import type { NestedModelRequest } from '../../tools/tool.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
+import { ReplyCollector, type ReplyEvent } from '../../formats/call/event.ts'
+import type { OutputPart } from '../../formats/call/part.ts'
+import { type Usage, zeroUsage } from '../../formats/call/usage.ts'
+import type { ReplyContext, ReplyWriter } from '../../formats/wire-format.ts'
+import type { GatewayError } from '../../platform/errors/gateway-error.ts'
 import type { ClientFormat } from '../request/client-format.ts'
 import { formats } from '../request/formats.ts'
 import type { SettledReply } from '../request/inference-request.ts'
+import type { NestedModelRequest } from '../tools/tool.ts'
 
 /** Collects the reply of a nested request from its events, without encoding it in a format. */
 export class NestedReplyReader {

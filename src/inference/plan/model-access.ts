@@ -1,12 +1,12 @@
 import type { Caller } from '../../access/caller.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import type { Model } from '../../catalogue/model.ts'
-import type { DataRegion } from '../../catalogue/vocabulary.ts'
-import { queryBoolean } from '../../lib/query-params.ts'
-import { computeEffectivePolicy, type EffectivePolicy } from '../../policy/effective.ts'
-import { isRegionAllowed } from '../../policy/guard.ts'
-import { hasUsableEndpoint } from '../../routing/prepare.ts'
-import type { RoutingQuery } from '../../routing/query.ts'
+import type { Model } from '../../catalog/model.ts'
+import type { DataRegion } from '../../formats/vocabulary.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { computeEffectivePolicy, type EffectivePolicy } from '../../governance/policy/effective.ts'
+import { isRegionAllowed } from '../../governance/policy/guard.ts'
+import { queryBoolean } from '../../platform/validation/query-params.ts'
+import { hasUsableEndpoint } from '../routing/prepare.ts'
+import type { RoutingQuery } from '../routing/query.ts'
 
 /** The caller of a model listing, and the region of the host it called. */
 export interface ModelViewer {

@@ -1,8 +1,8 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { EndpointPricing } from '../../catalogue/price.ts'
-import { type Explanation, explainDecision } from '../../routing/explain.ts'
+import type { EndpointPricing } from '../../catalog/price.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { describeDecision } from '../explain/metadata.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import { type Explanation, explainDecision } from '../routing/explain.ts'
 import type { RoutingPlan } from './plan.ts'
 
 /** A routing decision as it is stored. */

@@ -1,8 +1,8 @@
-import type { Candidate } from '../../routing/candidate.ts'
-import type { RoutingDecision } from '../../routing/decide.ts'
-import { isWithinContext } from '../../routing/filter.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { RequestWork } from '../request/work.ts'
+import type { Candidate } from '../routing/candidate.ts'
+import type { RoutingDecision } from '../routing/decide.ts'
+import { isWithinContext } from '../routing/filter.ts'
 
 /**
  * For a prompt that fits nowhere and is to be compressed: the candidates with a context of at least half of what it

@@ -1,5 +1,5 @@
-import type { ReplyEvent } from '../../call/event.ts'
-import type { ToolCallPart } from '../../call/part.ts'
+import type { ReplyEvent } from '../../formats/call/event.ts'
+import type { ToolCallPart } from '../../formats/call/part.ts'
 import type { ReplyTransform } from './transforms.ts'
 
 /** Sends each tool call at once, when its arguments are complete: some clients do not join its deltas. */

@@ -1,5 +1,5 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { CoarseTimer } from '../../lib/coarse-timer.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { CoarseTimer } from '../../platform/time/coarse-timer.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
 /** How long the usage is waited for after the end of a reply; nothing else can follow. */

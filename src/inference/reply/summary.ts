@@ -1,6 +1,6 @@
-import type { ReplyEvent } from '../../call/event.ts'
-import { newReplySummary, type ReplySummary } from '../../dialects/dialect.ts'
-import { addReplyLosses, type ReplyLimits } from '../../dialects/reply-losses.ts'
+import type { ReplyEvent } from '../../formats/call/event.ts'
+import { addReplyLosses, type ReplyLimits } from '../../formats/reply-losses.ts'
+import { newReplySummary, type ReplySummary } from '../../formats/wire-format.ts'
 import { recordToolCall } from './tool-calls.ts'
 
 /** Updates what the gateway knows of a reply; `limits` are those of the format it is re-encoded in. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import type { Tool } from '../../call/call.ts'
-import { newReplySummary, type ToolCallSummary } from '../../dialects/dialect.ts'
+import type { Tool } from '../../formats/call/call.ts'
+import { newReplySummary, type ToolCallSummary } from '../../formats/wire-format.ts'
 import { areToolCallsValid, recordToolCall } from './tool-calls.ts'
 
 const tools: Tool[] = [

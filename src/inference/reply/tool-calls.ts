@@ -1,7 +1,7 @@
-import { flattenToolName, type Tool } from '../../call/call.ts'
-import type { ReplyEvent } from '../../call/event.ts'
-import type { ReplySummary, ToolCallSummary } from '../../dialects/dialect.ts'
-import { asString } from '../../lib/json-values.ts'
+import { flattenToolName, type Tool } from '../../formats/call/call.ts'
+import type { ReplyEvent } from '../../formats/call/event.ts'
+import type { ReplySummary, ToolCallSummary } from '../../formats/wire-format.ts'
+import { asString } from '../../platform/json/json-values.ts'
 
 /** Longer arguments, of all calls together, are not validated, because they are parsed at once. */
 const maxArgumentsLength = 1024 * 1024

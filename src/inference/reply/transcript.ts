@@ -1,5 +1,5 @@
-import type { ReplyEvent } from '../../call/event.ts'
-import type { OutputPart } from '../../call/part.ts'
+import type { ReplyEvent } from '../../formats/call/event.ts'
+import type { OutputPart } from '../../formats/call/part.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { ReplyObserver } from './transforms.ts'
 

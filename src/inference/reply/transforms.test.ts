@@ -4,14 +4,14 @@ import {
   createContext,
   decodeFrames,
   parseFrames,
-} from '../../../test/dialects/conformance/round-trip.ts'
+} from '../../../test/formats/conformance/round-trip.ts'
 import { vendorReply } from '../../../test/support/replies.ts'
-import { collectReply, type ReplyEvent } from '../../call/event.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { type GenerateDialect, generateDialects } from '../../catalogue/vocabulary.ts'
-import { dialects } from '../../dialects/all.ts'
-import { gatewayError } from '../../errors/gateway-error.ts'
-import type { SseFrame } from '../../lib/sse.ts'
+import { dialects } from '../../formats/all.ts'
+import { collectReply, type ReplyEvent } from '../../formats/call/event.ts'
+import { zeroUsage } from '../../formats/call/usage.ts'
+import { type GenerateDialect, generateDialects } from '../../formats/vocabulary.ts'
+import { gatewayError } from '../../platform/errors/gateway-error.ts'
+import type { SseFrame } from '../../platform/http/sse.ts'
 import { formats } from '../request/formats.ts'
 import { createRelay } from './relay.ts'
 import { ReplyPipeline, type ReplyTransform } from './transforms.ts'

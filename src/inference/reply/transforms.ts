@@ -1,5 +1,5 @@
-import type { ReplyEvent } from '../../call/event.ts'
-import type { ReplyFeature } from '../../dialects/reply-losses.ts'
+import type { ReplyEvent } from '../../formats/call/event.ts'
+import type { ReplyFeature } from '../../formats/reply-losses.ts'
 import type { Awaitable } from './join-texts.ts'
 
 /** Changes a reply on its way to the client, such as a content filter does. */

@@ -1,4 +1,4 @@
-import type { ClientCodec, Dialect } from '../../dialects/dialect.ts'
+import type { ClientCodec, Dialect } from '../../formats/wire-format.ts'
 import type { PresetTarget } from './preset.ts'
 
 /** A format clients may use to request text. */

@@ -1,7 +1,7 @@
-import type { Owner, StoreContext } from '../../account/stored-responses.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { newId } from '../../lib/ids.ts'
-import { asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import { newId } from '../../platform/crypto/ids.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import type { Owner, StoreContext } from '../../storage/stored-responses.ts'
 
 /**
  * A compacted conversation is its user messages and a summary by the model, which the client sends as the input of

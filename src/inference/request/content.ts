@@ -1,18 +1,18 @@
-import type { ModelCall } from '../../call/call.ts'
-import type { PlainPrompt } from '../../call/plain-prompt.ts'
-import { expandServerTools, hasServerTools } from '../../call/server-tools.ts'
+import { commonReasoningHistory } from '../../catalog/provider.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
+import type { PlainPrompt } from '../../formats/call/plain-prompt.ts'
+import { expandServerTools, hasServerTools } from '../../formats/call/server-tools.ts'
 import {
   computeRequestSize,
   estimatePlainTokens,
   estimatePromptTokens,
   type RequestSize,
   sizePlainPrompt,
-} from '../../call/size.ts'
-import { commonReasoningHistory } from '../../catalogue/provider.ts'
-import { wireCapabilities } from '../../catalogue/vocabulary.ts'
-import { chat } from '../../dialects/chat/chat.ts'
-import type { ClientCodec, Dialect, Target } from '../../dialects/dialect.ts'
-import { asString, type JsonObject } from '../../lib/json-values.ts'
+} from '../../formats/call/size.ts'
+import { chat } from '../../formats/chat/chat.ts'
+import { wireCapabilities } from '../../formats/vocabulary.ts'
+import type { ClientCodec, Dialect, Target } from '../../formats/wire-format.ts'
+import { asString, type JsonObject } from '../../platform/json/json-values.ts'
 import type { ClientFormat } from './client-format.ts'
 
 /** The body as the client sent it, before a preset or a stored conversation was merged into it. The path may name its model. */

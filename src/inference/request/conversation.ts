@@ -1,4 +1,10 @@
-import { buildAppendStatements, maxItems, readConversationItems } from '../../account/conversations.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { newId } from '../../platform/crypto/ids.ts'
+import type { Statement } from '../../platform/db/batch.ts'
+import { gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { estimateJsonLength } from '../../platform/json/long-json.ts'
+import { buildAppendStatements, maxItems, readConversationItems } from '../../storage/conversations.ts'
 import {
   buildResponseStatements,
   findItems,
@@ -6,13 +12,7 @@ import {
   isItemId,
   loadConversation,
   type Owner,
-} from '../../account/stored-responses.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import type { Statement } from '../../db/batch.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import { newId } from '../../lib/ids.ts'
-import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
-import { estimateJsonLength } from '../../lib/long-json.ts'
+} from '../../storage/stored-responses.ts'
 import { openSummaries } from './compaction.ts'
 import { enforceSizeLimits } from './size-limits.ts'
 

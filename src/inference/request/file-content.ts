@@ -1,8 +1,8 @@
-import type { StoredFile } from '../../account/stored-files.ts'
-import { storeOf } from '../../app/file-storage.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { Base64Stream } from '../../lib/base64-stream.ts'
-import { yieldToEventLoop } from '../../lib/time-slicer.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { Base64Stream } from '../../platform/text/base64-stream.ts'
+import { yieldToEventLoop } from '../../platform/time/time-slicer.ts'
+import { storeOf } from '../../storage/file-storage.ts'
+import type { StoredFile } from '../../storage/stored-files.ts'
 
 /** The content of a file in the form that prompts carry: text as it is, everything else in base64. */
 export interface FileContent {

@@ -1,4 +1,4 @@
-import type { AudioPart, FilePart, ImagePart, VideoPart } from '../../call/part.ts'
+import type { AudioPart, FilePart, ImagePart, VideoPart } from '../../formats/call/part.ts'
 import type { FileContent } from './file-content.ts'
 
 const audioFormats: Record<string, string> = {

@@ -1,9 +1,9 @@
-import type { RouterStrategy } from '../../catalogue/router-models.ts'
-import type { FormatNames } from '../../dialects/reasoning-format.ts'
-import type { ProviderPreferences } from '../../dialects/schema/preferences.ts'
-import { listServiceHeaders } from '../../dialects/synonyms.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import type { RouterStrategy } from '../../catalog/router-models.ts'
+import type { FormatNames } from '../../formats/reasoning-format.ts'
+import type { ProviderPreferences } from '../../formats/schema/preferences.ts'
+import { listServiceHeaders } from '../../formats/synonyms.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
 
 /** How a request is to be served, as opposed to what is sent to the model. */
 export interface RequestOptions {

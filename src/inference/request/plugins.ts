@@ -5,10 +5,10 @@ import {
   type PluginEntry,
   type PluginId,
   plugin as pluginEntry,
-} from '../../dialects/schema/plugins.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import { validateInput } from '../../lib/validate-input.ts'
+} from '../../formats/schema/plugins.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import { validateInput } from '../../platform/validation/validate-input.ts'
 import { RequestWork } from './work.ts'
 
 const pluginList = z.object({ plugins: z.array(pluginEntry).nullish() })

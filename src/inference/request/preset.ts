@@ -1,9 +1,9 @@
-import type { ApiKey } from '../../account/keys.ts'
-import type { ActivePreset } from '../../account/presets.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import type { PresetFormat } from '../../db/schema.ts'
-import { gatewayError, invalidFieldError } from '../../errors/gateway-error.ts'
-import { asObject, asObjects, asString, type JsonObject } from '../../lib/json-values.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { ApiKey } from '../../identity/keys.ts'
+import type { PresetFormat } from '../../platform/db/schema.ts'
+import { gatewayError, invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { asObject, asObjects, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import type { ActivePreset } from '../../storage/presets.ts'
 
 export interface ExpandedRequest {
   body: JsonObject

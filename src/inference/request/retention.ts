@@ -1,5 +1,5 @@
-import type { IoLoggingSettings } from '../../account/workspaces.ts'
-import type { DataRegion } from '../../catalogue/vocabulary.ts'
+import type { DataRegion } from '../../formats/vocabulary.ts'
+import type { IoLoggingSettings } from '../../identity/workspaces.ts'
 import type { ModelRequest } from './inference-request.ts'
 
 /** Zero data retention also applies to what the gateway stores: cached replies, and texts that may quote a prompt. */

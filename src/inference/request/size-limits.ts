@@ -1,6 +1,6 @@
-import type { Settings } from '../../app/settings.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { asObject } from '../../lib/json-values.ts'
+import type { Settings } from '../../gateway/settings.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { asObject } from '../../platform/json/json-values.ts'
 
 type SizeLimits = Pick<Settings['limits'], 'list_entries' | 'parts'>
 

@@ -1,6 +1,6 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { createRoot, SpanRecorder } from '../../app/tracing/span-recorder.ts'
-import { readTraceContext } from '../../lib/trace-parent.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { createRoot, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
+import { readTraceContext } from '../../platform/tracing/trace-parent.ts'
 
 /**
  * The recorder of a request's stages, of which parsing is the first; null unless it is read: by the operator's own export

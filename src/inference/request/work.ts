@@ -1,12 +1,12 @@
-import type { ModelCall } from '../../call/call.ts'
-import type { PluginId, PluginSettings } from '../../dialects/schema/plugins.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
+import type { PluginId, PluginSettings } from '../../formats/schema/plugins.ts'
 import { Bill } from '../../ledger/bill.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import type { PreparedTools } from '../../tools/prepared-tools.ts'
-import type { CallModelFn } from '../../tools/tool.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { FundedRequest } from '../hold/extension.ts'
 import type { Funds } from '../hold/funds.ts'
 import { withFunds } from '../hold/request-funds.ts'
+import type { PreparedTools } from '../tools/prepared-tools.ts'
+import type { CallModelFn } from '../tools/tool.ts'
 
 /** A plugin of a request: the client's, or one that is on by default. */
 export interface AppliedPlugin {

@@ -1,4 +1,4 @@
-import { describeFailureKind, type UpstreamFailure } from '../../call/failure.ts'
+import { describeFailureKind, type UpstreamFailure } from '../../formats/call/failure.ts'
 import { type FailedAttempt, isPlainCode } from '../failures/failure.ts'
 import { redactAccounts } from '../failures/redact-secrets.ts'
 import type { ModelRequest } from '../request/inference-request.ts'

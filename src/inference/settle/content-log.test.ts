@@ -14,7 +14,7 @@ import {
   vendorErrors,
   vendorReply,
 } from '../../../test/support/replies.ts'
-import { sha256 } from '../../lib/crypto.ts'
+import { sha256 } from '../../platform/crypto/crypto.ts'
 import { maxCharacters, Transcript } from '../reply/transcript.ts'
 import { shouldLogContent } from '../request/retention.ts'
 

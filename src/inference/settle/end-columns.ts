@@ -1,4 +1,4 @@
-import type { ReplySummary } from '../../dialects/dialect.ts'
+import type { ReplySummary } from '../../formats/wire-format.ts'
 
 const maxNativeReasonLength = 100
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { createRoot, SpanRecorder } from '../../app/tracing/span-recorder.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import { readTraceContext } from '../../lib/trace-parent.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import { createRoot, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
+import { readTraceContext } from '../../platform/tracing/trace-parent.ts'
 import { buildEventTrace, deriveTrace, limitUser } from './event-trace.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'

@@ -1,8 +1,8 @@
-import type { EventTrace } from '../../destinations/event.ts'
-import { sha256 } from '../../lib/crypto.ts'
-import { asObject, asString, type JsonObject } from '../../lib/json-values.ts'
-import { estimateJsonLength } from '../../lib/long-json.ts'
-import { readTraceContext, type TraceContext } from '../../lib/trace-parent.ts'
+import type { EventTrace } from '../../delivery/destinations/event.ts'
+import { sha256 } from '../../platform/crypto/crypto.ts'
+import { asObject, asString, type JsonObject } from '../../platform/json/json-values.ts'
+import { estimateJsonLength } from '../../platform/json/long-json.ts'
+import { readTraceContext, type TraceContext } from '../../platform/tracing/trace-parent.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { sanitizeLabel } from '../request/options.ts'
 

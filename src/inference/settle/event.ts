@@ -1,19 +1,19 @@
-import { mergeHits } from '../../account/guardrail-hits.ts'
-import type { ApiKey } from '../../account/keys.ts'
-import type { ModelCall } from '../../call/call.ts'
-import { countCompletionTokens, countPromptTokens, type Usage } from '../../call/usage.ts'
-import type { DataRegion } from '../../catalogue/vocabulary.ts'
 import type {
   EventInput,
   EventOutput,
   EventTrace,
   EventUsage,
   GenerationEvent,
-} from '../../destinations/event.ts'
-import { usdFromNanos } from '../../ledger/money.ts'
+} from '../../delivery/destinations/event.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
+import { countCompletionTokens, countPromptTokens, type Usage } from '../../formats/call/usage.ts'
+import type { DataRegion } from '../../formats/vocabulary.ts'
+import { mergeHits } from '../../governance/guardrail-hits.ts'
+import type { GuardrailHit } from '../../governance/policy/content-rules.ts'
+import type { ApiKey } from '../../identity/keys.ts'
 import type { SettledGeneration } from '../../ledger/settlement.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import type { GuardrailHit } from '../../policy/content-rules.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import { usdFromNanos } from '../../platform/money/money.ts'
 import { limitUser } from './event-trace.ts'
 
 /** What an event has beyond the record of its generation. A generation whose request is gone has little of it. */

@@ -1,9 +1,9 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { countCompletionTokens } from '../../call/usage.ts'
-import { hasCacheDiscount } from '../../routing/sticky.ts'
+import { countCompletionTokens } from '../../formats/call/usage.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { computeStickyKey } from '../plan/plan.ts'
 import { areToolCallsValid } from '../reply/tool-calls.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import { hasCacheDiscount } from '../routing/sticky.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 
 /** Updates the health of the endpoint that served a request. */

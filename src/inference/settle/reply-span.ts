@@ -1,7 +1,7 @@
-import type { SpanAttributes, SpanRecorder } from '../../app/tracing/span-recorder.ts'
-import { countCompletionTokens, countPromptTokens } from '../../call/usage.ts'
-import type { TaskName } from '../../catalogue/vocabulary.ts'
+import { countCompletionTokens, countPromptTokens } from '../../formats/call/usage.ts'
+import type { TaskName } from '../../formats/vocabulary.ts'
 import type { UpstreamTarget } from '../../ledger/draft.ts'
+import type { SpanAttributes, SpanRecorder } from '../../platform/tracing/span-recorder.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { Outcome, RequestTrace } from './trace.ts'
 

@@ -1,6 +1,6 @@
-import { type GatewayError, gatewayError, toGatewayError } from '../../errors/gateway-error.ts'
 import { zeroCharge } from '../../ledger/charge.ts'
-import { estimateJsonLength } from '../../lib/long-json.ts'
+import { type GatewayError, gatewayError, toGatewayError } from '../../platform/errors/gateway-error.ts'
+import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import { explainError } from '../explain/metadata.ts'
 import { ClientDisconnectedError } from '../failures/errors.ts'
 import type { ModelRequest } from '../request/inference-request.ts'

@@ -1,7 +1,7 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { classifyTask } from '../../classifier/classify.ts'
-import type { Statement } from '../../db/batch.ts'
-import { buildTaskStatement as buildSampleStatement } from '../../ledger/datasets/task-samples.ts'
+import { classifyTask } from '../../analytics/classifier/classify.ts'
+import { buildTaskStatement as buildSampleStatement } from '../../analytics/datasets/task-samples.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { Statement } from '../../platform/db/batch.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import { forbidsRetention } from '../request/retention.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { ModelCall } from '../../call/call.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
 import { buildModerationBatches } from './moderation-inputs.ts'
 
 function promptOf(...texts: string[]): ModelCall {

@@ -1,9 +1,9 @@
-import type { ModelCall } from '../../call/call.ts'
-import type { ImagePart } from '../../call/part.ts'
-import { collectTexts, type PlacedText, type TextPlace } from '../../call/texts.ts'
-import { urlOf } from '../../dialects/chat/parts-decode.ts'
-import { gatewayError } from '../../errors/gateway-error.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+import type { ModelCall } from '../../formats/call/call.ts'
+import type { ImagePart } from '../../formats/call/part.ts'
+import { collectTexts, type PlacedText, type TextPlace } from '../../formats/call/texts.ts'
+import { urlOf } from '../../formats/chat/parts-decode.ts'
+import { gatewayError } from '../../platform/errors/gateway-error.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
 
 /** What a moderation model classifies as one, and where it stands in the request. */
 export interface ModerationInput {

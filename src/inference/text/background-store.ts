@@ -1,14 +1,14 @@
+import { encodeErrorCode } from '../../formats/responses/error.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { RunResult } from '../../platform/concurrency/repeated-task.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import { estimateJsonLength } from '../../platform/json/long-json.ts'
 import {
   type FinishedResponse,
   finishResponse,
   listCancellationRequests,
   listOrphanedResponses,
-} from '../../account/background-responses.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { encodeErrorCode } from '../../dialects/responses/error.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
-import { estimateJsonLength } from '../../lib/long-json.ts'
-import type { RunResult } from '../../lib/repeated-task.ts'
+} from '../../storage/background-responses.ts'
 
 export const shutdownMessage =
   'The gateway was stopped before the response was complete. Send the request again.'

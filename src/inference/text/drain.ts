@@ -1,5 +1,5 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { timedOut } from '../../lib/coarse-timer.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { timedOut } from '../../platform/time/coarse-timer.ts'
 import type { ReplyStream } from '../reply/reply-stream.ts'
 import { usageGraceMs } from '../reply/stream-timers.ts'
 

@@ -1,9 +1,9 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { ReplyContext } from '../../dialects/dialect.ts'
-import { formatLossComment } from '../../dialects/reply-losses.ts'
-import { GatewayError, isBlock } from '../../errors/gateway-error.ts'
+import { formatLossComment } from '../../formats/reply-losses.ts'
+import type { ReplyContext } from '../../formats/wire-format.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { type Charge, zeroCharge } from '../../ledger/charge.ts'
-import { timedOut, type Waiter } from '../../lib/coarse-timer.ts'
+import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
+import { timedOut, type Waiter } from '../../platform/time/coarse-timer.ts'
 import { explainError } from '../explain/metadata.ts'
 import {
   ClientDisconnectedError,

@@ -1,17 +1,17 @@
-import type { ByokKey } from '../../account/byok-keys.ts'
-import type { Gateway } from '../../app/gateway.ts'
+import type { ByokKey } from '../../catalog/byok-keys.ts'
 import {
   type Credential,
   credentialFormOf,
   type Deployment,
   parseCredential,
   settingsOf,
-} from '../../catalogue/credential.ts'
-import type { CatalogueProvider, Endpoint, Model } from '../../catalogue/model.ts'
-import { originOf, type ProviderSettings, resolveAddress } from '../../catalogue/provider-settings.ts'
-import type { DataRegion, DialectName } from '../../catalogue/vocabulary.ts'
-import type { SigningCredential } from '../../provider-auth/all.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+} from '../../catalog/credential.ts'
+import type { CatalogueProvider, Endpoint, Model } from '../../catalog/model.ts'
+import type { SigningCredential } from '../../catalog/provider-auth/all.ts'
+import { originOf, type ProviderSettings, resolveAddress } from '../../catalog/provider-settings.ts'
+import type { DataRegion, DialectName } from '../../formats/vocabulary.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { Candidate } from '../routing/candidate.ts'
 
 /** The address of a provider and the credential for it. */
 export interface ProviderAccess {

@@ -1,7 +1,7 @@
-import type { UpstreamFailure } from '../../call/failure.ts'
-import { buildTraceHeaders, newSpanId, readTraceContext } from '../../lib/trace-parent.ts'
-import type { Candidate } from '../../routing/candidate.ts'
+import type { UpstreamFailure } from '../../formats/call/failure.ts'
+import { buildTraceHeaders, newSpanId, readTraceContext } from '../../platform/tracing/trace-parent.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
+import type { Candidate } from '../routing/candidate.ts'
 import type { RequestTrace } from '../settle/trace.ts'
 import type { UpstreamExchange } from './exchange.ts'
 

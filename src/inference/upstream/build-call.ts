@@ -1,5 +1,5 @@
-import { spliceJson } from '../../lib/json-splice.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+import { spliceJson } from '../../platform/json/json-splice.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { UpstreamCall } from './send.ts'
 import type { Translation } from './translate.ts'

@@ -1,4 +1,4 @@
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { ModelRequest } from '../request/inference-request.ts'
 import type { UpstreamExchange } from './exchange.ts'
 

@@ -1,6 +1,6 @@
-import type { Gateway } from '../../app/gateway.ts'
-import { GatewayError } from '../../errors/gateway-error.ts'
-import type { Timeout } from '../../lib/coarse-timer.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { GatewayError } from '../../platform/errors/gateway-error.ts'
+import type { Timeout } from '../../platform/time/coarse-timer.ts'
 import {
   ClientDisconnectedError,
   ShutdownError,

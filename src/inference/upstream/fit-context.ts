@@ -1,11 +1,11 @@
-import { type CompressedCall, compressCall } from '../../call/compress.ts'
-import { estimatePromptTokens } from '../../call/size.ts'
-import type { Endpoint, Model } from '../../catalogue/model.ts'
-import { isGenerateDialect } from '../../catalogue/vocabulary.ts'
-import { dialects } from '../../dialects/all.ts'
-import { isWithinContext } from '../../routing/filter.ts'
+import type { Endpoint, Model } from '../../catalog/model.ts'
+import { dialects } from '../../formats/all.ts'
+import { type CompressedCall, compressCall } from '../../formats/call/compress.ts'
+import { estimatePromptTokens } from '../../formats/call/size.ts'
+import { isGenerateDialect } from '../../formats/vocabulary.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
 import type { PipelineStage } from '../request/work.ts'
+import { isWithinContext } from '../routing/filter.ts'
 
 /** Requests to endpoints with at most this context are shortened unless the client has switched it off. */
 const shortContext = 8192

@@ -1,4 +1,4 @@
-import { type FrameReader, SseReader } from '../../lib/sse.ts'
+import { type FrameReader, SseReader } from '../../platform/http/sse.ts'
 import type { Translation } from './translate.ts'
 
 /** Server-sent events, unless the provider uses its own framing for this reply. */

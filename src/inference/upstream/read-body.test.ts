@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { CoarseTimer } from '../../lib/coarse-timer.ts'
+import { CoarseTimer } from '../../platform/time/coarse-timer.ts'
 import { UpstreamError } from '../failures/errors.ts'
 import { UpstreamExchange } from './exchange.ts'
 import { readBounded } from './read-body.ts'

@@ -1,5 +1,5 @@
-import { StringBuilder } from '../../lib/string-builder.ts'
-import { TimeSlicer, yieldToEventLoop } from '../../lib/time-slicer.ts'
+import { StringBuilder } from '../../platform/text/string-builder.ts'
+import { TimeSlicer, yieldToEventLoop } from '../../platform/time/time-slicer.ts'
 import { type UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import type { UpstreamExchange } from './exchange.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Gateway } from '../../app/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { type ReceivedBody, receiveBody } from './decode-reply.ts'
 import type { UpstreamExchange } from './exchange.ts'
 import { send, type UpstreamCall, type UpstreamResponse } from './send.ts'

@@ -1,11 +1,11 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { ReplyEvent } from '../../call/event.ts'
-import { estimatePromptTokens } from '../../call/size.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { hasOutput } from '../../catalogue/model.ts'
-import { buildRequestBodies } from '../../router-models/bodybuilder.ts'
+import { hasOutput } from '../../catalog/model.ts'
+import type { ReplyEvent } from '../../formats/call/event.ts'
+import { estimatePromptTokens } from '../../formats/call/size.ts'
+import { zeroUsage } from '../../formats/call/usage.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { filterUsable } from '../plan/model-access.ts'
 import type { InferenceRequest } from '../request/inference-request.ts'
+import { buildRequestBodies } from '../routers/bodybuilder.ts'
 
 const charactersPerToken = 4
 

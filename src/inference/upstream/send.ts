@@ -1,18 +1,18 @@
-import type { Gateway } from '../../app/gateway.ts'
-import type { DialectDefaults, UpstreamCodec } from '../../dialects/dialect.ts'
-import { withDeadline } from '../../lib/deadline.ts'
-import { EgressError, sendStreaming } from '../../lib/egress-client.ts'
-import { tryParseJson } from '../../lib/json.ts'
-import { parseRetryAfter } from '../../lib/retry-after.ts'
-import type { AuthOptions } from '../../provider-auth/all.ts'
+import type { AuthOptions } from '../../catalog/provider-auth/all.ts'
 import {
   type AuthContext,
   type HeaderMap,
   isStreamed,
   ProviderAuthError,
   type UpstreamBody,
-} from '../../provider-auth/scheme.ts'
-import { bearerHeader } from '../../provider-auth/token.ts'
+} from '../../catalog/provider-auth/scheme.ts'
+import { bearerHeader } from '../../catalog/provider-auth/token.ts'
+import type { DialectDefaults, UpstreamCodec } from '../../formats/wire-format.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { EgressError, sendStreaming } from '../../platform/http/egress-client.ts'
+import { parseRetryAfter } from '../../platform/http/retry-after.ts'
+import { tryParseJson } from '../../platform/json/json.ts'
+import { withDeadline } from '../../platform/time/deadline.ts'
 import { timeoutError, UpstreamError, unexpectedReplyError } from '../failures/errors.ts'
 import {
   collectSecrets,

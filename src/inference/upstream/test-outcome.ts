@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { FailureKind } from '../../call/failure.ts'
-import { EgressError, type EgressErrorKind } from '../../lib/egress-client.ts'
-import { ProviderAuthError } from '../../provider-auth/scheme.ts'
+import { ProviderAuthError } from '../../catalog/provider-auth/scheme.ts'
+import type { FailureKind } from '../../formats/call/failure.ts'
+import { EgressError, type EgressErrorKind } from '../../platform/http/egress-client.ts'
 import type { UpstreamError } from '../failures/errors.ts'
 import { redactAccounts } from '../failures/redact-secrets.ts'
 

@@ -1,4 +1,21 @@
 import { resolvePublicUrl } from '../../access/origin.ts'
+import { findModel } from '../../catalog/lookup.ts'
+import type { VideoCall } from '../../formats/call/video.ts'
+import { decodeVideoRequest, measureVideo, toVideoPrompt } from '../../formats/video/decode.ts'
+import { listIneffectiveFields, type VideoRequestBody } from '../../formats/video/schema.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { zeroCharge } from '../../ledger/charge.ts'
+import { jobOwner } from '../../ledger/engine.ts'
+import { newTimeOrderedHex } from '../../platform/crypto/ids.ts'
+import {
+  GatewayError,
+  gatewayError,
+  invalidFieldError,
+  rateLimitError,
+} from '../../platform/errors/gateway-error.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import { isoNow } from '../../platform/time/clock.ts'
+import { withSpan } from '../../platform/tracing/span-recorder.ts'
 import {
   buildJobDelete,
   countActiveVideoJobs,
@@ -11,19 +28,7 @@ import {
   sealJson,
   updateHeldJob,
   type VideoJob,
-} from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { withSpan } from '../../app/tracing/span-recorder.ts'
-import type { VideoCall } from '../../call/video.ts'
-import { findModel } from '../../catalogue/lookup.ts'
-import { decodeVideoRequest, measureVideo, toVideoPrompt } from '../../dialects/video/decode.ts'
-import { listIneffectiveFields, type VideoRequestBody } from '../../dialects/video/schema.ts'
-import { GatewayError, gatewayError, invalidFieldError, rateLimitError } from '../../errors/gateway-error.ts'
-import { zeroCharge } from '../../ledger/charge.ts'
-import { jobOwner } from '../../ledger/engine.ts'
-import { isoNow } from '../../lib/clock.ts'
-import { newTimeOrderedHex } from '../../lib/ids.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+} from '../../storage/video-jobs.ts'
 import { recordHits } from '../guard/hits.ts'
 import { type Admission, admit } from '../hold/admit.ts'
 import { releaseOnFailure } from '../hold/request-funds.ts'

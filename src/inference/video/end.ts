@@ -1,3 +1,19 @@
+import { zeroUsage } from '../../formats/call/usage.ts'
+import { listVideoUnits, type VideoEnd, type VideoProgress } from '../../formats/call/video.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { type Charge, priceReply, zeroCharge } from '../../ledger/charge.ts'
+import { type Draft, decodeDraft, NewerFormatError } from '../../ledger/draft.ts'
+import {
+  buildTermsOfHold,
+  buildUnrecovered,
+  type RecoveredRequest,
+  type RecoveryFailure,
+} from '../../ledger/recovered-request.ts'
+import { settleRecovered } from '../../ledger/recovery.ts'
+import { createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
+import type { Statement } from '../../platform/db/batch.ts'
+import type { HoldTable } from '../../platform/db/schema.ts'
+import { isoNow } from '../../platform/time/clock.ts'
 import {
   buildJobEnd,
   DamagedJobError,
@@ -10,23 +26,7 @@ import {
   sealJson,
   type VideoJob,
   type VideoJobRequest,
-} from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { zeroUsage } from '../../call/usage.ts'
-import { listVideoUnits, type VideoEnd, type VideoProgress } from '../../call/video.ts'
-import type { Statement } from '../../db/batch.ts'
-import type { HoldTable } from '../../db/schema.ts'
-import { type Charge, priceReply, zeroCharge } from '../../ledger/charge.ts'
-import { type Draft, decodeDraft, NewerFormatError } from '../../ledger/draft.ts'
-import {
-  buildTermsOfHold,
-  buildUnrecovered,
-  type RecoveredRequest,
-  type RecoveryFailure,
-} from '../../ledger/recovered-request.ts'
-import { settleRecovered } from '../../ledger/recovery.ts'
-import { createRelease, type SettledGeneration } from '../../ledger/settlement.ts'
-import { isoNow } from '../../lib/clock.ts'
+} from '../../storage/video-jobs.ts'
 import { maxCharacters } from '../reply/transcript.ts'
 import { encodeDropped } from '../settle/end-columns.ts'
 import { buildDetachedStatements } from '../settle/records.ts'

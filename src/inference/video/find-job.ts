@@ -1,9 +1,9 @@
 import type { Caller } from '../../access/caller.ts'
 import { assertVisible } from '../../access/reachable-workspace.ts'
-import { findVideoJob, type VideoJob } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { gatewayError } from '../../errors/gateway-error.ts'
-import type { Reach } from '../../permissions/grant.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { Reach } from '../../identity/permissions/grant.ts'
+import { gatewayError } from '../../platform/errors/gateway-error.ts'
+import { findVideoJob, type VideoJob } from '../../storage/video-jobs.ts'
 
 export interface JobContext {
   gateway: Gateway

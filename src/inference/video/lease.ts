@@ -1,6 +1,6 @@
-import { type Lease, updateHeldJob } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { isoNow } from '../../lib/clock.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { isoNow } from '../../platform/time/clock.ts'
+import { type Lease, updateHeldJob } from '../../storage/video-jobs.ts'
 
 /** A node that has not renewed its lease for this long is considered dead, and its jobs are taken over. */
 export const leaseTimes = { leaseMs: 60_000, renewMs: 15_000 }

@@ -1,13 +1,13 @@
 import { resolvePublicUrl } from '../../access/origin.ts'
-import { isActive, type VideoJob } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
 import {
   encodeCloudOperation,
   encodeVideoOperation,
   type VideoOperation,
   writeCloudVideos,
-} from '../../dialects/gemini/video.ts'
-import type { JsonObject } from '../../lib/json-values.ts'
+} from '../../formats/gemini/video.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+import { isActive, type VideoJob } from '../../storage/video-jobs.ts'
 import { openVideos } from './content.ts'
 import { listContentUrls } from './record.ts'
 

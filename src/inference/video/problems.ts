@@ -1,7 +1,7 @@
-import { completeVideoCall, type VideoCall } from '../../call/video.ts'
-import type { Endpoint, VideoCapabilities } from '../../catalogue/model.ts'
-import { listVideoDialects } from '../../dialects/video/all.ts'
-import type { VideoDialect } from '../../dialects/video/dialect.ts'
+import type { Endpoint, VideoCapabilities } from '../../catalog/model.ts'
+import { completeVideoCall, type VideoCall } from '../../formats/call/video.ts'
+import { listVideoDialects } from '../../formats/video/all.ts'
+import type { VideoDialect } from '../../formats/video/dialect.ts'
 import type { FieldProblem } from '../media/task.ts'
 
 /** Why an endpoint cannot make a video; null if it can. What an endpoint does not declare is for its provider to check. */

@@ -1,7 +1,7 @@
-import { findJobCosts, openContents, type VideoJob } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import type { Db } from '../../db/db.ts'
-import { usdFromNanos } from '../../ledger/money.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { Db } from '../../platform/db/db.ts'
+import { usdFromNanos } from '../../platform/money/money.ts'
+import { findJobCosts, openContents, type VideoJob } from '../../storage/video-jobs.ts'
 
 export interface VideoUsage {
   cost: number

@@ -1,8 +1,8 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { deleteEndedJobs, expireContents, filterJobsWithContent } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { isoNow } from '../../lib/clock.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { isoNow } from '../../platform/time/clock.ts'
+import { deleteEndedJobs, expireContents, filterJobsWithContent } from '../../storage/video-jobs.ts'
 
 export function resolveVideoFolder({ config }: Gateway): string {
   return join(config.dataDir, 'videos')

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { findVideoCallback, openJobRequest, updateHeldJob, type VideoJob } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import { invalidFieldError } from '../../errors/gateway-error.ts'
-import { EgressError, sendBuffered } from '../../lib/egress-client.ts'
-import { findUrlProblem } from '../../lib/egress-policy.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { invalidFieldError } from '../../platform/errors/gateway-error.ts'
+import { EgressError, sendBuffered } from '../../platform/http/egress-client.ts'
+import { findUrlProblem } from '../../platform/http/egress-policy.ts'
+import { findVideoCallback, openJobRequest, updateHeldJob, type VideoJob } from '../../storage/video-jobs.ts'
 import { findJobUsage, listContentUrls } from './record.ts'
 
 const minuteMs = 60_000

@@ -1,6 +1,6 @@
-import { claimDueJobs, hasUnfinishedJobs, type VideoJob } from '../../account/video-jobs.ts'
-import type { Gateway } from '../../app/gateway.ts'
-import type { RunResult } from '../../lib/repeated-task.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { RunResult } from '../../platform/concurrency/repeated-task.ts'
+import { claimDueJobs, hasUnfinishedJobs, type VideoJob } from '../../storage/video-jobs.ts'
 import { buildLease, withLease } from './lease.ts'
 import { deliverWebhook } from './webhook.ts'
 

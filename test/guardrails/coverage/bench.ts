@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { sql } from 'kysely'
 import pino from 'pino'
-import { sha256 } from '../../../src/lib/crypto.ts'
+import { sha256 } from '../../../src/platform/crypto/crypto.ts'
 import { resetRouting, startTestServer, type TestServer } from '../../support/harness.ts'
 import { type ResponseSource, startUpstream, type Upstream } from '../../support/upstream.ts'
 import { buildCoverageSettings, replyTo } from './settings.ts'

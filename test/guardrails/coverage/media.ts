@@ -1,4 +1,4 @@
-import { greyPixelPng } from '../../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../../src/catalog/providers/sandbox/media.ts'
 import { audioFile, inputAudio, silentWav } from '../../support/recordings.ts'
 import {
   type CoverageCase,

@@ -1,4 +1,4 @@
-import { greyPixelPng } from '../../../src/providers/sandbox/media.ts'
+import { greyPixelPng } from '../../../src/catalog/providers/sandbox/media.ts'
 import { audioReply, eventReply, mp3Frames } from '../../media/speech-upstreams.ts'
 import { vendorReply } from '../../support/replies.ts'
 import type { ReceivedRequest, UpstreamResponse } from '../../support/upstream.ts'

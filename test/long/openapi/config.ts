@@ -1,6 +1,6 @@
-import { loadOperations } from '../../../src/areas/all.ts'
+import { loadOperations } from '../../../src/api/all.ts'
 import type { Operation } from '../../../src/http/operation.ts'
-import { infoOf } from '../../../src/permissions/permissions.ts'
+import { infoOf } from '../../../src/identity/permissions/permissions.ts'
 import { unstated } from './exceptions.ts'
 
 const operations = await loadOperations()

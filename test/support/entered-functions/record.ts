@@ -6,7 +6,7 @@ import { recordEntered, sourceFunctions } from './instrument.ts'
 
 const { openGateway, startServer } = await import('../../../src/main.ts')
 const { readConfig } = await import('../../../src/config.ts')
-const { bootstrapOrganization } = await import('../../../src/account/bootstrap.ts')
+const { bootstrapOrganization } = await import('../../../src/gateway/bootstrap.ts')
 
 const head = { id: 'c', created: 1, model: 'vendor-model' }
 const usage = { prompt_tokens: 200, completion_tokens: 100, total_tokens: 300 }

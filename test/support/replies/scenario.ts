@@ -1,4 +1,4 @@
-import { type Usage, zeroUsage } from '../../../src/call/usage.ts'
+import { type Usage, zeroUsage } from '../../../src/formats/call/usage.ts'
 
 /** The content of a reply, independent of the format. */
 export interface Scenario {

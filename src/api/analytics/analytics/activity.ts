@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import type { Caller } from '../../../access/caller.ts'
+import type { Dimension, Filter, Group } from '../../../analytics/rollups/aggregator.ts'
+import { queryRollups } from '../../../analytics/rollups/query.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import { findKey } from '../../../identity/keys.ts'
+import { requireMember } from '../../../identity/members.ts'
+import { assertWithinReach, type Reach, resolveVisibleOwner } from '../../../identity/permissions/grant.ts'
+import { resolveWorkspace } from '../../../identity/workspaces.ts'
+import type { MeasureName } from '../../../ledger/usage-record.ts'
+import { deriveUuid } from '../../../platform/crypto/ids.ts'
+import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { usdFromNanos } from '../../../platform/money/money.ts'
+import { utcDay } from '../../../platform/time/time.ts'
+import { resolvePermaslug, resolveProviderName } from './dimensions.ts'
+import { listVisibleUsage } from './visible-usage.ts'
+
+const activityDays = 30
+const dayMs = 86_400_000
+const timeoutMs = 10_000
+
+export const activityQuery = z.strictObject({
+  date: z.iso.date().optional().describe('A UTC day of the last 30.'),
+  api_key_hash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of a key in hex')
+    .optional(),
+  user_id: z.string().min(1).max(100).optional(),
+  group_by: z.enum(['workspace']).optional(),
+  workspace_id: z.uuid().optional(),
+})
+
+export const activityItem = z
+  .strictObject({
+    date: z.string(),
+    model: z.string(),
+    model_permaslug: z.string(),
+    endpoint_id: z.string(),
+    provider_name: z.string(),
+    requests: z.int(),
+    prompt_tokens: z.int(),
+    completion_tokens: z.int().describe('Includes reasoning tokens.'),
+    reasoning_tokens: z.int(),
+    usage: z.number().describe('Credits used, in USD.'),
+    byok_usage_inference: z
+      .number()
+      .describe('The amount paid to providers with BYOK keys, at list prices, in USD.'),
+    workspace_id: z.string().optional().describe('Present with `group_by=workspace`.'),
+  })
+  .meta({ id: 'ActivityItem' })
+
+type ActivityQuery = z.output<typeof activityQuery>
+type ActivityItem = z.input<typeof activityItem>
+
+const identity = (value: string | null) => value
+const activityDimensions: readonly Dimension[] = [
+  { column: 'model', read: identity },
+  { column: 'endpoint', read: identity },
+  { column: 'provider', read: identity },
+]
+
+export interface ActivityRequest {
+  gateway: Gateway
+  caller: Caller
+  reach: Reach
+  query: ActivityQuery
+}
+
+export async function readActivity(request: ActivityRequest): Promise<ActivityItem[]> {
+  const { gateway, reach, query } = request
+  const { organizationId } = request.caller
+  const byWorkspace = query.group_by === 'workspace'
+  const groups = await queryRollups(gateway.db, {
+    organizationId,
+    timeoutMs,
+    query: {
+      ...resolveRange(gateway.clock.now(), query.date),
+      granularity: 'day',
+      dimensions: byWorkspace
+        ? [...activityDimensions, { column: 'workspace', read: identity }]
+        : activityDimensions,
+      filters: await buildFilters(request),
+      alternatives: listVisibleUsage(reach),
+      measures: ['requests', 'prompt', 'completion', 'reasoning', 'credits', 'byok_fees', 'byok_upstream'],
+      histograms: [],
+    },
+  })
+  const endpointId = memoizeEndpointIds()
+  return groups.map((group) => toActivityItem(gateway, group, endpointId)).sort(compareNewestFirst)
+}
+
+/** Completed UTC days only. */
+function resolveRange(now: number, date: string | undefined) {
+  const today = Date.parse(utcDay(now))
+  const from = today - activityDays * dayMs
+  if (date === undefined) return { from, to: today }
+  const day = Date.parse(date)
+  if (day < from || day >= today)
+    throw invalidFieldError('date', `must be one of the last ${activityDays} completed UTC days`)
+  return { from: day, to: day + dayMs }
+}
+
+async function buildFilters({ gateway, caller, reach, query }: ActivityRequest): Promise<Filter[]> {
+  const { db } = gateway
+  const { organizationId } = caller
+  const filters: Filter[] = []
+  const addFilter = (column: Filter['column'], expected: string) =>
+    filters.push({ column, matches: (value) => value === expected })
+  if (query.api_key_hash !== undefined) {
+    const key = await findKey(db, organizationId, query.api_key_hash.toLowerCase())
+    if (!key) throw gatewayError('not_found', 'api_key_hash: the key does not exist.')
+    assertWithinReach(reach, { workspaceId: key.workspace_id, ownerId: key.creator_user_id })
+    addFilter('key', String(key.id))
+  }
+  if (query.user_id !== undefined)
+    addFilter('user', (await requireMember(db, organizationId, query.user_id)).id)
+  if (query.workspace_id !== undefined) {
+    const { id } = await resolveWorkspace(db, organizationId, query.workspace_id)
+    resolveVisibleOwner(reach, id)
+    addFilter('workspace', id)
+  }
+  return filters
+}
+
+type EndpointIdResolver = (model: string, tag: string) => string
+
+/** Memoized, because the same few endpoints occur on every day. */
+function memoizeEndpointIds(): EndpointIdResolver {
+  const known = new Map<string, string>()
+  return (model, tag) => {
+    const name = `${model} ${tag}`
+    const id = known.get(name) ?? deriveUuid('endpoint', model, tag)
+    known.set(name, id)
+    return id
+  }
+}
+
+function toActivityItem({ catalogue }: Gateway, group: Group, endpointId: EndpointIdResolver): ActivityItem {
+  const { bucket, values } = group
+  const sum = (measure: MeasureName) => group.sum(measure)
+  const [model = null, endpoint = null, provider = null, workspace] = values
+  return {
+    date: bucket ?? '',
+    model: model ?? '',
+    model_permaslug: resolvePermaslug(model, catalogue) ?? '',
+    endpoint_id: endpointId(model ?? '', endpoint ?? ''),
+    provider_name: resolveProviderName(provider, catalogue) ?? '',
+    requests: Number(sum('requests')),
+    prompt_tokens: Number(sum('prompt')),
+    completion_tokens: Number(sum('completion')),
+    reasoning_tokens: Number(sum('reasoning')),
+    usage: usdFromNanos(sum('credits') + sum('byok_fees')),
+    byok_usage_inference: usdFromNanos(sum('byok_upstream')),
+    ...(workspace !== undefined && { workspace_id: workspace ?? '' }),
+  }
+}
+
+function compareNewestFirst(a: ActivityItem, b: ActivityItem): number {
+  if (a.date !== b.date) return a.date < b.date ? 1 : -1
+  return b.requests - a.requests || (a.endpoint_id < b.endpoint_id ? -1 : 1)
+}

@@ -1,0 +1,83 @@
+import type { Dimension } from '../../../analytics/rollups/aggregator.ts'
+import type { Catalogue } from '../../../catalog/catalog.ts'
+import { permaslugOf } from '../../../catalog/lookup.ts'
+
+type NullableText = string | null
+
+export interface DimensionDefinition {
+  name: string
+  label: string
+  /** Limited to queries of at most 31 days; others may cover 365. */
+  isShort: boolean
+  column: Dimension['column']
+  /** Converts a stored value to the one in the result. */
+  read: (value: NullableText, catalogue: Catalogue) => NullableText
+  /** Aliases a filter may use. */
+  aliases?: (value: NullableText) => NullableText
+}
+
+const identity = (value: NullableText) => value
+
+/** Every dimension of the API and its column. */
+export const dimensions: readonly DimensionDefinition[] = [
+  {
+    name: 'model',
+    label: 'Model',
+    isShort: false,
+    column: 'model',
+    read: resolvePermaslug,
+    aliases: identity,
+  },
+  { name: 'variant', label: 'Variant', isShort: false, column: 'model', read: variantOf },
+  { name: 'api_key_id', label: 'API key', isShort: false, column: 'key', read: identity },
+  { name: 'user', label: 'User', isShort: false, column: 'user', read: identity },
+  { name: 'workspace', label: 'Workspace', isShort: false, column: 'workspace', read: identity },
+  { name: 'app', label: 'App', isShort: false, column: 'app', read: urlOf },
+  { name: 'generation_id', label: 'Generation', isShort: true, column: 'id', read: identity },
+  {
+    name: 'provider',
+    label: 'Provider',
+    isShort: true,
+    column: 'provider',
+    read: resolveProviderName,
+    aliases: identity,
+  },
+  { name: 'origin', label: 'Origin', isShort: true, column: 'app', read: originOf },
+  { name: 'country', label: 'Country', isShort: true, column: 'none', read: () => null },
+  { name: 'finish_reason', label: 'Finish reason', isShort: true, column: 'finish', read: identity },
+  { name: 'external_user', label: 'External user', isShort: true, column: 'external', read: identity },
+  {
+    name: 'context_length_bucket',
+    label: 'Context length',
+    isShort: true,
+    column: 'context',
+    read: identity,
+  },
+]
+
+export const dimensionsByName: ReadonlyMap<string, DimensionDefinition> = new Map(
+  dimensions.map((dimension) => [dimension.name, dimension]),
+)
+
+/** The permanent slug; a model that is no longer in the catalogue keeps the requested name. */
+export function resolvePermaslug(model: NullableText, catalogue: Catalogue): NullableText {
+  return model === null ? null : permaslugOf(catalogue, model)
+}
+
+function variantOf(model: NullableText): NullableText {
+  return model === null ? null : (model.split(':')[1] ?? 'standard')
+}
+
+export function resolveProviderName(slug: NullableText, catalogue: Catalogue): NullableText {
+  return slug === null ? null : (catalogue.providerByName.get(slug)?.name ?? slug)
+}
+
+/** An app is stored as its URL and title, one per line. */
+export function urlOf(app: NullableText): NullableText {
+  return app?.split('\n')[0] ?? null
+}
+
+function originOf(app: NullableText): NullableText {
+  const url = urlOf(app)
+  return url === null ? null : (URL.parse(url)?.origin ?? null)
+}

@@ -1,0 +1,190 @@
+import {
+  type Dimension,
+  type Filter,
+  type Granularity,
+  type Group,
+  type RollupQuery,
+  TooManyGroupsError,
+} from '../../../analytics/rollups/aggregator.ts'
+import { queryGenerations, queryRollups } from '../../../analytics/rollups/query.ts'
+import { RollupTimeoutError } from '../../../analytics/rollups/segment-store.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import { gatewayError, invalidFieldError } from '../../../platform/errors/gateway-error.ts'
+import { dimensionsByName, urlOf } from './dimensions.ts'
+import { type ParsedFilters, parseFilters } from './filters.ts'
+import {
+  bucketFieldOf,
+  resolveMetrics,
+  resolveRankingMetric,
+  selectLargestGroups,
+  sortAndLimitGroups,
+} from './groups.ts'
+import { metricsByName } from './metrics.ts'
+import { type DisplayNames, idFields, loadDisplayNames } from './names.ts'
+import { type QueryBody, resolveTimeRange, type TimeRange } from './request.ts'
+
+const timeoutMs = 10_000
+/** The maximum number of values in one statement. */
+const maxGenerations = 1000
+
+type ResultRow = Record<string, string | number | null>
+
+export interface QueryResult {
+  rows: ResultRow[]
+  truncated: boolean
+  warnings: string[]
+}
+
+export async function runQuery(
+  gateway: Gateway,
+  { organizationId, visible }: { organizationId: string; visible: Filter[][] },
+  body: QueryBody,
+): Promise<QueryResult> {
+  const range = resolveTimeRange(body, gateway.clock.now())
+  const parsed = await parseFilters(gateway, organizationId, body.filters)
+  const titles = new Map<string, string>()
+  const rollupQuery = { ...buildRollupQuery(gateway, body, range, parsed, titles), alternatives: visible }
+  const runRollup = (query: RollupQuery) => queryGroups(gateway, organizationId, body, query, parsed)
+  const { groups, isTruncated } = await loadTopGroups(body, rollupQuery, runRollup)
+  const { groups: shown, truncated } = sortAndLimitGroups(groups, body)
+  const names = await loadDisplayNames(gateway, organizationId, body.dimensions, shown, titles)
+  return {
+    rows: shown.map((group) => buildRow(body, group, names)),
+    truncated: truncated || isTruncated,
+    warnings: parsed.warnings,
+  }
+}
+
+/** Assigned one by one for speed: there are thousands of rows. */
+function buildRow(
+  { granularity, dimensions, metrics }: QueryBody,
+  group: Group,
+  names: DisplayNames[],
+): ResultRow {
+  const row: ResultRow = {}
+  if (granularity) row[bucketFieldOf(granularity)] = group.bucket
+  for (let index = 0; index < dimensions.length; index++) {
+    const id = group.values[index] ?? null
+    const known = id === null ? undefined : names[index]?.get(id)
+    const dimension = dimensions[index] ?? ''
+    row[dimension] = known?.name ?? id
+    const idField = idFields[dimension]
+    if (idField !== undefined) row[idField] = known?.id ?? id
+    if (dimension === 'user') row.user_email = known?.email ?? null
+  }
+  for (const name of metrics) row[name] = metricsByName.get(name)?.value(group) ?? null
+  return row
+}
+
+function buildRollupQuery(
+  { catalogue }: Gateway,
+  body: QueryBody,
+  range: TimeRange,
+  { filters }: ParsedFilters,
+  titles: Map<string, string>,
+): RollupQuery {
+  const requestedMetrics = resolveMetrics(body)
+  const dimensions = body.dimensions.map((name): Dimension => {
+    const kind = dimensionsByName.get(name)
+    return {
+      column: kind?.column ?? 'none',
+      read: (value) => {
+        if (name === 'app') recordTitle(value, titles)
+        return kind?.read(value, catalogue) ?? null
+      },
+    }
+  })
+  return {
+    ...range,
+    granularity: body.granularity ?? null,
+    dimensions,
+    filters,
+    measures: [...new Set(requestedMetrics.flatMap(({ measures }) => measures))],
+    histograms: [...new Set(requestedMetrics.flatMap(({ spreads }) => spreads))],
+  }
+}
+
+type RunRollup = (query: RollupQuery) => Promise<Group[]>
+
+/**
+ * Limits a chart to its largest groups, with all their time buckets. They are determined first, so that an omitted
+ * group costs nothing more.
+ */
+async function loadTopGroups(
+  body: QueryBody,
+  query: RollupQuery,
+  runRollup: RunRollup,
+): Promise<{ groups: Group[]; isTruncated: boolean }> {
+  const maxGroups = computeGroupLimit(body, query)
+  if (maxGroups === null) return { groups: await runRollup(query), isTruncated: false }
+  const { measures } = resolveRankingMetric(body)
+  const totals = await runRollup({ ...query, granularity: null, measures, histograms: [] })
+  const top = selectLargestGroups(totals, body, maxGroups)
+  if (!top) return { groups: await runRollup(query), isTruncated: false }
+  const names = new Set(top.map(({ values }) => JSON.stringify(values)))
+  const filters = query.dimensions.map(({ column, read }, index): Filter => {
+    const topValues = new Set(top.map(({ values }) => values[index]))
+    return { column, matches: (value) => topValues.has(read(value)) }
+  })
+  const groups = await runRollup({ ...query, filters: [...query.filters, ...filters] })
+  return { groups: groups.filter(({ values }) => names.has(JSON.stringify(values))), isTruncated: true }
+}
+
+/** Null if every group is returned. */
+function computeGroupLimit(body: QueryBody, { from, to }: RollupQuery): number | null {
+  if (body.dimensions.length === 0) return null
+  if (body.group_limit !== undefined) return body.group_limit
+  if (!body.granularity) return null
+  const buckets = Math.ceil((to - from) / grainMs[body.granularity]) + 1
+  return Math.max(1, Math.floor(body.limit / buckets))
+}
+
+/** The latest title of an app is its name. */
+function recordTitle(app: string | null, titles: Map<string, string>): void {
+  const title = app?.split('\n')[1]
+  if (title) titles.set(urlOf(app) ?? '', title)
+}
+
+async function queryGroups(
+  { db }: Gateway,
+  organizationId: string,
+  body: QueryBody,
+  incoming: RollupQuery,
+  { generationIds }: ParsedFilters,
+): Promise<Group[]> {
+  try {
+    const isSingle = [...incoming.dimensions, ...incoming.filters].some(({ column }) => column === 'id')
+    if (!isSingle) return await queryRollups(db, { organizationId, query: incoming, timeoutMs })
+    const ids = generationIds?.slice(0, maxGenerations) ?? null
+    return await queryGenerations(db, {
+      organizationId,
+      query: incoming,
+      timeoutMs,
+      ids,
+      limit: computeNewestLimit(body),
+    })
+  } catch (error) {
+    if (error instanceof RollupTimeoutError)
+      throw gatewayError(
+        'request_timeout',
+        'The query took too long. Query a shorter time range, or fewer dimensions.',
+      )
+    if (error instanceof TooManyGroupsError)
+      throw invalidFieldError('dimensions', `the query has ${error.message}`)
+    throw error
+  }
+}
+
+/** Finds the newest generations without reading all of them, one more than is returned. */
+function computeNewestLimit({ order_by, dimensions, granularity, limit }: QueryBody): number | null {
+  const newestFirst = !order_by || (order_by.field === 'generation_id' && order_by.direction === 'desc')
+  return newestFirst && dimensions.includes('generation_id') && !granularity ? limit + 1 : null
+}
+
+const grainMs: Record<Granularity, number> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 7 * 86_400_000,
+  month: 28 * 86_400_000,
+}

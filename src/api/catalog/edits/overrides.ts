@@ -1,0 +1,108 @@
+import { type AuditedRequest, transact } from '../../../access/transact.ts'
+import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../../../catalog/overrides.ts'
+import {
+  compareOverrideKeys,
+  incrementCatalogueVersion,
+  listOverrides,
+  type OverrideKey,
+  type OverrideRow,
+  removeOverride,
+  saveOverride,
+} from '../../../catalog/store.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import { buildCatalogueSources, installOverrides } from '../../../gateway/reload.ts'
+import type { RecordEvent } from '../../../governance/audit/transaction.ts'
+import { ceilingReachedError } from '../../../identity/ceilings.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import { gatewayError } from '../../../platform/errors/gateway-error.ts'
+import { isoNow } from '../../../platform/time/clock.ts'
+
+type OverrideColumns = Pick<OverrideRow, 'fields' | 'sealed_secrets'>
+
+/** Creates or replaces an override; `build` gets the existing one. */
+export function putOverride(
+  request: AuditedRequest,
+  name: OverrideKey,
+  build: (existing: OverrideRow | undefined) => OverrideColumns,
+): Promise<void> {
+  const { gateway } = request
+  return changeCatalogue(request, async (tx, rows, record) => {
+    const existing = rows.find((row) => isSameOverride(row, name))
+    const max = gateway.settings.ceilings.catalogue_edits
+    if (!existing && rows.length >= max) throw ceilingReachedError('catalogue_edits', max)
+    const row = { ...name, ...build(existing), updated_at: isoNow(gateway.clock) }
+    const after = [...rows.filter((other) => other !== existing), row].sort(compareOverrideKeys)
+    const { problems } = previewOverrides(gateway, after)
+    const problem = problems.get(formatOverrideKey(row))
+    if (problem) throw problem
+    rejectBrokenDependents(rows, previewOverrides(gateway, rows).problems, problems)
+    await saveOverride(tx, row)
+    record({
+      ...describeOverride(name, existing ? 'update' : 'create'),
+      before: existing ?? null,
+      after: row,
+    })
+    return after
+  })
+}
+
+export function deleteOverride(request: AuditedRequest, name: OverrideKey): Promise<void> {
+  const { gateway } = request
+  return changeCatalogue(request, async (tx, rows, record) => {
+    const existing = rows.find((row) => isSameOverride(row, name))
+    const after = rows.filter((row) => row !== existing)
+    if (!existing) throw gatewayError('not_found', 'There is no override to delete.')
+    rejectBrokenDependents(
+      after,
+      previewOverrides(gateway, rows).problems,
+      previewOverrides(gateway, after).problems,
+    )
+    await removeOverride(tx, name)
+    record({ ...describeOverride(name, 'delete'), before: existing })
+    return after
+  })
+}
+
+/** In force on this node before the response is sent; other nodes pick it up when they poll. */
+async function changeCatalogue(
+  request: AuditedRequest,
+  work: (tx: Db, rows: OverrideRow[], record: RecordEvent) => Promise<OverrideRow[]>,
+): Promise<void> {
+  const change = await transact(request, async (tx, record) => {
+    const version = await incrementCatalogueVersion(tx)
+    return { version, rows: await work(tx, await listOverrides(tx), record) }
+  })
+  installOverrides(request.gateway, change)
+}
+
+/** The action and the target of an event. */
+function describeOverride({ kind, name, tag }: OverrideKey, verb: 'create' | 'update' | 'delete') {
+  const type = `catalogue_${kind}`
+  return { action: `${type}.${verb}`, target: { type, id: tag === '' ? name : `${name} ${tag}` } }
+}
+
+function isSameOverride(row: OverrideKey, name: OverrideKey): boolean {
+  return formatOverrideKey(row) === formatOverrideKey(name)
+}
+
+function previewOverrides(gateway: Gateway, rows: readonly OverrideRow[]) {
+  return applyOverrides(buildCatalogueSources(gateway), rows, gateway.vault)
+}
+
+/** Rejects a change that breaks other overrides: a model of this provider, an endpoint of this model. */
+function rejectBrokenDependents(
+  rows: readonly OverrideRow[],
+  before: CatalogueOverrides['problems'],
+  after: CatalogueOverrides['problems'],
+): void {
+  for (const [key, problem] of after) {
+    const row = before.has(key) ? undefined : rows.find((candidate) => formatOverrideKey(candidate) === key)
+    if (!row) continue
+    const { kind, name, tag } = row
+    const what = kind === 'endpoint' ? `endpoint ${tag} of ${name}` : `${kind} ${name}`
+    throw gatewayError(
+      'conflict',
+      `The ${what} was created at run time and depends on this: ${problem.message}.`,
+    )
+  }
+}

@@ -1,0 +1,97 @@
+import { z } from 'zod'
+import { directionsOf } from '../../../governance/policy/effective.ts'
+import { type BuiltinFilter, type CustomFilter, scopedBuiltin } from '../../../governance/policy/guardrail.ts'
+import { estimateProgramSize, PatternBudget } from '../../../platform/text/pattern.ts'
+import { ifThen } from '../../../platform/validation/schema-rules.ts'
+import { builtinSlug, filterAction, filterScope, scanScope } from './record.ts'
+
+const maxLabelLength = 100
+const maxFilters = 100
+
+/** For all patterns of one guardrail together, as for a single one: every message is matched against them all. */
+const maxPatternCharacters = 100_000
+const maxPatternSize = 110_000
+
+/** For the patterns of replies together, which run on every piece of a stream. */
+const maxReplyPatternSize = 2000
+
+const builtinInput = z
+  .strictObject({
+    slug: builtinSlug,
+    action: filterAction,
+    scan_scope: scanScope
+      .optional()
+      .describe(`Only for ${scopedBuiltin}, for prompts. Defaults to all_messages.`),
+    scope: filterScope.optional(),
+    label: z.string().max(maxLabelLength).optional().meta({ deprecated: true, description: 'Ignored.' }),
+  })
+  .refine(({ slug, scan_scope }) => scan_scope === undefined || slug === scopedBuiltin, {
+    path: ['scan_scope'],
+    error: `is only for ${scopedBuiltin}`,
+  })
+  .refine(({ scope, scan_scope }) => scan_scope === undefined || scope !== 'output', {
+    path: ['scan_scope'],
+    error: 'selects messages of prompts: it cannot be combined with the scope output',
+  })
+  .meta({
+    override: ifThen(
+      { required: ['scan_scope'] },
+      { properties: { slug: { const: scopedBuiltin }, scope: { not: { const: 'output' } } } },
+    ),
+  })
+  .transform(({ slug, action, scan_scope = 'all_messages', scope }): BuiltinFilter => {
+    const isScoped = slug === scopedBuiltin && scope !== 'output'
+    return { slug, action, ...(isScoped && { scan_scope }), ...(scope && { scope }) }
+  })
+
+export const builtinFilters = z
+  .array(builtinInput)
+  .max(maxFilters)
+  .superRefine((filters, context) => {
+    const sides = new Set<string>()
+    for (const [index, { slug, scope }] of filters.entries()) {
+      const own = directionsOf(scope).map((direction) => `${slug} ${direction}`)
+      if (own.some((side) => sides.has(side))) {
+        context.addIssue({ code: 'custom', path: [index, 'slug'], message: `${slug} is sent twice` })
+      }
+      for (const side of own) sides.add(side)
+    }
+  })
+  .describe('Each slug at most once for prompts, and once for replies.')
+
+const customInput = z
+  .strictObject({
+    pattern: z
+      .string()
+      .min(1)
+      .max(maxPatternCharacters)
+      .meta({ format: 'regex' })
+      .describe('A regular expression without lookaround and backreferences.'),
+    action: filterAction,
+    label: z.string().max(maxLabelLength).nullish().describe('The text that replaces a match.'),
+    scope: filterScope.optional(),
+  })
+  .transform(
+    ({ pattern, action, label = null, scope }): CustomFilter => ({
+      pattern,
+      action,
+      label,
+      ...(scope && { scope }),
+    }),
+  )
+
+export const customFilters = z.array(customInput).max(maxFilters).superRefine(validatePatterns)
+
+function validatePatterns(filters: CustomFilter[], context: z.RefinementCtx): void {
+  const budget = new PatternBudget({ characters: maxPatternCharacters, size: maxPatternSize })
+  let replySize = 0
+  for (const [index, { pattern, scope }] of filters.entries()) {
+    if (directionsOf(scope).includes('output')) replySize += estimateProgramSize(pattern)
+    const message = budget.findProblem(pattern) ?? (replySize > maxReplyPatternSize ? replySizeProblem : null)
+    if (message === null) continue
+    context.addIssue({ code: 'custom', path: [index, 'pattern'], message })
+    return
+  }
+}
+
+const replySizeProblem = `the patterns with scope output or both exceed their maximum total size of ${maxReplyPatternSize}; simplify or remove some, or use the scope input`

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import type { Caller } from '../../../access/caller.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import { type ApiKey, findKey } from '../../../identity/keys.ts'
+import { assertWithinReach, type Reach } from '../../../identity/permissions/grant.ts'
+import { type KeyUsage, loadKeyUsage, zeroUsage } from '../../../ledger/usage.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import { gatewayError } from '../../../platform/errors/gateway-error.ts'
+
+export const hashParam = z.object({
+  hash: z.string().min(1).describe("The key's hash (SHA-256, in hex)."),
+})
+
+/** Management keys belong to the whole organization. The keys of sessions are not managed. */
+export async function requireKey(db: Db, caller: Caller, reach: Reach, hash: string): Promise<ApiKey> {
+  const key = await findKey(db, caller.organizationId, hash)
+  if (!key || key.source === 'session') throw keyNotFoundError()
+  const workspaceId = key.kind === 'management' ? null : key.workspace_id
+  assertWithinReach(reach, { workspaceId, ownerId: key.creator_user_id })
+  return key
+}
+
+export async function requireChangeableKey(
+  db: Db,
+  caller: Caller,
+  reach: Reach,
+  hash: string,
+): Promise<ApiKey> {
+  const key = await requireKey(db, caller, reach, hash)
+  if (key.kind === 'management')
+    throw gatewayError('forbidden', 'This is a management key: use /management-keys/{hash}.')
+  return key
+}
+
+export function describeKey({ hash, name, workspace_id }: ApiKey) {
+  return { target: { type: 'key', id: hash, name }, workspaceId: workspace_id }
+}
+
+export function keyNotFoundError() {
+  return gatewayError('not_found', 'The key does not exist.')
+}
+
+export async function loadUsage(gateway: Gateway, key: ApiKey): Promise<KeyUsage> {
+  return (await loadKeyUsage(gateway.db, [key.id], gateway.clock.now())).get(key.id) ?? zeroUsage
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { dataRegions } from '../../../formats/vocabulary.ts'
+import type { ApiKey } from '../../../identity/keys.ts'
+import { computeRemainingLimit, type KeyUsage } from '../../../ledger/usage.ts'
+import { usdFromNanos } from '../../../platform/money/money.ts'
+
+export const limitReset = z.enum(['daily', 'weekly', 'monthly'])
+
+const usageFields = {
+  usage: z.number().describe('Credits used in total, in USD.'),
+  usage_daily: z.number().describe('Credits used in the current UTC day, in USD.'),
+  usage_weekly: z.number().describe('Credits used in the current UTC week, Monday to Sunday, in USD.'),
+  usage_monthly: z.number().describe('Credits used in the current UTC month, in USD.'),
+  byok_usage: z.number().describe('The list price of requests with BYOK keys, in USD.'),
+  byok_usage_daily: z.number(),
+  byok_usage_weekly: z.number(),
+  byok_usage_monthly: z.number(),
+}
+
+const limitFields = {
+  limit: z.number().nullable().describe('The spending limit in USD; null if unlimited.'),
+  limit_remaining: z.number().nullable(),
+  limit_reset: limitReset.nullable().describe('null if the limit never resets.'),
+  include_byok_in_limit: z.boolean(),
+}
+
+export const keyRecord = z
+  .strictObject({
+    hash: z.string(),
+    name: z.string(),
+    label: z.string(),
+    disabled: z.boolean(),
+    ...limitFields,
+    ...usageFields,
+    created_at: z.string(),
+    updated_at: z.string().nullable(),
+    last_used_at: z
+      .string()
+      .nullable()
+      .describe(
+        'An extension: when a request with this key last began or ended, within a second; null if none did. Of requests before this was recorded, only the UTC day is known.',
+      ),
+    expires_at: z.string().nullable(),
+    external_user: z.string().nullable(),
+    creator_user_id: z.string().nullable(),
+    workspace_id: z.string(),
+  })
+  .meta({ id: 'ApiKey' })
+
+export const currentKey = z
+  .strictObject({
+    label: z.string(),
+    ...limitFields,
+    ...usageFields,
+    is_free_tier: z.boolean().describe('True until credits are purchased.'),
+    is_management_key: z.boolean(),
+    is_provisioning_key: z.boolean().meta({ deprecated: true }),
+    creator_user_id: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    organization_id: z.string().nullable(),
+    workspace_id: z.string().nullable(),
+    allowed_data_regions: z.array(z.enum(dataRegions)),
+    free_model_daily_requests: z.strictObject({
+      limit: z.int(),
+      remaining: z.int(),
+      used: z.int(),
+    }),
+    rate_limit: z
+      .strictObject({ interval: z.string(), note: z.string(), requests: z.int() })
+      .meta({ deprecated: true }),
+  })
+  .meta({ id: 'CurrentKey' })
+
+export function toKeyRecord(key: ApiKey, usage: KeyUsage): z.input<typeof keyRecord> {
+  return {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    disabled: key.disabled === 1 || key.suspended === 1,
+    ...toLimitFields(key, usage),
+    ...toUsageFields(usage),
+    created_at: key.created_at,
+    updated_at: key.updated_at,
+    last_used_at: usage.lastUsedAt,
+    expires_at: key.expires_at,
+    external_user: key.external_user,
+    creator_user_id: key.creator_user_id,
+    workspace_id: key.workspace_id,
+  }
+}
+
+export function toLimitFields(key: ApiKey, usage: KeyUsage) {
+  const includeByok = key.include_byok_in_limit === 1
+  const remaining = computeRemainingLimit(
+    { amount: key.limit_nanos, reset: key.limit_reset, includeByok },
+    usage,
+  )
+  return {
+    limit: key.limit_nanos === null ? null : usdFromNanos(key.limit_nanos),
+    limit_remaining: remaining === null ? null : usdFromNanos(remaining),
+    limit_reset: key.limit_reset,
+    include_byok_in_limit: includeByok,
+  }
+}
+
+export function toUsageFields({ credits, byok }: KeyUsage) {
+  return {
+    usage: usdFromNanos(credits.total),
+    usage_daily: usdFromNanos(credits.daily),
+    usage_weekly: usdFromNanos(credits.weekly),
+    usage_monthly: usdFromNanos(credits.monthly),
+    byok_usage: usdFromNanos(byok.total),
+    byok_usage_daily: usdFromNanos(byok.daily),
+    byok_usage_weekly: usdFromNanos(byok.weekly),
+    byok_usage_monthly: usdFromNanos(byok.monthly),
+  }
+}

@@ -1,0 +1,95 @@
+import { type RawBuilder, sql } from 'kysely'
+import { searchKeys } from '../../../identity/key-search.ts'
+import type { ApiKey } from '../../../identity/keys.ts'
+import type { Reach } from '../../../identity/permissions/grant.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import type { ApiKeyTable } from '../../../platform/db/schema.ts'
+import { type Clock, isoNow } from '../../../platform/time/clock.ts'
+
+const keysPerPage = 100
+
+/** The keys of a workspace, or of all; `creatorUserId`: only those of this member. */
+export type VisibleKeys =
+  | { workspaceId: string; creatorUserId: string | null }
+  | { workspaceId: null; reach: Reach }
+
+interface KeyFilter {
+  organizationId: string
+  visible: VisibleKeys
+  includeDisabled: boolean
+  offset: number
+  /** In their name or label. */
+  text: string | undefined
+}
+
+/** Newest first, without management keys and the keys of sessions. */
+export async function listKeys(db: Db, where: KeyFilter): Promise<ApiKey[]> {
+  if (where.text !== undefined) return searchPage(db, where, where.text)
+  let page = db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('kind', '=', 'inference')
+    .where('source', '!=', 'session')
+  if (where.visible.workspaceId === null) page = page.where('organization_id', '=', where.organizationId)
+  for (const condition of conditionsOf(where.visible)) page = page.where(condition)
+  if (!where.includeDisabled) page = page.where('disabled', '=', 0)
+  // The page is cut in the index, so that the rows before it are counted and not read.
+  const ids = page.orderBy('id', 'desc').limit(keysPerPage).offset(where.offset)
+  return db.selectFrom('api_keys').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
+}
+
+async function searchPage(db: Db, where: KeyFilter, text: string): Promise<ApiKey[]> {
+  const { organizationId, includeDisabled, offset } = where
+  const conditions = [
+    ...conditionsOf(where.visible),
+    ...(includeDisabled ? [] : [sql<boolean>`disabled = 0`]),
+  ]
+  const filter =
+    conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`${sql.join(conditions, sql` and `)}`
+  const { keys } = await searchKeys(db, { organizationId, text, filter, offset, limit: keysPerPage })
+  return keys
+}
+
+function conditionsOf(visible: VisibleKeys): RawBuilder<boolean>[] {
+  if (visible.workspaceId !== null) {
+    const { workspaceId, creatorUserId } = visible
+    const inWorkspace = sql<boolean>`workspace_id = ${workspaceId}`
+    return creatorUserId === null ? [inWorkspace] : [inWorkspace, sql`creator_user_id = ${creatorUserId}`]
+  }
+  const { everywhere, workspaceIds, own } = visible.reach
+  if (everywhere) return []
+  const inAny = (ids: ReadonlySet<string>) =>
+    ids.size === 0 ? sql<boolean>`false` : sql<boolean>`workspace_id in (${sql.join([...ids])})`
+  if (!own) return [inAny(workspaceIds)]
+  const isOwn = sql`creator_user_id = ${own.userId} and ${inAny(own.workspaceIds)}`
+  return [sql<boolean>`(${inAny(workspaceIds)} or (${isOwn}))`]
+}
+
+export type KeyChanges = Partial<
+  Pick<ApiKeyTable, 'name' | 'disabled' | 'limit_nanos' | 'limit_reset' | 'include_byok_in_limit'>
+>
+
+/** As `tryLockWorkspace`: undefined once it is deleted. */
+export async function lockKey(tx: Db, organizationId: string, hash: string): Promise<ApiKey | undefined> {
+  return tx
+    .updateTable('api_keys')
+    .set((eb) => ({ name: eb.ref('name') }))
+    .where('organization_id', '=', organizationId)
+    .where('hash', '=', hash)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function updateKey(db: Db, clock: Clock, id: number, changes: KeyChanges): Promise<ApiKey> {
+  return db
+    .updateTable('api_keys')
+    .set({ ...changes, updated_at: isoNow(clock) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function isWorkspaceDeleted(db: Db, id: string): Promise<boolean> {
+  const row = await db.selectFrom('workspaces').select('deleted_at').where('id', '=', id).executeTakeFirst()
+  return row?.deleted_at !== null
+}

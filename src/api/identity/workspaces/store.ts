@@ -1,0 +1,170 @@
+import type { Selectable } from 'kysely'
+import type { Workspace } from '../../../identity/workspaces.ts'
+import { newUuid } from '../../../platform/crypto/ids.ts'
+import { containsText } from '../../../platform/db/contains-text.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import { fetchPage, type RowPage } from '../../../platform/db/page.ts'
+import type {
+  BudgetInterval,
+  WorkspaceBudgetTable,
+  WorkspaceMemberTable,
+} from '../../../platform/db/schema.ts'
+import { type Clock, isoNow } from '../../../platform/time/clock.ts'
+import type { Pagination } from '../../../platform/validation/query-params.ts'
+
+export type WorkspaceMember = Selectable<WorkspaceMemberTable>
+export type WorkspaceBudget = Selectable<WorkspaceBudgetTable>
+
+interface WorkspaceFilter {
+  /** Null: all of the organization. */
+  reachable: readonly string[] | null
+  ids: readonly string[] | undefined
+  /** In their name or slug. */
+  text: string | undefined
+}
+
+export async function listWorkspaces(
+  db: Db,
+  organizationId: string,
+  { reachable, ids, text }: WorkspaceFilter,
+  page: Pagination,
+): Promise<RowPage<Workspace>> {
+  let all = db
+    .selectFrom('workspaces')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+  if (reachable) all = all.where('id', 'in', reachable)
+  if (ids) all = all.where('id', 'in', ids)
+  if (text !== undefined) all = all.where(containsText(['name', 'slug'], text))
+  return fetchPage(all.selectAll(), page)
+}
+
+/** Keeps the row, because keys and past records refer to it. */
+export async function deleteWorkspace(tx: Db, clock: Clock, id: string): Promise<void> {
+  await tx.deleteFrom('scim_group_mappings').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('sso_mappings').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('workspace_members').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('role_assignments').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('workspace_budgets').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('guardrails').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('files').where('workspace_id', '=', id).execute()
+  await tx.deleteFrom('notification_rules').where('workspace_id', '=', id).execute()
+  await tx
+    .updateTable('destinations')
+    .set({ enabled: 0, sealed_secrets: '', secrets_origin: null, deleted_at: isoNow(clock) })
+    .where('workspace_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute()
+  await tx
+    .updateTable('byok_keys')
+    .set({ disabled: 1, sealed_key: null, deleted_at: isoNow(clock) })
+    .where('workspace_id', '=', id)
+    .where('deleted_at', 'is', null)
+    .execute()
+  await tx
+    .updateTable('workspaces')
+    .set({ deleted_at: isoNow(clock) })
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function listWorkspaceMembers(
+  db: Db,
+  workspaceId: string,
+  page: Pagination,
+): Promise<RowPage<WorkspaceMember>> {
+  const all = db.selectFrom('workspace_members').where('workspace_id', '=', workspaceId)
+  return fetchPage(all.selectAll(), page)
+}
+
+export async function listMemberships(
+  db: Db,
+  workspaceId: string,
+  userIds: string[],
+): Promise<WorkspaceMember[]> {
+  return db
+    .selectFrom('workspace_members')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
+    .execute()
+}
+
+/** The given users who are members of the workspace. */
+export async function listUsersInWorkspace(
+  db: Db,
+  workspaceId: string,
+  userIds: string[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('workspace_members')
+    .select('user_id')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
+    .orderBy('user_id')
+    .execute()
+  return rows.map((row) => row.user_id)
+}
+
+/** Also ends the roles that the members have there, and the codes of apps for them. */
+export async function removeFromWorkspace(
+  tx: Db,
+  workspaceId: string,
+  userIds: string[],
+): Promise<WorkspaceMember[]> {
+  for (const table of ['auth_codes', 'role_assignments'] as const) {
+    await tx
+      .deleteFrom(table)
+      .where('workspace_id', '=', workspaceId)
+      .where('user_id', 'in', userIds)
+      .execute()
+  }
+  return tx
+    .deleteFrom('workspace_members')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', userIds)
+    .returningAll()
+    .execute()
+}
+
+export async function listBudgets(db: Db, workspaceId: string): Promise<WorkspaceBudget[]> {
+  return db.selectFrom('workspace_budgets').selectAll().where('workspace_id', '=', workspaceId).execute()
+}
+
+export async function putBudget(
+  db: Db,
+  clock: Clock,
+  input: { workspaceId: string; interval: BudgetInterval; limit: bigint },
+): Promise<WorkspaceBudget> {
+  const now = isoNow(clock)
+  return db
+    .insertInto('workspace_budgets')
+    .values({
+      id: newUuid(),
+      workspace_id: input.workspaceId,
+      interval: input.interval,
+      limit_nanos: input.limit,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspace_id', 'interval'])
+        .doUpdateSet({ limit_nanos: input.limit, updated_at: now }),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function deleteBudget(
+  db: Db,
+  workspaceId: string,
+  interval: BudgetInterval,
+): Promise<WorkspaceBudget | undefined> {
+  return db
+    .deleteFrom('workspace_budgets')
+    .where('workspace_id', '=', workspaceId)
+    .where('interval', '=', interval)
+    .returningAll()
+    .executeTakeFirst()
+}

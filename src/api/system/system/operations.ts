@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import { describeEnvironment, describeSettings } from '../../../gateway/settings-view.ts'
+import { defineOperation } from '../../../http/operation.ts'
+import type { RateLimit } from '../../../http/rate-limit.ts'
+import { liveness } from '../../../ledger/recovery.ts'
+import { isPostgresUrl } from '../../../platform/db/db.ts'
+import { version } from '../../../platform/version.ts'
+import { measureQueues } from './queues.ts'
+import { countNodes, readDatabaseBytes, sampleOverhead } from './store.ts'
+import { listWarnings } from './warnings.ts'
+
+/** It counts rows, so it is not for polling every second. */
+const systemLimit: RateLimit = { name: 'the state of the installation', perMinute: 30, perDay: 20_000 }
+
+const overheadWindowMs = 24 * 3_600_000
+
+const system = z
+  .strictObject({
+    version: z.string(),
+    runtime: z.strictObject({ name: z.string(), version: z.string(), platform: z.string() }),
+    node: z.strictObject({
+      id: z.string(),
+      started_at: z.iso.datetime(),
+      uptime_seconds: z.int(),
+      memory_bytes: z.int().describe('Of the process, as the operating system counts it.'),
+      open_streams: z.int().describe('Requests to providers in progress.'),
+    }),
+    nodes: z.int().describe('Processes that share the database.'),
+    storage: z.strictObject({
+      mode: z.enum(['embedded', 'shared']).describe('`embedded`: SQLite; `shared`: PostgreSQL.'),
+      database: z.enum(['sqlite', 'postgresql']),
+      database_bytes: z.int(),
+      journal_bytes: z
+        .int()
+        .nullable()
+        .describe('Of the journal of the ledger: what SQLite does not have yet. Null with PostgreSQL.'),
+      files: z.enum(['data_directory', 'bucket']),
+    }),
+    warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
+    overhead: z
+      .strictObject({
+        requests: z.int().describe('How many requests of the last 24 hours it was computed from.'),
+        p50_ms: z.int(),
+        p99_ms: z.int(),
+      })
+      .nullable()
+      .describe(
+        'From the arrival of a request to the request to its provider, for the newest 1,000 requests without those that failed over, or used plugins or tools. Null without any.',
+      ),
+    queues: z.array(
+      z.strictObject({
+        name: z.string(),
+        description: z.string(),
+        waiting: z.int(),
+        is_capped: z.boolean().describe('Whether there are more: 10,000 are counted.'),
+      }),
+    ),
+    settings: z.record(z.string(), z.unknown()).describe('headgate.yaml as loaded, with secrets masked.'),
+    environment: z
+      .record(z.string(), z.string().nullable())
+      .describe('The environment variables that were read, with secrets masked. Null: not set.'),
+    backup: z
+      .strictObject({ parts: z.array(z.strictObject({ name: z.string(), location: z.string() })) })
+      .describe('What a backup has to contain. The gateway does not know when one was made.'),
+  })
+  .meta({ id: 'System' })
+
+const getSystem = defineOperation({
+  id: 'getSystem',
+  method: 'GET',
+  path: '/system',
+  tag: 'Admin',
+  summary: 'Returns the state of the installation: version, storage, queues, overhead and configuration.',
+  description: 'Secrets in the configuration are masked.',
+  permission: 'system:read',
+  rateLimit: systemLimit,
+  noStore: true,
+  response: z.strictObject({ data: system }),
+  handle: async ({ gateway }) => ({ data: await describeSystem(gateway) }),
+})
+
+async function describeSystem(gateway: Gateway): Promise<z.input<typeof system>> {
+  const { config, db, settings, clock, ledger } = gateway
+  // Before the queries: some of them flush the journal.
+  const journal_bytes = ledger.unflushedBytes
+  const nodes = await countLiveNodes(gateway)
+  const isShared = isPostgresUrl(config.databaseUrl)
+  const since = new Date(clock.now() - overheadWindowMs).toISOString()
+  return {
+    version,
+    runtime: { name: 'bun', version: Bun.version, platform: `${process.platform} ${process.arch}` },
+    node: describeNode(gateway),
+    nodes,
+    storage: {
+      mode: isShared ? 'shared' : 'embedded',
+      database: isShared ? 'postgresql' : 'sqlite',
+      database_bytes: await readDatabaseBytes(db, config.databaseUrl),
+      journal_bytes,
+      files: settings.files.s3 ? 'bucket' : 'data_directory',
+    },
+    warnings: listWarnings(gateway, nodes),
+    overhead: toQuantiles(await sampleOverhead(db, since)),
+    queues: await measureQueues(gateway),
+    settings: describeSettings(settings),
+    environment: describeEnvironment(config),
+    backup: { parts: listBackupParts(gateway) },
+  }
+}
+
+/** SQLite has one node, which sends no heartbeats. */
+async function countLiveNodes({ db, clock, config }: Gateway): Promise<number> {
+  if (!isPostgresUrl(config.databaseUrl)) return 1
+  return Math.max(1, await countNodes(db, new Date(clock.now() - liveness.silentMs).toISOString()))
+}
+
+function describeNode({ node, exchanges }: Gateway): z.input<typeof system>['node'] {
+  return {
+    id: node.id,
+    started_at: new Date(performance.timeOrigin).toISOString(),
+    uptime_seconds: Math.floor(performance.now() / 1000),
+    memory_bytes: process.memoryUsage.rss(),
+    open_streams: exchanges.size,
+  }
+}
+
+/** `sorted` in ascending order. */
+function toQuantiles(sorted: number[]): z.input<typeof system>['overhead'] {
+  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0
+  return sorted.length === 0 ? null : { requests: sorted.length, p50_ms: at(0.5), p99_ms: at(0.99) }
+}
+
+function listBackupParts({ config, settings }: Gateway): { name: string; location: string }[] {
+  const { s3 } = settings.files
+  return [
+    {
+      name: 'Database',
+      location: isPostgresUrl(config.databaseUrl) ? 'PostgreSQL (DATABASE_URL)' : config.databaseUrl,
+    },
+    { name: 'Files', location: s3 ? `the bucket ${s3.bucket}` : `${config.dataDir}/files` },
+    {
+      name: 'Secret key',
+      location: config.secretKey === null ? `${config.dataDir}/secret.key` : 'HEADGATE_SECRET_KEY',
+    },
+  ]
+}
+
+export const systemOperations = [getSystem]

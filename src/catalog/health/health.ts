@@ -1,0 +1,348 @@
+import type { FailureKind, UpstreamFailure } from '../../formats/call/failure.ts'
+import { SlidingCounter } from '../../platform/concurrency/sliding-counter.ts'
+import type { Quantiles } from '../../platform/concurrency/sliding-histogram.ts'
+import { HourlyMedians, hourMs } from './hourly-medians.ts'
+import { QuantileWindows, routingWindowMs, statsWindowMs } from './quantile-windows.ts'
+import { ToolCallHistory, type ToolCallQuality, unknownToolCallQuality } from './tool-call-history.ts'
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+
+/** Failures count towards instability and ejection for this long. */
+const failureWindowMs = 30 * secondMs
+const dayMs = 24 * 60 * minuteMs
+const daySlotMs = 5 * minuteMs
+const slotsPerHour = 12
+
+/** Below this share of failures an endpoint still counts as stable. */
+const unstableFailureShare = 0.1
+/** An endpoint is ejected after this many consecutive failures. */
+const ejectAfterFailures = 5
+/** It is also ejected at this share of failures, after a minimum of attempts. */
+const ejectFailureShare = 0.5
+const minAttemptsToEject = 20
+const baseEjectionMs = 30 * secondMs
+const maxEjectionMs = 5 * minuteMs
+/** After an ejection one request tests the endpoint; for this long no other request is routed to it. */
+const trialMs = 30 * secondMs
+/** Retries per request, on average. */
+const retryBudgetShare = 0.2
+const maxRetryBudget = 20
+
+/** Failures caused by the endpoint, not by the request or a quota. */
+const endpointFailures: ReadonlySet<FailureKind> = new Set([
+  'authentication',
+  'payment_required',
+  'provider_overloaded',
+  'provider_unavailable',
+  'server',
+  'timeout',
+])
+
+/** May concern this request alone: the endpoint ranks lower for a while but is not ejected. */
+const rejections: ReadonlySet<FailureKind> = new Set([
+  'rate_limit_exceeded',
+  'permission_denied',
+  'not_found',
+])
+
+const ok = 0
+const failed = 1
+const limited = 2
+
+export interface Speed {
+  /** Milliseconds to the first token. */
+  latency: Quantiles | null
+  /** Tokens per second. */
+  throughput: Quantiles | null
+}
+
+interface RoutingMetrics extends Speed {
+  at: number
+  toolCalls: ToolCallQuality
+}
+
+/** What the API reports about an endpoint. */
+export interface EndpointStats extends Speed {
+  /** Percentage of the attempts that succeeded or failed at the endpoint; null if there were none. */
+  uptime5m: number | null
+  uptime30m: number | null
+  uptime1d: number | null
+  /** The number of attempts that the uptime is computed from. */
+  attempts5m: number
+  attempts30m: number
+  attempts1d: number
+  /** Successful replies of the last 30 minutes. */
+  completed30m: number
+}
+
+type FailureSignal = Pick<UpstreamFailure, 'kind' | 'retryAfterMs' | 'isRetryAfterCut'> &
+  Partial<Pick<UpstreamFailure, 'status'>>
+
+/** Without the vendor's message, which may quote the request of a tenant. */
+export interface LastFailure {
+  kind: FailureKind
+  /** The HTTP status; null if there was none. */
+  status: number | null
+  at: number
+}
+
+/** An hour by the clock. */
+export interface HourlyHealth {
+  endsAt: number
+  succeeded: number
+  failed: number
+  /** Of the replies; null if there were none. */
+  medianLatency: number | null
+  medianThroughput: number | null
+}
+
+/** The speed of a reply. */
+export interface ReplyPerformance {
+  firstTokenMs: number
+  /** Null for a reply without tokens. */
+  tokensPerSecond: number | null
+}
+
+/** The health of one endpoint with one credential, measured from live traffic. The caller passes the time. */
+export class EndpointHealth {
+  // Read for every endpoint by every request: declared first, to be close together in memory.
+  #cooldownUntil = 0
+  /** The full length of the cooldown. */
+  #cooldownMs = 0
+  #ejectedUntil = 0
+  #trialUntil = 0
+  /** When it last failed or rejected a request. */
+  #lastFailureAt = Number.NEGATIVE_INFINITY
+  #metrics: RoutingMetrics | null = null
+  readonly #recent = new SlidingCounter(secondMs, 31, 3)
+  readonly #halfHour = new SlidingCounter(30 * secondMs, 61, 2)
+  readonly #day = new SlidingCounter(daySlotMs, 289, 2)
+  readonly #latency = new QuantileWindows()
+  readonly #throughput = new QuantileWindows()
+  readonly #hourlyLatency = new HourlyMedians()
+  readonly #hourlyThroughput = new HourlyMedians()
+  /** Most endpoints never get tools. */
+  #toolCalls: ToolCallHistory | null = null
+  #consecutiveFailures = 0
+  #ejections = 0
+  #ejectedAt = 0
+  #retryBudget = 0
+  /** When it was first ejected or in cooldown after its last success. */
+  #failingSince = 0
+  /** The last failure of the endpoint, or rejection. */
+  #lastFailure: LastFailure | null = null
+
+  /** When the provider's `Retry-After` ends. */
+  get cooldownUntil(): number {
+    return this.#cooldownUntil
+  }
+
+  /** Since when it has been ejected or in cooldown without a success, and its last failure. */
+  get failure(): { since: number; lastAt: number } | null {
+    return this.#failingSince === 0 ? null : { since: this.#failingSince, lastAt: this.#lastFailureAt }
+  }
+
+  get lastFailure(): LastFailure | null {
+    return this.#lastFailure
+  }
+
+  isCoolingDown(now: number): boolean {
+    return this.#cooldownUntil !== 0 && isPending(this.#cooldownUntil, now, this.#cooldownMs)
+  }
+
+  /** It failed too often, or another request is testing whether it has recovered. */
+  isEjected(now: number): boolean {
+    if (this.#ejectedUntil === 0) return false
+    return isPending(this.#ejectedUntil, now, maxEjectionMs) || isPending(this.#trialUntil, now, trialMs)
+  }
+
+  get ejectedUntil(): number {
+    return Math.max(this.#ejectedUntil, this.#trialUntil)
+  }
+
+  /** Whether a significant share of the attempts of the last 30 seconds failed. */
+  isUnstable(now: number): boolean {
+    // The common case, and checked for every endpoint by every request.
+    if (now - this.#lastFailureAt > failureWindowMs + secondMs) return false
+    const failures =
+      this.#recent.sum(now, failureWindowMs, failed) + this.#recent.sum(now, failureWindowMs, limited)
+    if (failures === 0) return false
+    return failures >= unstableFailureShare * (failures + this.#recent.sum(now, failureWindowMs, ok))
+  }
+
+  /** After an ejection the first attempt is the trial that shows whether the endpoint has recovered. */
+  recordStart(now: number, isRetry: boolean): void {
+    if (!isRetry) this.#retryBudget = Math.min(maxRetryBudget, this.#retryBudget + retryBudgetShare)
+    if (this.#ejectedUntil !== 0) this.#trialUntil = now + trialMs
+  }
+
+  /** Whether a failed request may be retried at the same endpoint; if so, the retry is deducted. */
+  consumeRetryBudget(): boolean {
+    if (this.#retryBudget < 1) return false
+    this.#retryBudget -= 1
+    return true
+  }
+
+  recordSuccess(now: number, { firstTokenMs, tokensPerSecond }: ReplyPerformance): void {
+    this.#count(now, ok)
+    this.#latency.add(now, firstTokenMs)
+    this.#hourlyLatency.add(now, firstTokenMs)
+    if (tokensPerSecond !== null) {
+      this.#throughput.add(now, tokensPerSecond)
+      this.#hourlyThroughput.add(now, tokensPerSecond)
+    }
+    this.#consecutiveFailures = 0
+    this.#failingSince = 0
+    // The ejection time is reset only after the endpoint has been stable for longer than any ejection.
+    if (now - this.#ejectedAt > 2 * maxEjectionMs) this.#ejections = 0
+    if (this.#trialUntil !== 0) this.#ejectedUntil = 0
+    this.#trialUntil = 0
+  }
+
+  recordFailure(now: number, { kind, status = null, retryAfterMs, isRetryAfterCut }: FailureSignal): void {
+    if (rejections.has(kind) || endpointFailures.has(kind)) this.#lastFailure = { kind, status, at: now }
+    // A hint with the rejection of one request must not stop the requests of others.
+    if (retryAfterMs !== undefined && (kind === 'rate_limit_exceeded' || endpointFailures.has(kind))) {
+      this.#startCooldown(now, retryAfterMs, isRetryAfterCut ?? false)
+    }
+    if (rejections.has(kind)) this.#recordRejection(now)
+    if (endpointFailures.has(kind)) this.#recordEndpointFailure(now)
+    else this.releaseTrial()
+  }
+
+  /** After a `Retry-After` that was cut to the maximum, one request tests whether the endpoint has recovered. */
+  #startCooldown(now: number, ms: number, isCut: boolean): void {
+    const until = now + ms
+    if (this.isCoolingDown(now) && this.#cooldownUntil >= until) return
+    this.#cooldownUntil = until
+    this.#cooldownMs = ms
+    this.#failingSince ||= now
+    if (isCut) this.#ejectedUntil = until
+  }
+
+  #recordRejection(now: number): void {
+    this.#recent.add(now, limited)
+    this.#lastFailureAt = now
+  }
+
+  #recordEndpointFailure(now: number): void {
+    this.#count(now, failed)
+    this.#lastFailureAt = now
+    this.#consecutiveFailures += 1
+    // Attempts that were in flight at the ejection, or had no other endpoint, do not extend it.
+    if (isPending(this.#ejectedUntil, now, maxEjectionMs)) return
+    if (this.#trialUntil !== 0 || this.#isOutlier(now)) this.#eject(now)
+  }
+
+  /** An attempt was inconclusive: the client disconnected, or the request was invalid. */
+  releaseTrial(): void {
+    this.#trialUntil = 0
+  }
+
+  recordToolCalls(now: number, areValid: boolean): void {
+    this.#toolCalls ??= new ToolCallHistory()
+    this.#toolCalls.add(now, areValid)
+  }
+
+  getToolCallQuality(now: number): ToolCallQuality {
+    return this.#computeMetrics(now).toolCalls
+  }
+
+  /** The share of replies with tool calls in which every call was valid; null when there were too few. */
+  getToolSuccess(now: number): number | null {
+    return this.getToolCallQuality(now).success
+  }
+
+  /** Over the last five minutes. */
+  getSpeed(now: number): Speed {
+    return this.#computeMetrics(now)
+  }
+
+  /** Computed at most once a second. */
+  #computeMetrics(now: number): RoutingMetrics {
+    if (this.#metrics && Math.abs(now - this.#metrics.at) < secondMs) return this.#metrics
+    const toolCalls = this.#toolCalls?.assess(now) ?? unknownToolCallQuality
+    const latency = this.#latency.getRoutingQuantiles(now)
+    const throughput = this.#throughput.getRoutingQuantiles(now)
+    this.#metrics = { at: now, toolCalls, latency, throughput }
+    return this.#metrics
+  }
+
+  getStats(now: number): EndpointStats {
+    return {
+      latency: this.#latency.getStatsQuantiles(now),
+      throughput: this.#throughput.getStatsQuantiles(now),
+      uptime5m: computeUptime(this.#halfHour, now, routingWindowMs),
+      uptime30m: computeUptime(this.#halfHour, now, statsWindowMs),
+      uptime1d: computeUptime(this.#day, now, dayMs),
+      attempts5m: countAttempts(this.#halfHour, now, routingWindowMs),
+      attempts30m: countAttempts(this.#halfHour, now, statsWindowMs),
+      attempts1d: countAttempts(this.#day, now, dayMs),
+      completed30m: this.#halfHour.sum(now, statsWindowMs, ok),
+    }
+  }
+
+  /** The current hour and the 23 before it, oldest first. */
+  getHours(now: number): HourlyHealth[] {
+    const currentHour = Math.floor(now / hourMs)
+    const slotsInHour = (Math.floor(now / daySlotMs) % slotsPerHour) + 1
+    return Array.from({ length: 24 }, (_, index) => {
+      const hoursAgo = 23 - index
+      const hour = currentHour - hoursAgo
+      const first = hoursAgo === 0 ? 0 : slotsInHour + (hoursAgo - 1) * slotsPerHour
+      const last = slotsInHour + hoursAgo * slotsPerHour
+      return {
+        endsAt: (hour + 1) * hourMs,
+        succeeded: this.#countSlots(now, first, last, ok),
+        failed: this.#countSlots(now, first, last, failed),
+        medianLatency: this.#hourlyLatency.get(hour),
+        medianThroughput: this.#hourlyThroughput.get(hour),
+      }
+    })
+  }
+
+  /** Of the slots from `first` to before `last`, counted from the current one. */
+  #countSlots(now: number, first: number, last: number, field: number): number {
+    let sum = 0
+    for (let slot = first; slot < last; slot++) sum += this.#day.countSlot(now, slot, field)
+    return sum
+  }
+
+  #count(now: number, field: typeof ok | typeof failed): void {
+    this.#recent.add(now, field)
+    this.#halfHour.add(now, field)
+    this.#day.add(now, field)
+  }
+
+  #isOutlier(now: number): boolean {
+    if (this.#consecutiveFailures >= ejectAfterFailures) return true
+    const failures = this.#recent.sum(now, failureWindowMs, failed)
+    const all = failures + this.#recent.sum(now, failureWindowMs, ok)
+    return all >= minAttemptsToEject && failures >= ejectFailureShare * all
+  }
+
+  /** Each repeated ejection doubles the time, up to a maximum. */
+  #eject(now: number): void {
+    this.#ejectedAt = now
+    this.#failingSince ||= now
+    this.#ejectedUntil = now + Math.min(maxEjectionMs, baseEjectionMs * 2 ** this.#ejections)
+    this.#ejections += 1
+    this.#trialUntil = 0
+    this.#consecutiveFailures = 0
+  }
+}
+
+/** A time further in the future than any that is ever set means that the clock was set back. */
+function isPending(until: number, now: number, maxMs: number): boolean {
+  return now < until && until - now <= maxMs
+}
+
+function computeUptime(counters: SlidingCounter, now: number, windowMs: number): number | null {
+  const all = countAttempts(counters, now, windowMs)
+  return all === 0 ? null : (counters.sum(now, windowMs, ok) / all) * 100
+}
+
+function countAttempts(counters: SlidingCounter, now: number, windowMs: number): number {
+  return counters.sum(now, windowMs, ok) + counters.sum(now, windowMs, failed)
+}

@@ -1,0 +1,205 @@
+import type { ReasoningFormat } from '../formats/call/part.ts'
+import type {
+  DataRegion,
+  DialectName,
+  FileFormatName,
+  ReasoningField,
+  VendorName,
+  WireCapability,
+} from '../formats/vocabulary.ts'
+import type { FormField } from '../platform/http/form-encode.ts'
+import type { FrameReader } from '../platform/http/sse.ts'
+import type { JsonObject } from '../platform/json/json-values.ts'
+import type { ModelDeclaration, SpeechTraits } from './declared-model.ts'
+import type { AuthOptions } from './provider-auth/all.ts'
+import type { ProviderAddress, ProviderSettings, SettingName, SettingSource } from './provider-settings.ts'
+
+export interface DataPolicy {
+  /** May train on prompts. */
+  training: boolean
+  /** Retains prompts after the reply. */
+  retains: boolean
+  /** May publish prompts. */
+  publishes: boolean
+}
+
+/** Assumed for a provider that makes no statement. */
+export const unknownDataPolicy: DataPolicy = { training: true, retains: true, publishes: false }
+
+/** What nearly every OpenAI-compatible server supports. */
+export const commonCapabilities: readonly WireCapability[] = ['stream_usage']
+
+/** How a provider's chat format carries the reasoning of earlier turns. */
+export interface ReasoningHistory {
+  field: ReasoningField
+  /** A turn with tool calls must have the field, even if it is empty. */
+  required?: true
+  /** Forwards signatures to the vendors that issued them. */
+  anySignature?: true
+}
+
+/** What most OpenAI-compatible servers read. */
+export const commonReasoningHistory: ReasoningHistory = { field: 'reasoning_content' }
+
+/** A request in a standard format, before the provider's adaptations. */
+export interface WireRequest {
+  /** The provider's name of the model. */
+  model: string
+  stream: boolean
+  /** Appended to the base URL. */
+  path: string
+  /** Client headers that are forwarded. */
+  headers: Readonly<Record<string, string>>
+  body: JsonObject
+}
+
+/** How a provider deviates from a format. */
+export interface WireAdapter {
+  adaptRequest(request: WireRequest): Pick<WireRequest, 'path' | 'headers' | 'body'>
+  /** The JSON that it takes instead of a form. */
+  adaptForm?(fields: readonly FormField[]): JsonObject
+  /** Body fields that it would reject: they are dropped and reported. */
+  droppedFields?: readonly string[]
+  /** For streams that are not server-sent events. */
+  createFrameReader?: () => FrameReader
+}
+
+/**
+ * The names that a provider's video API uses. Paths in bodies are written `video.url`; an id in a URL is `{id}`.
+ */
+export interface VideoJobFormat {
+  /** Where a job is submitted, and where its state is read. */
+  submit: string
+  poll: string
+  /** The id of a job in the reply to its submission. */
+  id: string
+  /** Where the fields of a request go; what is absent here is dropped and reported. */
+  fields: Readonly<
+    Partial<
+      Record<
+        | 'prompt'
+        | 'duration'
+        | 'resolution'
+        | 'aspectRatio'
+        | 'size'
+        | 'audio'
+        | 'seed'
+        | 'creativity'
+        | 'upscaleFactor'
+        | 'firstFrame'
+        | 'lastFrame'
+        | 'references',
+        string
+      >
+    >
+  >
+  /** Where a job is submitted that continues another, and the field for the URL of that video. */
+  continuation?: { path: string; field: string }
+  /** The state of a job, and what its values mean. */
+  state: string
+  states: Readonly<
+    Record<string, 'pending' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'expired'>
+  >
+  percent?: string
+  /** Of the finished video. */
+  url: string
+  seconds?: string
+  tokens?: string
+  /** Why a job failed. */
+  error: string
+}
+
+/** What a search of the web is restricted by. */
+export interface NativeSearchOptions {
+  maxUses?: number | undefined
+  includeDomains: readonly string[]
+  excludeDomains: readonly string[]
+  contextSize?: string | undefined
+  userLocation?: JsonObject | null | undefined
+}
+
+/** How a provider searches the web itself: a tool of one of its formats. */
+export interface NativeSearch {
+  dialect: DialectName
+  /** The types of the tool in that format. */
+  types: RegExp
+  /** The lists of domains that it accepts. */
+  domainLists: 'exclusive' | 'include' | 'none'
+  maxDomains?: number
+  createTool(options: NativeSearchOptions): JsonObject
+}
+
+/** Which of a provider's regions are within a data region. */
+export interface DataResidency {
+  regionPattern: RegExp
+  /** Used with credentials of another region; without it, they are not used. */
+  fallbackRegion?: string
+}
+
+/**
+ * The address of an upstream, how to authenticate to it and its policies. A provider is data, with a small
+ * function where its wire format deviates.
+ */
+export interface Provider extends ProviderAddress {
+  slug: string
+  name: string
+  settings?: Readonly<Partial<Record<SettingName, SettingSource>>>
+  /** The environment variable for its key, which enables the provider. Null: no key is needed. */
+  keyVariable: string | null
+  /** The variable may hold the path of a file instead. */
+  keyFile?: true
+  /** The scheme, and its options, of the JSON credentials that it accepts besides a token. */
+  auth?: AuthOptions
+  webSearch?: NativeSearch
+  /** The format in which it connects to MCP servers itself. */
+  connectsToMcp?: DialectName
+  /** Its credential may be a list of resources and deployments. */
+  acceptsDeployments?: true
+  /** In order of preference, for requests in another format. */
+  dialects: DialectName[]
+  regions: DataRegion[]
+  dataPolicy: DataPolicy
+  /** ISO 3166-1 alpha-2. */
+  headquarters: string | null
+  datacenters: string[] | null
+  privacyPolicyUrl: string | null
+  termsOfServiceUrl: string | null
+  statusPageUrl: string | null
+  /** The author whose models it serves first-party. */
+  author?: string
+  /** The neutral name of the author in policies and requests. */
+  vendor?: VendorName
+  /** Caches prompts at a discount without cache markers. */
+  implicitCaching?: boolean
+  /** Simulated inside this process, without any network. */
+  inProcess?: boolean
+  /** Clients can make it fail on purpose, so failures do not count towards its health. */
+  failsOnRequest?: boolean
+  /** The header for the key, if it differs from the format's. */
+  keyHeader?: string
+  /** Sent with every request, besides the headers of the format. */
+  headers?: Readonly<Record<string, string>>
+  /** Deviations from the formats it supports. */
+  wire?: Readonly<Partial<Record<DialectName, WireAdapter>>>
+  /** The names of its video API, for the dialect `video-jobs`. */
+  videoJobs?: VideoJobFormat
+  /** The provider's name of a model, if it depends on the settings or the data region. */
+  resolveModelName?: (model: string, settings: ProviderSettings, region: DataRegion) => string
+  dataResidency?: Readonly<Partial<Record<DataRegion, DataResidency>>>
+  /** Request fields, by their API names, that it would reject: they are dropped and reported. */
+  unsupportedFields?: readonly string[]
+  /** Optional features of its formats; by default `commonCapabilities`. */
+  capabilities?: readonly WireCapability[]
+  /** The format of its reasoning signatures, if it differs from its dialect's. */
+  signatures?: ReasoningFormat
+  /** Where it expects the reasoning of earlier turns; by default `commonReasoningHistory`. */
+  reasoningHistory?: ReasoningHistory
+  /** Generates and bills the whole reply even if the connection closes, so replies are always read to the end. */
+  billsAbandoned?: boolean
+  /** What its models that generate speech have in common. */
+  speech?: Readonly<SpeechTraits>
+  /** The format of its file storage, for callers with a BYOK key. */
+  fileFormat?: FileFormatName
+  /** Models that come with the provider. */
+  models?: ModelDeclaration[]
+}

@@ -1,0 +1,241 @@
+import type { Provider } from '../../provider.ts'
+
+const parameters = ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'response_format'] as const
+const tools = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
+const textPrice = { prompt: '0.000001', completion: '0.000002' }
+
+/** Simulated models that need no provider, to try every feature, including billing. */
+export const sandbox: Provider = {
+  slug: 'sandbox',
+  name: 'Sandbox (simulated)',
+  baseUrl: 'http://sandbox.invalid',
+  keyVariable: null,
+  dialects: [
+    'chat',
+    'messages',
+    'responses',
+    'embeddings',
+    'rerank',
+    'moderations',
+    'images',
+    'speech',
+    'transcriptions',
+    'video',
+  ],
+  regions: ['global', 'europe', 'us'],
+  dataPolicy: { training: false, retains: false, publishes: false },
+  headquarters: null,
+  datacenters: null,
+  privacyPolicyUrl: null,
+  termsOfServiceUrl: null,
+  statusPageUrl: null,
+  author: 'sandbox',
+  implicitCaching: true,
+  inProcess: true,
+  failsOnRequest: true,
+  models: [
+    {
+      id: 'sandbox/echo',
+      name: 'Echo (simulated)',
+      description: 'Simulated: repeats the last message. Calls a tool when the message asks for one.',
+      context_length: 128_000,
+      input_modalities: ['text', 'image', 'file', 'audio', 'video'],
+      supported_parameters: [...parameters, ...tools, 'structured_outputs', 'logprobs', 'top_logprobs'],
+      categories: ['programming', 'technology'],
+      distillable: true,
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'echo',
+          max_completion_tokens: 16_384,
+          pricing: {
+            ...textPrice,
+            input_cache_read: '0.0000001',
+            input_cache_write: '0.00000125',
+            input_cache_write_1h: '0.000002',
+            overrides: [{ min_prompt_tokens: 64_000, prompt: '0.000002', completion: '0.000004' }],
+          },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/echo:free',
+      name: 'Echo (simulated, free)',
+      description: 'Simulated: repeats the last message, at no charge and under the limits of free variants.',
+      context_length: 128_000,
+      supported_parameters: [...parameters, ...tools],
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'echo',
+          max_completion_tokens: 16_384,
+          pricing: { prompt: '0', completion: '0' },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/reasoner',
+      name: 'Reasoner (simulated)',
+      description: 'Simulated: shows made-up reasoning before it repeats the last message.',
+      context_length: 128_000,
+      supported_parameters: [...parameters, ...tools, 'reasoning', 'include_reasoning', 'reasoning_effort'],
+      reasoning: {
+        mandatory: false,
+        default_enabled: true,
+        default_effort: 'medium',
+        supported_efforts: ['high', 'medium', 'low', 'none'],
+        supports_max_tokens: true,
+      },
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'reasoner',
+          max_completion_tokens: 32_768,
+          pricing: { ...textPrice, internal_reasoning: '0.000003' },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/embedder',
+      name: 'Embedder (simulated)',
+      description: 'Simulated: texts that share words have similar embeddings, of 1,536 numbers by default.',
+      context_length: 8192,
+      input_modalities: ['text', 'image', 'file', 'audio', 'video'],
+      output_modalities: ['embeddings'],
+      supported_parameters: [],
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'embedder',
+          pricing: { prompt: '0.00000002', completion: '0' },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/reranker',
+      name: 'Reranker (simulated)',
+      description:
+        'Simulated: orders documents by the words they share with the query. Priced per search of 100 documents.',
+      context_length: 8192,
+      input_modalities: ['text', 'image'],
+      output_modalities: ['rerank'],
+      supported_parameters: [],
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'reranker',
+          prompt_unit: 'search',
+          pricing: { prompt: '0.002', completion: '0' },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/moderator',
+      name: 'Moderator (simulated)',
+      description: 'Simulated: flags a category of moderation if its name is in the text.',
+      input_modalities: ['text', 'image'],
+      supported_parameters: [],
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'moderator',
+          dialects: ['moderations'],
+          pricing: { prompt: '0.0000001', completion: '0' },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/painter',
+      name: 'Painter (simulated)',
+      description: 'Simulated: pictures that show the words of the prompt.',
+      input_modalities: ['text', 'image'],
+      output_modalities: ['image'],
+      tokenizer: 'Media',
+      supported_parameters: [],
+      image: {
+        supported_parameters: {
+          n: { type: 'range', min: 1, max: 4 },
+          size: { type: 'enum', values: ['1024x1024', '1536x1024', '1024x1536', '2048x2048'] },
+          resolution: { type: 'enum', values: ['1K', '2K'] },
+          aspect_ratio: { type: 'enum', values: ['1:1', '3:2', '2:3', '4:3', '3:4', '16:9', '9:16'] },
+          output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] },
+          output_compression: { type: 'range', min: 0, max: 100 },
+          background: { type: 'enum', values: ['auto', 'transparent', 'opaque'] },
+          seed: { type: 'boolean' },
+          input_references: { type: 'range', min: 0, max: 4 },
+        },
+        supports_streaming: true,
+        pricing: [
+          { billable: 'output_image', unit: 'image', cost_usd: '0.02', variant: '1K' },
+          { billable: 'output_image', unit: 'image', cost_usd: '0.04', variant: '2K' },
+          { billable: 'input_reference', unit: 'image', cost_usd: '0.005' },
+          { billable: 'input_text', unit: 'token', cost_usd: '0.000001' },
+        ],
+      },
+      endpoints: [{ provider: 'sandbox', upstream_model: 'painter' }],
+    },
+    {
+      id: 'sandbox/filmmaker',
+      name: 'Filmmaker (simulated)',
+      description:
+        'Simulated: a video job that passes through its states and ends with a film of its prompt.',
+      input_modalities: ['text'],
+      output_modalities: ['video'],
+      tokenizer: 'Media',
+      supported_parameters: [],
+      video: {
+        supported_aspect_ratios: ['16:9', '9:16', '1:1'],
+        supported_durations: [4, 8],
+        supported_frame_images: [],
+        supported_resolutions: ['720p', '1080p'],
+        supported_sizes: ['1280x720', '720x1280', '1920x1080'],
+        generate_audio: true,
+        seed: true,
+        allowed_passthrough_parameters: ['outcome'],
+        pricing_skus: { per_second_720p: '0.05', per_second_1080p: '0.1' },
+      },
+      endpoints: [{ provider: 'sandbox', upstream_model: 'filmmaker' }],
+    },
+    {
+      id: 'sandbox/speaker',
+      name: 'Speaker (simulated)',
+      description: 'Simulated: the text as tones, which sandbox/listener reads back. Priced per character.',
+      output_modalities: ['speech'],
+      tokenizer: 'Media',
+      supported_parameters: [],
+      supported_voices: [
+        ...['low', 'middle', 'high'],
+        ...['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable'],
+        ...['marin', 'nova', 'onyx', 'sage', 'shimmer', 'verse'],
+      ],
+      speech: { default_voice: 'middle', unsupported_fields: ['instructions'] },
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'speaker',
+          prompt_unit: 'character',
+          pricing: { prompt: '0.000015', completion: '0' },
+        },
+      ],
+    },
+    {
+      id: 'sandbox/listener',
+      name: 'Listener (simulated)',
+      description:
+        'Simulated: reads back what sandbox/speaker said in a WAV file; of other recordings it says how long they are. Priced per second of audio.',
+      input_modalities: ['audio'],
+      output_modalities: ['transcription'],
+      tokenizer: 'Media',
+      supported_parameters: ['temperature'],
+      transcription: { supports_diarization: true },
+      endpoints: [
+        {
+          provider: 'sandbox',
+          upstream_model: 'listener',
+          prompt_unit: 'second',
+          pricing: { prompt: '0.0001', completion: '0' },
+        },
+      ],
+    },
+  ],
+}

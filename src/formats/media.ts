@@ -1,0 +1,72 @@
+import type { ImageCapabilities, SpeechCapabilities } from '../catalog/model.ts'
+import type { FormField } from '../platform/http/form-encode.ts'
+import type { JsonObject } from '../platform/json/json-values.ts'
+import type { UpstreamFailure } from './call/failure.ts'
+import type { BilledUnits } from './call/units.ts'
+import type { Usage, UsageCost } from './call/usage.ts'
+import type { DialectName, ServedTier } from './vocabulary.ts'
+import type { DialectDefaults } from './wire-format.ts'
+
+/** A wire format of upstreams for a task other than text. `Call` is the internal form of a request. */
+export interface MediaDialect<Call> {
+  name: DialectName
+  defaults: Pick<DialectDefaults, 'headers' | 'keyHeader' | 'keyScheme'>
+  encodeRequest(call: Call, target: MediaTarget): MediaUpstreamRequest
+  /** Decodes the body of a response with a status of 400 or more. */
+  decodeError(status: number, body: unknown): UpstreamFailure
+}
+
+/** A format whose replies are one JSON object. */
+export interface JsonMediaDialect<Call, Reply> extends MediaDialect<Call> {
+  /** Null if the body is not a reply of this format. */
+  decodeReply(body: JsonObject, call: Call): Reply | null
+}
+
+/** The properties of the endpoint that a request depends on. */
+export interface MediaTarget {
+  /** The upstream's name for the model. */
+  model: string
+  /** What the client sends to this provider alone, under `provider.options`. */
+  options: JsonObject
+  /** What an endpoint for images supports. */
+  image?: ImageCapabilities | null
+  /** What an endpoint for speech supports. */
+  speech?: SpeechCapabilities | null
+}
+
+export interface MediaUpstreamRequest {
+  /** After the base URL, such as `/embeddings`. */
+  path: string
+  headers: Readonly<Record<string, string>>
+  /** JSON, the fields of a form, or bytes whose type is in `headers`. */
+  body: JsonObject | FormField[] | Uint8Array<ArrayBuffer>
+  /** Requested fields this body cannot express, by their names in `x-headgate-dropped`. */
+  dropped: string[]
+}
+
+/** What every reply reports, whatever it consists of. */
+export interface MediaReply {
+  /** Null if the upstream reports no tokens: they are estimated from the prompt. */
+  usage: Usage | null
+  /** What may be billed by another unit; what the endpoint has no price for is not. */
+  units: readonly BilledUnits[]
+  tier?: ServedTier | null
+  /** What it says in words, for the content log; absent if it is vectors, scores or binary data alone. */
+  text?: string
+}
+
+/** What a reply to a client says about its generation. */
+export interface MediaReplyContext {
+  /** The id of the generation, `gen-...`. */
+  id: string
+  /** Unix seconds. */
+  created: number
+  /** Slug of the model that served the request. */
+  model: string
+  /** Display name of the provider that served the request. */
+  provider: string
+  usage: Usage
+  cost: UsageCost
+  /** The routing metadata, if the client requested it. */
+  metadata: JsonObject | null
+}

@@ -1,0 +1,200 @@
+import { type ByokKey, listByokKeys } from '../catalog/byok-keys.ts'
+import type { ExportSettings } from '../delivery/destinations/export-settings.ts'
+import { loadExportSettings } from '../delivery/destinations.ts'
+import { type DefaultPlugin, defaultPlugin } from '../formats/schema/plugins.ts'
+import { listAllowedPhrases } from '../governance/allowed-phrases.ts'
+import { buildContentRules, type ContentRules } from '../governance/policy/content-rules.ts'
+import {
+  computeEffectivePolicy,
+  type EffectivePolicy,
+  type GuardrailIds,
+  listGuardrailIds,
+} from '../governance/policy/effective.ts'
+import { scopedBuiltin } from '../governance/policy/guardrail.ts'
+import { listLimits, listMeterScopes } from '../governance/policy/limits.ts'
+import { loadLayers } from '../governance/policy/store.ts'
+import { type ApiKey, findKeyByHash, findKeyById } from '../identity/keys.ts'
+import { findMemberLimit } from '../identity/member-limits.ts'
+import { loadDefaultPlugins } from '../identity/organizations.ts'
+import { loadOwnerAccount } from '../identity/owners.ts'
+import {
+  findWorkspaceDefaults,
+  type IoLoggingSettings,
+  loadIoLogging,
+  loadWorkspaceBudgets,
+} from '../identity/workspaces.ts'
+import { type Sort, sorts } from '../inference/routing/query.ts'
+import { loadCreditTotals } from '../ledger/entries.ts'
+import type { Limit } from '../ledger/ledger-state.ts'
+import { LoadingCache } from '../platform/concurrency/loading-cache.ts'
+import type { RevisionReader } from '../platform/concurrency/revision-reader.ts'
+import { sha256 } from '../platform/crypto/crypto.ts'
+import { staleMs, withUnavailableError } from '../platform/db/account-revision.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type ActivePreset, findActivePreset } from '../storage/presets.ts'
+
+/** A secret has at most 512 characters. */
+const maxHashes = 10_000
+/** Hashes of secrets that no key has. */
+const maxRejected = 10_000
+
+/** What applies to a key's requests: policy, limits, defaults and BYOK keys. */
+export interface KeyContext {
+  policy: EffectivePolicy
+  /** Of the guardrail of each layer that has one. */
+  guardrailIds: GuardrailIds
+  /** Null if no guardrail has a rule about content. */
+  contentRules: ContentRules | null
+  /** The meters its requests count in, and their limits. */
+  meterScopes: readonly string[]
+  limits: readonly Limit[]
+  /** Credits ever purchased, in nano-dollars: they raise the rate limit of free variants. */
+  purchasedCredits: bigint
+  /** The meter of requests to free variants. */
+  freeSubject: string
+  defaultModel: string | null
+  /** How endpoints are sorted if the request does not say. */
+  defaultSort: Sort | null
+  /** Types of server tools that the workspace does not allow, such as `service:web_search`. */
+  disabledServerTools: readonly string[]
+  logging: IoLoggingSettings | null
+  /** Where its finished requests are sent to. */
+  destinations: readonly ExportSettings[]
+  /** The plugins of requests that do not name them. */
+  defaultPlugins: readonly DefaultPlugin[]
+  /** BYOK keys its requests may use, in the order they are tried. */
+  byokKeys: readonly ByokKey[]
+}
+
+/** Account data for the hot path, without a query until it changes. A change by this process is visible at once. */
+export class AccountCache {
+  readonly #db: Db
+  readonly #keys: LoadingCache<string, ApiKey | undefined>
+  /** By secret, of valid and invalid keys alike: hashing costs more than the rest of a lookup. */
+  readonly #hashes = new Map<string, string>()
+  readonly #keysById: LoadingCache<number, ApiKey | undefined>
+  readonly #contexts: LoadingCache<ApiKey, KeyContext>
+  readonly #presets: LoadingCache<{ organizationId: string; slug: string }, ActivePreset | undefined>
+
+  readonly #revisions: RevisionReader
+
+  constructor(db: Db, revisions: RevisionReader) {
+    this.#db = db
+    this.#revisions = revisions
+    const cacheOptions = { revisions, staleMs }
+    this.#keys = new LoadingCache({
+      ...cacheOptions,
+      load: (hash) => withUnavailableError(findKeyByHash(db, hash)),
+      maxMissing: maxRejected,
+    })
+    this.#keysById = new LoadingCache({
+      ...cacheOptions,
+      load: (id) => withUnavailableError(findKeyById(db, id)),
+    })
+    this.#contexts = new LoadingCache({
+      ...cacheOptions,
+      load: (key) => withUnavailableError(loadCurrentContext(db, key)),
+    })
+    this.#presets = new LoadingCache({
+      ...cacheOptions,
+      load: ({ organizationId, slug }) => withUnavailableError(findActivePreset(db, organizationId, slug)),
+    })
+  }
+
+  /** Differs whenever the data may; null if that has to be read first. */
+  get version(): number | null {
+    return this.#revisions.current?.version ?? null
+  }
+
+  findKey(secret: string): ApiKey | undefined | Promise<ApiKey | undefined> {
+    const hash = this.#hashes.get(secret) ?? this.#hash(secret)
+    return this.#keys.get(hash, hash)
+  }
+
+  /** The row of the current version; undefined if it is not known, or may be older. */
+  peekKey(secret: string): ApiKey | undefined {
+    const hash = this.#hashes.get(secret)
+    return hash === undefined ? undefined : this.#keys.peek(hash)
+  }
+
+  /** The row as it is now. A secret that no key has is not looked up again until the revision changes. */
+  findCurrentKey(secret: string): Promise<ApiKey | undefined> {
+    const hash = this.#hashes.get(secret) ?? this.#hash(secret)
+    return this.#keys.getCurrent(hash, () => findKeyByHash(this.#db, hash))
+  }
+
+  #hash(secret: string): string {
+    const hash = sha256(secret)
+    if (this.#hashes.size >= maxHashes) this.#hashes.clear()
+    this.#hashes.set(secret, hash)
+    return hash
+  }
+
+  findKeyById(id: number): ApiKey | undefined | Promise<ApiKey | undefined> {
+    return this.#keysById.get(String(id), id)
+  }
+
+  findContext(key: ApiKey): KeyContext | Promise<KeyContext> {
+    return this.#contexts.get(String(key.id), key)
+  }
+
+  findPreset(
+    organizationId: string,
+    slug: string,
+  ): ActivePreset | undefined | Promise<ActivePreset | undefined> {
+    return this.#presets.get(`${organizationId}/${slug}`, { organizationId, slug })
+  }
+}
+
+/** The row of the caller may be older than the revision that the context is stored for. */
+async function loadCurrentContext(db: Db, key: ApiKey): Promise<KeyContext> {
+  return loadKeyContext(db, (await findKeyById(db, key.id)) ?? key)
+}
+
+async function loadKeyContext(db: Db, key: ApiKey): Promise<KeyContext> {
+  const [layers, credits, owner, workspace, member, defaults, plugins, logging, destinations, byokKeys] =
+    await Promise.all([
+      loadLayers(db, key),
+      loadCreditTotals(db, key.organization_id),
+      loadOwnerAccount(db, key.organization_id),
+      loadWorkspaceBudgets(db, key.workspace_id),
+      findMemberLimit(db, key.creator_user_id),
+      findWorkspaceDefaults(db, key.workspace_id),
+      loadDefaultPlugins(db, key.organization_id),
+      loadIoLogging(db, key.workspace_id),
+      loadExportSettings(db, key.workspace_id),
+      listByokKeys(db, key),
+    ])
+  const policy = computeEffectivePolicy(layers)
+  return {
+    policy,
+    guardrailIds: listGuardrailIds(layers),
+    contentRules: buildContentRules(policy, await loadAllowedPhrases(db, key, policy)),
+    meterScopes: listMeterScopes(key, member),
+    limits: listLimits(key, { grantedCredits: credits.total, workspace, member, budgets: policy.budgets }),
+    purchasedCredits: owner.purchased,
+    freeSubject: owner.subject,
+    ...defaults,
+    defaultSort: sorts.find((sort) => sort === defaults.defaultSort) ?? null,
+    defaultPlugins: plugins.filter(isDefaultPlugin),
+    logging,
+    destinations,
+    byokKeys,
+  }
+}
+
+/** A version of this gateway that stored them may have had other settings. */
+function isDefaultPlugin(value: unknown): value is DefaultPlugin {
+  return defaultPlugin.safeParse(value).success
+}
+
+/** Only the injection detector reads them. */
+export async function loadAllowedPhrases(
+  db: Db,
+  key: Pick<ApiKey, 'organization_id'>,
+  policy: EffectivePolicy,
+): Promise<string[]> {
+  const filters = [...policy.content_filter_builtins, ...(policy.dry_run?.content_filter_builtins ?? [])]
+  if (!filters.some(({ slug }) => slug === scopedBuiltin)) return []
+  return (await listAllowedPhrases(db, key.organization_id)).map(({ phrase }) => phrase)
+}

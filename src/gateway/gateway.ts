@@ -1,0 +1,135 @@
+import type { Logger } from 'pino'
+import type { TaskSampler } from '../analytics/classifier/task-sampler.ts'
+import type { RequestFollowers } from '../analytics/request-log/followers.ts'
+import type { RoutingPlans } from '../analytics/request-log/plans.ts'
+import type { RejectedRequests } from '../analytics/request-log/rejected.ts'
+import type { RollupThread } from '../analytics/rollups/rollup-thread.ts'
+import type { Benchmarks } from '../catalog/benchmarks/benchmarks.ts'
+import type { Catalogue } from '../catalog/catalog.ts'
+import type { CatalogueOverrides } from '../catalog/overrides.ts'
+import type { RequestSigner } from '../catalog/provider-auth/request-signer.ts'
+import type { Config } from '../config.ts'
+import type { ContainerService } from '../containers/service.ts'
+import type { AuditQueue } from '../governance/audit/queue.ts'
+import type { RejectedCalls } from '../governance/audit/rejected-calls.ts'
+import type { SecretUses } from '../governance/audit/secret-uses.ts'
+import type { PdfReader } from '../governance/filters/pdf-reader.ts'
+import type { ContentScanner } from '../governance/filters/scanner.ts'
+import type { AccessTokens } from '../identity/access-tokens.ts'
+import type { JwksCache } from '../identity/oidc/jwks-cache.ts'
+import type { OidcProviders } from '../identity/oidc/providers.ts'
+import type { SignInLimiter } from '../identity/sign-in-limiter.ts'
+import type { Routing } from '../inference/routing/routing.ts'
+import type { HtmlReader } from '../inference/web/html-reader.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ClusterNode } from '../ledger/recovery.ts'
+import type { BackgroundRuns } from '../platform/concurrency/background-runs.ts'
+import type { BoundedQueue } from '../platform/concurrency/bounded-queue.ts'
+import type { ByteCache } from '../platform/concurrency/byte-cache.ts'
+import type { ConcurrencyLimiter } from '../platform/concurrency/concurrency-limiter.ts'
+import type { MinuteRateLimiter } from '../platform/concurrency/rate-limiter.ts'
+import type { TaskPool } from '../platform/concurrency/task-pool.ts'
+import type { WakeSignal } from '../platform/concurrency/wake-signal.ts'
+import type { Vault } from '../platform/crypto/crypto.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { StatementWriter } from '../platform/db/statement-writer.ts'
+import type { TxtResolver } from '../platform/http/dns-txt.ts'
+import type { OriginReachability } from '../platform/http/origin-reachability.ts'
+import type { JsonRepairer } from '../platform/json/json-repairer.ts'
+import type { Mailer } from '../platform/mail/mailer.ts'
+import type { OfficeReader } from '../platform/media/office-reader.ts'
+import type { Clock } from '../platform/time/clock.ts'
+import type { CoarseTimer } from '../platform/time/coarse-timer.ts'
+import type { TimeSlicer } from '../platform/time/time-slicer.ts'
+import type { Tracer } from '../platform/tracing/tracer.ts'
+import type { ResponseQuota } from '../storage/response-quota.ts'
+import type { AccountCache } from './account-cache.ts'
+import type { Metrics } from './metrics.ts'
+import type { Settings } from './settings.ts'
+
+/**
+ * The components of a running process, passed as the first argument. `settings`, `overrides` and `catalogue` are
+ * replaced when headgate.yaml is reloaded or an operator changes the catalogue.
+ */
+export interface Gateway {
+  readonly config: Config
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Logger
+  readonly vault: Vault
+  readonly metrics: Metrics
+  /** Null unless the operator exports traces. */
+  readonly tracer: Tracer | null
+  readonly accounts: AccountCache
+  /** Issued to workloads in exchange for the tokens of their issuers. */
+  readonly accessTokens: AccessTokens
+  readonly ledger: Ledger
+  /** For what is stored outside a settlement, by many requests at once. */
+  readonly statementWriter: StatementWriter
+  /** Content filters. */
+  readonly scanner: ContentScanner
+  readonly pdfReader: PdfReader
+  /** Pages of the web. */
+  readonly htmlReader: HtmlReader
+  readonly jsonRepairer: JsonRepairer
+  readonly officeReader: OfficeReader
+  /** This process among those that share the database. */
+  readonly node: ClusterNode
+  readonly rollUps: RollupThread
+  readonly timer: CoarseTimer
+  /** Shared by all long synchronous work. */
+  readonly timeSlicer: TimeSlicer
+  readonly rateLimiter: MinuteRateLimiter
+  readonly taskSampler: TaskSampler
+  readonly routing: Routing
+  /** Scores of models, imported or measured. */
+  readonly benchmarks: Benchmarks
+  readonly origins: OriginReachability
+  readonly requestSigner: RequestSigner
+  /** Single sign-on of members. */
+  readonly oidcProviders: OidcProviders
+  /** The public keys of identity providers and of the issuers of workloads. */
+  readonly jwks: JwksCache
+  /** For the verification of domains. */
+  readonly resolveTxt: TxtResolver
+  /** Bounds the replies that are drained after their client disconnected. */
+  readonly drainLimiter: ConcurrencyLimiter
+  /** Upstream exchanges in flight, aborted at shutdown. */
+  readonly exchanges: Set<{ stop(): void }>
+  /** The response cache of this node. */
+  readonly responseCache: ByteCache
+  /** Background responses in progress. */
+  readonly backgroundRuns: BackgroundRuns
+  /** Polls and downloads of video jobs, and their webhooks. */
+  readonly videoTasks: TaskPool
+  /** Deliveries to destinations, and what starts them when there is a new event. */
+  readonly deliveryTasks: TaskPool
+  readonly deliverySignal: WakeSignal
+  /** Something waits to be written to the request log. */
+  readonly requestLogSignal: WakeSignal
+  readonly mailer: Mailer
+  readonly signInLimiter: SignInLimiter
+  /** Bounds the memory that passwords take to verify. */
+  readonly passwordQueue: BoundedQueue
+  /** Events of the audit log that have no transaction of their own. */
+  readonly auditQueue: AuditQueue
+  readonly rejectedCalls: RejectedCalls
+  readonly secretUses: SecretUses
+  /** Requests to models that were rejected. */
+  readonly rejectedRequests: RejectedRequests
+  /** Why requests were routed as they were. */
+  readonly routingPlans: RoutingPlans
+  /** Who reads the list of requests as it grows. */
+  readonly requestFollowers: RequestFollowers
+  /** Bounds the stored responses of each workspace. */
+  readonly responseQuota: ResponseQuota
+  /** Where models run shell commands; null while the operator has not enabled it. */
+  containers: ContainerService | null
+  /** The open connections of the server; null while it does not listen. */
+  connections: { requestIP(request: Request): { address: string } | null } | null
+  /** A stop signal has arrived: the server accepts requests for a while, so that balancers notice. */
+  isDraining: boolean
+  settings: Settings
+  overrides: CatalogueOverrides
+  catalogue: Catalogue
+}

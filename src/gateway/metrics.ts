@@ -1,0 +1,208 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Charge } from '../ledger/charge.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { usdFromNanos } from '../platform/money/money.ts'
+import { RequestCounts } from './request-counts.ts'
+
+/** The events that wait for the destinations of one type. */
+interface DeliveryQueue {
+  depth: number
+  oldestSeconds: number
+}
+
+let processMetrics: Registry | null = null
+
+/**
+ * CPU, memory and event loop: of the process, whichever gateways are open in it. Only for a process whose metrics are
+ * read: it wakes up to measure how late it is.
+ */
+function createProcessMetrics(): Registry {
+  const registry = new Registry()
+  // By default, it would do so a hundred times a second.
+  collectDefaultMetrics({ register: registry, prefix: 'headgate_', eventLoopMonitoringPrecision: 100 })
+  addEarlierCpuTime(registry)
+  // Bun walks through the whole heap for these, and so would every scrape. It has no such spaces.
+  for (const part of ['total', 'used', 'available'])
+    registry.removeSingleMetric(`headgate_nodejs_heap_space_size_${part}_bytes`)
+  return registry
+}
+
+/** Otherwise the counters would begin with the first scrape. */
+function addEarlierCpuTime(registry: Registry): void {
+  const { user, system } = process.cpuUsage()
+  for (const [part, microseconds] of Object.entries({ user_: user, system_: system, '': user + system })) {
+    const counter = registry.getSingleMetric(`headgate_process_cpu_${part}seconds_total`)
+    if (counter instanceof Counter) counter.inc(microseconds / 1e6)
+  }
+}
+
+/** Labels are operation names, statuses and providers only, so that clients cannot increase their number. */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests = new RequestCounts()
+
+  readonly #computedCost = new Counter({
+    name: 'headgate_cost_computed_usd_total',
+    help: 'Cost of replies at the catalogue prices, where the provider reported a cost too.',
+    labelNames: ['provider'],
+    registers: [this.#registry],
+  })
+  readonly #reportedCost = new Counter({
+    name: 'headgate_cost_reported_usd_total',
+    help: 'Cost of the same replies as reported by their providers.',
+    labelNames: ['provider'],
+    registers: [this.#registry],
+  })
+  readonly #flaggedCharges = new Counter({
+    name: 'headgate_charges_flagged_total',
+    help: 'Charges capped at the hold, or computed from estimated usage.',
+    labelNames: ['provider', 'flag'],
+    registers: [this.#registry],
+  })
+
+  readonly #interrupted = new Counter({
+    name: 'headgate_interrupted_requests_total',
+    help: 'Requests that the end of a process interrupted: settled for what they had produced, or unrecovered and recorded without a charge.',
+    labelNames: ['outcome'],
+    registers: [this.#registry],
+  })
+
+  readonly #cacheLookups = new Counter({
+    name: 'headgate_response_cache_requests_total',
+    help: 'Lookups in the response cache, by hit or miss.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  })
+
+  readonly #deliveries = new Counter({
+    name: 'headgate_delivery_events_total',
+    help: 'Events of destinations that were delivered, rejected (failed) or dropped, by type.',
+    labelNames: ['type', 'outcome'],
+    registers: [this.#registry],
+  })
+  readonly #deliveryDuration = new Histogram({
+    name: 'headgate_delivery_request_seconds',
+    help: 'Duration of requests to destinations, by type.',
+    labelNames: ['type'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60],
+    registers: [this.#registry],
+  })
+  readonly #deliveryDepth = new Gauge({
+    name: 'headgate_delivery_queue_events',
+    help: 'Events that wait for destinations, by type.',
+    labelNames: ['type'],
+    registers: [this.#registry],
+  })
+  readonly #deliveryAge = new Gauge({
+    name: 'headgate_delivery_queue_oldest_seconds',
+    help: 'Age of the oldest event that waits for a destination, by type.',
+    labelNames: ['type'],
+    registers: [this.#registry],
+  })
+
+  recordRequest(operation: string, status: number, seconds: number): void {
+    this.#requests.record(operation, status, seconds)
+  }
+
+  registerLedger(ledger: Pick<Ledger, 'waiting' | 'downSince'>): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_ledger_waiting',
+      help: 'Holds and charges waiting to be written.',
+      registers,
+      collect() {
+        this.set(ledger.waiting)
+      },
+    })
+    new Gauge({
+      name: 'headgate_ledger_up',
+      help: '1 if the ledger can be written; otherwise inference requests fail with 503.',
+      registers,
+      collect() {
+        this.set(ledger.downSince === null ? 1 : 0)
+      },
+    })
+  }
+
+  registerCache(cache: { readonly size: number; readonly count: number }): void {
+    const registers = [this.#registry]
+    new Gauge({
+      name: 'headgate_response_cache_bytes',
+      help: 'Size of the response cache in bytes.',
+      registers,
+      collect() {
+        this.set(cache.size)
+      },
+    })
+    new Gauge({
+      name: 'headgate_response_cache_entries',
+      help: 'Entries in the response cache.',
+      registers,
+      collect() {
+        this.set(cache.count)
+      },
+    })
+  }
+
+  countDeliveries(type: string, outcome: 'delivered' | 'failed' | 'dropped', count: number): void {
+    if (count > 0) this.#deliveries.inc({ type, outcome }, count)
+  }
+
+  recordDeliveryRequest(type: string, seconds: number): void {
+    this.#deliveryDuration.observe({ type }, seconds)
+  }
+
+  #deliveryQueues: ReadonlyMap<string, DeliveryQueue> = new Map()
+
+  /** As they were a few seconds ago. */
+  get deliveryQueues(): ReadonlyMap<string, DeliveryQueue> {
+    return this.#deliveryQueues
+  }
+
+  /** Of all destinations of the installation, by type. */
+  setDeliveryQueues(queues: ReadonlyMap<string, DeliveryQueue>): void {
+    this.#deliveryQueues = queues
+    this.#deliveryDepth.reset()
+    this.#deliveryAge.reset()
+    for (const [type, { depth, oldestSeconds }] of queues) {
+      this.#deliveryDepth.set({ type }, depth)
+      this.#deliveryAge.set({ type }, oldestSeconds)
+    }
+  }
+
+  registerTraces(exporter: { readonly exportedCount: number; readonly droppedCount: number }): void {
+    new Counter({
+      name: 'headgate_trace_spans_total',
+      help: 'Spans of own traces, by result: exported, or dropped because the queue was full or the export failed.',
+      labelNames: ['result'],
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        this.inc({ result: 'exported' }, exporter.exportedCount)
+        this.inc({ result: 'dropped' }, exporter.droppedCount)
+      },
+    })
+  }
+
+  recordInterrupted(outcome: 'settled' | 'unrecovered', count: number): void {
+    this.#interrupted.inc({ outcome }, count)
+  }
+
+  recordCacheLookup(status: 'hit' | 'miss'): void {
+    this.#cacheLookups.inc({ status })
+  }
+
+  recordCharge(provider: string, { flag, listPrice, usage }: Charge): void {
+    if (flag) this.#flaggedCharges.inc({ provider, flag })
+    if (usage.reportedCost === null || !(usage.reportedCost >= 0)) return
+    this.#computedCost.inc({ provider }, usdFromNanos(listPrice.total))
+    this.#reportedCost.inc({ provider }, usage.reportedCost)
+  }
+
+  async render(): Promise<{ body: string; contentType: string }> {
+    processMetrics ??= createProcessMetrics()
+    const registry = Registry.merge([this.#registry, processMetrics])
+    const body = this.#requests.render() + (await registry.metrics())
+    return { body, contentType: registry.contentType }
+  }
+}

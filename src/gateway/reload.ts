@@ -1,0 +1,111 @@
+import { buildCatalogue, type Catalogue, type CatalogueSources } from '../catalog/catalog.ts'
+import { findModelForTask } from '../catalog/lookup.ts'
+import { applyOverrides, type CatalogueOverrides, formatOverrideKey } from '../catalog/overrides.ts'
+import { providers } from '../catalog/providers/all.ts'
+import { type OverrideRow, readCatalogueVersion, readOverrides } from '../catalog/store.ts'
+import { ConfigError } from '../config.ts'
+import type { Gateway } from './gateway.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** The sources of the catalogue without its overrides. */
+export function buildCatalogueSources({
+  config,
+  settings,
+}: Pick<Gateway, 'config' | 'settings'>): CatalogueSources {
+  const { environment } = config
+  return { settings, providers, environment, disabledRouters: settings.routers.disabled }
+}
+
+/** The catalogue with the overrides applied last. */
+export function composeCatalogue(
+  parts: Pick<Gateway, 'config' | 'settings' | 'vault'>,
+  { version, rows }: { version: number; rows: readonly OverrideRow[] },
+): { catalogue: Catalogue; overrides: CatalogueOverrides } {
+  const sources = buildCatalogueSources(parts)
+  const overrides = { version, rows, ...applyOverrides(sources, rows, parts.vault) }
+  return { catalogue: buildCatalogue({ ...sources, settings: overrides.declared }), overrides }
+}
+
+/** Reloads headgate.yaml. */
+export function reloadSettings(gateway: Gateway): void {
+  const settings = readSettings(gateway.config)
+  assertModerationModel({ config: gateway.config, settings })
+  replaceCatalogue(gateway, settings, gateway.overrides)
+}
+
+/** Checked without overrides: one that removes the model later must not prevent a start. */
+export function assertModerationModel(parts: Pick<Gateway, 'config' | 'settings'>): void {
+  const { model } = parts.settings.moderation
+  if (model === null) return
+  const catalogue = buildCatalogue(buildCatalogueSources(parts))
+  if (findModelForTask(catalogue, model, 'moderations')) return
+  throw new ConfigError(
+    `moderation.model: "${model}" is not a model with an endpoint of the dialect moderations. Declare one in \`models\`, or name another.`,
+  )
+}
+
+/** Loads overrides written by other nodes. While the database is unavailable, the last known ones remain. */
+export async function pollOverrides(gateway: Gateway, knownVersion?: number): Promise<void> {
+  const current = gateway.overrides
+  if ((knownVersion ?? (await readCatalogueVersion(gateway.db))) === current.version) return
+  const latest = await readOverrides(gateway.db)
+  // Otherwise an override written by this node is newer, and the next poll compares again.
+  if (gateway.overrides === current) replaceCatalogue(gateway, gateway.settings, latest)
+}
+
+/** Overrides written by this node; concurrent writes may finish out of order. */
+export function installOverrides(
+  gateway: Gateway,
+  latest: { version: number; rows: readonly OverrideRow[] },
+): void {
+  if (latest.version > gateway.overrides.version) replaceCatalogue(gateway, gateway.settings, latest)
+}
+
+function replaceCatalogue(
+  gateway: Gateway,
+  settings: Settings,
+  latest: { version: number; rows: readonly OverrideRow[] },
+): void {
+  const before = gateway.overrides
+  const { catalogue, overrides } = composeCatalogue(
+    { config: gateway.config, vault: gateway.vault, settings },
+    latest,
+  )
+  resetMovedEndpoints(gateway, catalogue)
+  Object.assign(gateway, { settings, catalogue, overrides })
+  // Cached replies may come from providers whose data policy has changed.
+  gateway.responseCache.clear()
+  logOverrideProblems(gateway, before)
+}
+
+/** Cooldowns and failures of a provider do not apply to its new account or address. */
+function resetMovedEndpoints(
+  { catalogue: before, routing }: Gateway,
+  { providers: now, models }: Catalogue,
+): void {
+  const installedBefore = new Map(
+    before.providers.map(({ slug, installation }) => [slug, JSON.stringify(installation)]),
+  )
+  const moved = new Set(
+    now
+      .filter(({ slug, installation }) => installedBefore.get(slug) !== JSON.stringify(installation))
+      .map(({ slug }) => slug),
+  )
+  if (moved.size === 0) return
+  for (const { endpoints } of models) {
+    for (const { id, provider } of endpoints) if (moved.has(provider.slug)) routing.health.forget(id)
+  }
+}
+
+/** Logs each problem once per node. */
+export function logOverrideProblems(
+  { log, overrides }: Pick<Gateway, 'log' | 'overrides'>,
+  before?: CatalogueOverrides,
+): void {
+  for (const row of overrides.rows) {
+    const problem = overrides.problems.get(formatOverrideKey(row))?.message
+    if (problem === undefined || problem === before?.problems.get(formatOverrideKey(row))?.message) continue
+    const { kind, name, tag } = row
+    log.warn({ kind, name, ...(tag && { tag }), problem }, 'catalogue override ignored')
+  }
+}

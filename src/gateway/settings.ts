@@ -1,0 +1,335 @@
+import { readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { z } from 'zod'
+import { appSubcategories } from '../analytics/datasets/app-categories.ts'
+import { normalizeAppUrl } from '../analytics/datasets/app-url.ts'
+import { createDeclarationCheck, type DeclaredCatalogue, declaredProvider } from '../catalog/declared.ts'
+import { declaredModel } from '../catalog/declared-model.ts'
+import { pricing } from '../catalog/price.ts'
+import { providers } from '../catalog/providers/all.ts'
+import { type Config, ConfigError, findSettingsPath } from '../config.ts'
+import { containerSettings } from '../containers/settings.ts'
+import { dataRegions } from '../formats/vocabulary.ts'
+import { type RecordKind, recordCeilings } from '../identity/ceilings.ts'
+import { identitySettings } from '../identity/identity-settings.ts'
+import { fusionSettings } from '../inference/routers/fusion-presets.ts'
+import { routerSettings } from '../inference/routers/settings.ts'
+import { webSettings } from '../inference/web/settings.ts'
+import { toAsciiHost } from '../platform/http/host-name.ts'
+import { usdAmount } from '../platform/money/money-schema.ts'
+import { optionalSecondsField, secondsField, secretField } from '../platform/validation/setting-fields.ts'
+import { parseYaml, YamlError } from '../platform/validation/yaml.ts'
+import { fileParserSettings } from './file-parser-settings.ts'
+
+/** In the form of the Origin header: no path, no trailing slash. */
+const webOrigin = z
+  .string()
+  .refine(
+    (text) => text === '*' || toWebOrigin(text) !== null,
+    'must be an origin such as https://app.example.com, or *',
+  )
+  .overwrite((text) => toWebOrigin(text) ?? text)
+
+/** The origin as browsers send it, with its host as hosts are compared; null if the text has more than an origin. */
+function toWebOrigin(text: string): string | null {
+  const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\]+$/i.test(text) ? URL.parse(text) : null
+  return url === null || url.origin === 'null' ? null : url.origin
+}
+
+/** A bucket of an S3-compatible store. */
+const bucket = z.strictObject({
+  endpoint: z.url({ protocol: /^https?$/ }),
+  bucket: z.string().min(1),
+  region: z.string().min(1).default('us-east-1'),
+  /** In front of every key. Objects below it without a record are deleted, so no two installations share one. */
+  prefix: z.string().default('headgate/'),
+  access_key_id: secretField(z.string().min(1)),
+  secret_access_key: secretField(z.string().min(1)),
+})
+
+export type BucketSettings = z.output<typeof bucket>
+
+/** What the operator says about an app that is ranked. */
+const datasetApp = z.strictObject({
+  url: z
+    .string()
+    .refine((text) => normalizeAppUrl(text) !== null, 'must be a URL such as https://app.example.com')
+    .transform((text) => normalizeAppUrl(text) ?? ''),
+  name: z.string().min(1).max(200).optional(),
+  subcategory: z.enum(appSubcategories).optional(),
+})
+
+/** One maximum for each kind of record. */
+function buildCeilingFields() {
+  const counts = Object.entries(recordCeilings).map(([kind, { defaultMax }]) => [
+    kind,
+    z.int().min(1).default(defaultMax),
+  ])
+  return Object.fromEntries(counts) as Record<RecordKind, z.ZodDefault<z.ZodInt>>
+}
+
+/** Every section of headgate.yaml. */
+export const settingsFields = z.strictObject({
+  /** The public URL of this server when it is behind a proxy, for browsers and links. */
+  public_url: z.url({ protocol: /^https?$/ }).optional(),
+  regions: z
+    .strictObject({
+      default: z.enum(dataRegions).default('global'),
+      hosts: z
+        .record(z.string(), z.enum(dataRegions))
+        .default({})
+        .transform(
+          (hosts) => new Map(Object.entries(hosts).map(([host, region]) => [toAsciiHost(host), region])),
+        ),
+    })
+    .prefault({}),
+  egress: z
+    .strictObject({
+      allow_private: z
+        .array(z.string().regex(/^[^\s/:]+:\d{1,5}$|^\[[0-9a-fA-F:]+\]:\d{1,5}$/, 'must be host:port'))
+        .default([]),
+    })
+    .prefault({}),
+  /** Limits of an inference request, and rates of all requests. Sizes in bytes, times in seconds. */
+  limits: z
+    .strictObject({
+      body_bytes: z
+        .int()
+        .min(1024)
+        .default(32 * 1024 * 1024),
+      /** JSON values in a body: the cost of parsing grows with their number, not with the bytes. */
+      body_values: z.int().min(1000).default(500_000),
+      /** Entries of any list or object in a request: messages, input items, contents, tools, `logit_bias`, top-level fields. */
+      list_entries: z.int().min(100).default(10_000),
+      /** Content parts of all messages together. */
+      parts: z.int().min(100).default(20_000),
+      /** How long the sender of a body may pause, and the average bytes per second required beyond that. */
+      body_idle: secondsField(30),
+      body_rate: z.int().min(1).default(4096),
+      /** Of a provider's reply, streamed or not. */
+      reply_bytes: z
+        .int()
+        .min(1024)
+        .default(64 * 1024 * 1024),
+      /** JSON values in a whole reply, or in an event of a stream: enough for the logprobs of a long reply. */
+      reply_values: z.int().min(1000).default(1_000_000),
+      /** Of a streamed reply. */
+      reply_events: z.int().min(1).default(500_000),
+      /** Tool calls, texts, images and other parts of a reply. */
+      reply_parts: z.int().min(1).default(10_000),
+      /** To connect to a provider. */
+      connect: secondsField(10),
+      /** From the request to the first byte of a stream. */
+      first_byte: secondsField(120),
+      /** From the first byte of a stream to its first content: hidden reasoning takes time. */
+      first_content: secondsField(600),
+      /** Between two events of a stream that carry content; before the first one, between any two bytes. */
+      idle: secondsField(300),
+      /** For a reply that is not streamed; `total` is for a whole stream. */
+      whole_reply: secondsField(600),
+      total: secondsField(3600),
+      /** Interval of heartbeats to a client that would otherwise receive nothing. */
+      heartbeat: secondsField(10),
+      /** How long a client may read nothing of its reply; at least two heartbeats of a stream. */
+      client_idle: secondsField(120, 255),
+      /** The longest cooldown that a provider's `Retry-After` can cause. */
+      cooldown: secondsField(300),
+      /** Time for requests in flight to finish after a stop signal. */
+      drain: secondsField(25),
+      /** How long requests are accepted after a stop signal; null: 5 seconds, or none if started in a terminal. */
+      drain_delay: optionalSecondsField(300),
+      /** Requests of one key per minute and node: a guard against runaway clients. */
+      requests_per_minute: z.int().min(1).default(1_000_000),
+      /** Of one management key or member, per minute and node. */
+      management_requests_per_minute: z.int().min(1).default(1200),
+      /** Of one key or member to what is neither a model nor management: files, generations, stored responses. */
+      lookup_requests_per_minute: z.int().min(1).default(6000),
+      /** Of one address, without a credential: sign-in pages and public operations. */
+      anonymous_requests_per_minute: z.int().min(1).default(1200),
+      /** Requests of one address whose credential is missing or not valid. Valid ones are never counted. */
+      failed_authentications_per_minute: z.int().min(1).default(300),
+    })
+    .prefault({}),
+  /** Records of each kind that one owner may have. */
+  ceilings: z.strictObject(buildCeilingFields()).prefault({}),
+  billing: z
+    .strictObject({
+      /** Fee of a request with a BYOK key, as a share of the list price. */
+      byok_fee: z.number().min(0).max(1).default(0.05),
+      /** Worst-case price of endpoints without a price, which lets keys with a limit use them. */
+      unknown_price: pricing.optional(),
+    })
+    .prefault({}),
+  ledger: z
+    .strictObject({
+      /** `strict`: a charge is on disk before its reply ends. `relaxed`: within a fraction of a second. */
+      durability: z.enum(['strict', 'relaxed']).default('strict'),
+    })
+    .prefault({}),
+  /** Uploaded files. Sizes in bytes. */
+  files: z
+    .strictObject({
+      /** Of one file. The maximum is what S3 accepts in one request. */
+      max_bytes: z
+        .int()
+        .min(1024)
+        .max(5 * 1024 ** 3)
+        .default(100 * 1024 * 1024),
+      /** Of all files of a workspace. */
+      workspace_bytes: z
+        .int()
+        .min(1024)
+        .default(10 * 1024 ** 3),
+      /** Where their bytes are stored; null: in the data directory. */
+      s3: bucket.nullable().default(null),
+    })
+    .prefault({}),
+  containers: containerSettings.prefault({}),
+  fusion: fusionSettings,
+  /** Stored responses of the Responses API. */
+  responses: z
+    .strictObject({
+      /** The default of `store` in a request. */
+      store: z.boolean().default(true),
+      retention_days: z.int().min(1).max(3650).default(30),
+      /** Background responses of one workspace in progress at the same time. */
+      background: z.int().min(0).max(10_000).default(100),
+      /** Of one workspace. Beyond either bound, the oldest responses are deleted. */
+      max_count: z.int().min(1).default(100_000),
+      max_bytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(4 * 1024 ** 3),
+    })
+    .prefault({}),
+  /** Video jobs. */
+  videos: z
+    .strictObject({
+      /** Jobs of one workspace in progress at the same time. */
+      active: z.int().min(0).max(10_000).default(100),
+      /** A job that has not ended after this time expires. In seconds. */
+      timeout: secondsField(6 * 3600),
+      /** How long finished videos are stored. */
+      content_hours: z.int().min(1).max(8760).default(72),
+      /** Of one video. */
+      max_bytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(1024 ** 3),
+    })
+    .prefault({}),
+  /** Replies cached in memory, on this node, for identical requests. */
+  response_cache: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      /** Of all entries. */
+      bytes: z
+        .int()
+        .min(0)
+        .default(64 * 1024 * 1024),
+      /** Of one entry: a longer reply is not cached. */
+      entry_bytes: z
+        .int()
+        .min(0)
+        .default(4 * 1024 * 1024),
+    })
+    .prefault({}),
+  /** Delivery of finished requests to destinations. The bounds are those of one destination. */
+  observability: z
+    .strictObject({
+      /** Events that wait. Beyond any of these bounds, the oldest are dropped. */
+      queue_events: z.int().min(1).default(100_000),
+      queue_bytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(1024 ** 3),
+      queue_hours: z.int().min(1).max(8760).default(72),
+      /** Events that the destination rejected, kept to be sent again on request. */
+      failed_events: z.int().min(0).default(1000),
+      /** For one request to a destination. In seconds. */
+      timeout: secondsField(15, 120),
+    })
+    .prefault({}),
+  /** The model that classifies prompts, for guardrails and the plugin `moderation`. */
+  moderation: z
+    .strictObject({
+      model: z.string().min(1).nullable().default(null),
+      /** For the reply of the model, failover included. In seconds. */
+      timeout: secondsField(10),
+    })
+    .prefault({}),
+  file_parser: fileParserSettings.prefault({}),
+  web: webSettings,
+  /** Router models, which choose the model of a request. */
+  routers: routerSettings.prefault({}),
+  /** Rankings and other figures of this installation's traffic, which every key may read. */
+  datasets: z
+    .strictObject({
+      /** False: the figures cannot be read. */
+      publish: z.boolean().default(true),
+      /** Whom users of the data have to name. Null: the organization that operates this installation. */
+      operator_name: z.string().min(1).max(200).nullable().default(null),
+      /** A figure needs at least this many organizations. Null: 5, or 1 while there is only one. */
+      min_organizations: z.int().min(1).max(1000).nullable().default(null),
+      /** One of this many requests is classified by its task; 0: none. */
+      classify_one_in: z.int().min(0).max(1_000_000).default(10),
+      /** Names and categories of apps, by address. */
+      apps: z.array(datasetApp).max(1000).default([]),
+    })
+    .prefault({}),
+  /** Records of finished requests. */
+  records: z
+    .strictObject({
+      /** Generations and their details; the totals remain. Null retains them forever. */
+      retention_days: z.int().min(1).max(3650).nullable().default(92),
+      /** Age at which the charges of a day are compacted to one posting per organization. Null: `retention_days`. */
+      posting_days: z.int().min(1).max(3650).nullable().default(null),
+      /** Prompts and replies, in workspaces that log them. */
+      content_retention_days: z.int().min(1).max(3650).default(92),
+    })
+    .prefault({}),
+  /** Web origins that may call the API from a browser; `*` allows any. */
+  cors: z
+    .strictObject({
+      inference: z.array(webOrigin).default(['*']),
+      management: z.array(webOrigin).default([]),
+    })
+    .prefault({}),
+  /** `require_s256` rejects `plain` PKCE challenges and codes without a challenge. */
+  ...identitySettings,
+  oauth: z
+    .strictObject({
+      require_s256: z.boolean().default(false),
+      /** Maximum limit, in USD, of a key that a member approves on the consent page. Null: unlimited. */
+      member_key_limit: usdAmount.nullable().prefault(10),
+    })
+    .prefault({}),
+  providers: z.array(declaredProvider).default([]),
+  models: z.array(declaredModel).default([]),
+})
+
+const settingsSchema = settingsFields
+  // The sender of a request chooses its Host, and the link in a mail would lead there.
+  .refine(({ smtp, public_url }) => !smtp || public_url !== undefined, {
+    path: ['public_url'],
+    message: 'is required with smtp, for the links in mails',
+  })
+  .superRefine(createDeclarationCheck(providers))
+
+/** The validated headgate.yaml. */
+export type Settings = z.output<typeof settingsSchema> & Pick<DeclaredCatalogue, 'declaredAt'>
+
+/** Looks for the file each time: it may have been created since the start. */
+export function readSettings(config: Config): Settings {
+  const path = findSettingsPath(config.environment)
+  if (path === null) return settingsSchema.parse({})
+  try {
+    const settings = parseYaml(readFileSync(path, 'utf8'), basename(path), settingsSchema, config.environment)
+    // Declared models have no creation time; that of the file is stable across restarts.
+    const changedAt = Math.floor(statSync(path).mtimeMs / 1000)
+    return { ...settings, declaredAt: new Map(settings.models.map(({ id }) => [id, changedAt])) }
+  } catch (error) {
+    if (error instanceof YamlError) throw new ConfigError(error.message)
+    throw new ConfigError(`Cannot read the settings file ${path}.`, { cause: error })
+  }
+}

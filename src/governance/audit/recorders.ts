@@ -1,0 +1,13 @@
+import type { Logger } from 'pino'
+import type { ClusterNode } from '../../ledger/recovery.ts'
+import { AuditQueue } from './queue.ts'
+import { RejectedCalls } from './rejected-calls.ts'
+import { SecretUses } from './secret-uses.ts'
+import type { AuditDeps } from './transaction.ts'
+
+/** For events without a transaction of their own. */
+export function createAuditRecorders(deps: AuditDeps & { log: Logger }, node: ClusterNode) {
+  const auditQueue = new AuditQueue(deps)
+  const rejectedCalls = new RejectedCalls(auditQueue, deps.clock)
+  return { auditQueue, rejectedCalls, secretUses: new SecretUses(auditQueue, deps.clock, node.id) }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test'
+import { findTexts } from '../../../test/support/detectors.ts'
+import { findAddresses } from './address.ts'
+import { findPersonNames } from './person-name.ts'
+
+describe('names of persons', () => {
+  test.each([
+    ['Ask Mr. Kowalski about it', 'Mr. Kowalski'],
+    ['Frau Dr. Müller kommt', 'Frau Dr. Müller'],
+    ['Mme Isabelle Fontaine habite ici', 'Mme Isabelle Fontaine'],
+    ['my name is Xanthe Quill and', 'Xanthe Quill'],
+    ['ich heiße Stefan Krüger und', 'Stefan Krüger'],
+    ["Je m'appelle Camille Dubois.", 'Camille Dubois'],
+    ['Dear Sarah,', 'Sarah'],
+    ['Hi Grace,', 'Grace'],
+    ['Kind regards,\nOliver Penrose', 'Oliver Penrose'],
+    ['Mit freundlichen Grüßen\nThomas Berger', 'Thomas Berger'],
+    ['then Anna van der Berg left', 'Anna van der Berg'],
+    ['then John F. Kennedy left', 'John F. Kennedy'],
+    ["Rachel Green's flat", 'Rachel Green'],
+    ['Jean-Pierre Lambert a dit', 'Jean-Pierre Lambert'],
+    ['Will Smith came', 'Will Smith'],
+    ['{"full_name": "Zyx Qwertz"}', 'Zyx Qwertz'],
+    ['Zyx Qwertz <zyx@example.org>', 'Zyx Qwertz'],
+    ['我叫王小明，你好', '王小明'],
+    ['私の名前は田中太郎です', '田中太郎'],
+  ])('%s', (text, name) => {
+    expect(findTexts(findPersonNames, text)).toEqual([name])
+  })
+
+  test.each([
+    'Dear Sir or Madam,',
+    'Hello World,',
+    'Hi Team,',
+    'Dear Hiring Manager,',
+    'Victoria Station',
+    'Martin Street',
+    'Will Power',
+    'Mark Down',
+    'Visual Studio Code',
+    'the Python Software Foundation',
+    'M. is a letter',
+    'Kind regards,\nThe Support Team',
+    'class AppComponent { version = 1 }',
+    'anna maria in lower case',
+  ])('none in %s', (text) => {
+    expect(findTexts(findPersonNames, text)).toEqual([])
+  })
+})
+
+describe('addresses', () => {
+  test.each([
+    '221 Maple Street, Apt 4B, Springfield, IL 62704',
+    '1600 Pineview Boulevard, Suite 210, Austin, TX 78701',
+    '14 Larkspur Road, Guildford GU1 4RD',
+    'PO Box 1187, Duluth, MN 55802',
+    'Hauptstraße 27, 10115 Berlin',
+    'Goethestr. 12a, 80336 München',
+    'Am Alten Markt 5, 50667 Köln',
+    'Keizersgracht 104, 1015 CV Amsterdam',
+    '12 rue de la République, 69002 Lyon',
+    '8 bis avenue des Ternes, 75017 Paris',
+    'Calle de Alcalá 45, 28014 Madrid',
+    'Via Garibaldi 15, 20121 Milano',
+    'Rua das Flores, 120, 4050-262 Porto',
+    '北京市朝阳区建国路88号',
+    '東京都千代田区千代田1-1',
+  ])('%s', (address) => {
+    expect(findTexts(findAddresses, `: ${address}\n`)).toEqual([address])
+  })
+
+  test.each([
+    '12 Angry Men',
+    '24 Hour Drive Time',
+    '3 Musketeers Way of Life',
+    'Wall Street in New York',
+    'Via Appia',
+    'Calle 13 is a band',
+    'The 2024 Road Map lists 12 Court cases',
+    'interface Address { street: string }',
+  ])('none in %s', (text) => {
+    expect(findTexts(findAddresses, text)).toEqual([])
+  })
+})

@@ -1,0 +1,116 @@
+import type { Selectable } from 'kysely'
+import { type DataRegion, vendorNames } from '../../formats/vocabulary.ts'
+import type { GuardrailTable, LimitReset } from '../../platform/db/schema.ts'
+import { booleanOf, decodeList } from '../../platform/db/values.ts'
+import type { DetectorSlug } from '../filters/detectors.ts'
+
+export type GuardrailRow = Selectable<GuardrailTable>
+
+/** Weakest first: if several apply, the strongest wins. */
+export const filterActions = ['flag', 'redact', 'block'] as const
+export type FilterAction = (typeof filterActions)[number]
+
+/** Narrowest first. */
+export const scanScopes = ['user_only', 'all_messages'] as const
+export type ScanScope = (typeof scanScopes)[number]
+
+/** Which side of an exchange a filter reads; the prompt by default. */
+export const filterScopes = ['input', 'output', 'both'] as const
+export type FilterScope = (typeof filterScopes)[number]
+
+/** What happens to content that filters cannot read, such as images. Weakest first. */
+export const unscannableActions = ['allow', 'block'] as const
+export type UnscannableAction = (typeof unscannableActions)[number]
+
+/** The only detector with a configurable scan scope. */
+export const scopedBuiltin: DetectorSlug = 'regex-prompt-injection'
+
+export interface BuiltinFilter {
+  slug: DetectorSlug
+  action: FilterAction
+  scan_scope?: ScanScope
+  scope?: FilterScope
+}
+
+export interface CustomFilter {
+  pattern: string
+  action: FilterAction
+  label: string | null
+  scope?: FilterScope
+}
+
+/** A model classifies the prompt. */
+export interface ModerationRule {
+  action: Exclude<FilterAction, 'redact'>
+  /** Null: the moderation model of the installation. */
+  model: string | null
+  /** The categories that count; null for all. */
+  categories: string[] | null
+}
+
+/** The groups of models that zero data retention can be set for. */
+export const zdrGroups = [...vendorNames, 'other'] as const
+export type ZdrGroup = (typeof zdrGroups)[number]
+
+type OptionalBoolean = boolean | null
+
+/** A guardrail in its enforced form: lists are parsed, and the deprecated field is resolved. */
+export interface Guardrail extends Record<`enforce_zdr_${ZdrGroup}`, OptionalBoolean> {
+  id: string
+  workspace_id: string | null
+  name: string
+  description: string | null
+  limit_nanos: bigint | null
+  reset_interval: LimitReset | null
+  include_byok_in_budgets: boolean
+  allowed_data_regions: DataRegion[] | null
+  allowed_models: string[] | null
+  ignored_models: string[] | null
+  allowed_providers: string[] | null
+  ignored_providers: string[] | null
+  content_filter_builtins: BuiltinFilter[] | null
+  content_filters: CustomFilter[] | null
+  enable_free_model_publication: OptionalBoolean
+  enable_free_model_training: OptionalBoolean
+  enable_paid_model_training: OptionalBoolean
+  enforce_zdr: OptionalBoolean
+  /** It only records what it would do. */
+  dry_run: boolean
+  unscannable_content: UnscannableAction | null
+  moderation: ModerationRule | null
+  created_at: string
+  updated_at: string
+}
+
+export function parseGuardrail(row: GuardrailRow): Guardrail {
+  return {
+    id: row.id,
+    workspace_id: row.workspace_id,
+    name: row.name,
+    description: row.description,
+    limit_nanos: row.limit_nanos,
+    reset_interval: row.reset_interval,
+    include_byok_in_budgets: row.include_byok_in_budgets === 1,
+    allowed_data_regions: decodeList(row.allowed_data_regions),
+    allowed_models: decodeList(row.allowed_models),
+    ignored_models: decodeList(row.ignored_models),
+    allowed_providers: decodeList(row.allowed_providers),
+    ignored_providers: decodeList(row.ignored_providers),
+    content_filter_builtins: decodeList(row.content_filter_builtins),
+    content_filters: decodeList(row.content_filters),
+    enable_free_model_publication: booleanOf(row.enable_free_model_publication),
+    enable_free_model_training: booleanOf(row.enable_free_model_training),
+    enable_paid_model_training: booleanOf(row.enable_paid_model_training),
+    enforce_zdr: booleanOf(row.enforce_zdr),
+    enforce_zdr_vendor_a: booleanOf(row.enforce_zdr_vendor_a ?? row.enforce_zdr),
+    enforce_zdr_vendor_b: booleanOf(row.enforce_zdr_vendor_b ?? row.enforce_zdr),
+    enforce_zdr_vendor_c: booleanOf(row.enforce_zdr_vendor_c ?? row.enforce_zdr),
+    enforce_zdr_vendor_d: booleanOf(row.enforce_zdr_vendor_d ?? row.enforce_zdr),
+    enforce_zdr_other: booleanOf(row.enforce_zdr_other ?? row.enforce_zdr),
+    dry_run: row.dry_run === 1,
+    unscannable_content: row.unscannable_content,
+    moderation: row.moderation === null ? null : (JSON.parse(row.moderation) as ModerationRule),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}

@@ -1,0 +1,74 @@
+import { pathPrefixOf } from '../../access/origin.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { gatewayError } from '../../platform/errors/gateway-error.ts'
+import { escapeHtml } from '../../platform/http/html.ts'
+import type { PathRequest, RawRoute } from '../operation.ts'
+import { html, renderPage } from '../pages/markup.ts'
+import { ConsoleFiles, type ConsoleManifest } from './console-files.ts'
+
+const files = new ConsoleFiles(new URL('../../../console/dist', import.meta.url).pathname)
+
+/** Scripts and data come from this server only. Styles may be inline: the components set sizes and positions. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "media-src 'self' data: blob:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'self'",
+].join('; ')
+
+/** The page of every screen: the script reads the address. */
+async function showConsole(gateway: Gateway): Promise<Response> {
+  const manifest = await files.readManifest()
+  if (!manifest) return renderBuildPage(gateway)
+  return new Response(renderDocument(manifest, `${pathPrefixOf(gateway)}/`), {
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': contentSecurityPolicy,
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+      'cache-control': 'no-store',
+    },
+  })
+}
+
+function renderDocument({ script, styles }: ConsoleManifest, basePath: string): string {
+  const links = styles.map((name) => `<link rel="stylesheet" href="assets/${escapeHtml(name)}">`).join('')
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${escapeHtml(basePath)}"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Headgate</title><link rel="icon" href="data:,">${links}<script type="module" src="assets/${escapeHtml(script)}"></script></head><body><div id="root"></div><noscript>The console needs JavaScript. The API is described in <a href="openapi.json">openapi.json</a>.</noscript></body></html>`
+}
+
+/** Shown by the first start, which builds the console beside the server. */
+function renderBuildPage(gateway: Gateway): Response {
+  const response = renderPage(gateway, {
+    title: 'The console is being built',
+    body: html`<p>This takes a few seconds after the first start; the page reloads by itself. If it stays, the
+terminal of the server says what went wrong. The API works meanwhile: see <a href="openapi.json">openapi.json</a>.</p>`,
+    status: 503,
+  })
+  response.headers.set('refresh', '2')
+  response.headers.set('retry-after', '2')
+  return response
+}
+
+async function sendAsset(_: Gateway, request: PathRequest): Promise<Response> {
+  const asset = await files.findAsset(
+    request.params?.name ?? '',
+    request.headers.get('accept-encoding') ?? '',
+  )
+  if (!asset) throw gatewayError('route_unknown')
+  return asset
+}
+
+/** Its screens have addresses that only its script knows. */
+export const consolePage: RawRoute = { method: 'GET', path: '/', handle: showConsole }
+
+export const consoleRoutes: RawRoute[] = [
+  consolePage,
+  { method: 'GET', path: '/assets/:name', handle: sendAsset },
+]

@@ -1,0 +1,39 @@
+import { findModel } from '../../../catalog/lookup.ts'
+import type { ModelCall } from '../../../formats/call/call.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
+import type { InferenceRequest } from '../../request/inference-request.ts'
+import { withWork } from '../../request/work.ts'
+import { kindOf } from './read-document.ts'
+
+/**
+ * Adds the plugin file-parser to a request with documents if its models declare that they do not read files: a provider
+ * would reject or ignore them. Only the engine that is free and sends documents nowhere is used without being requested.
+ */
+export function implyFileParser(gateway: Gateway, request: InferenceRequest): InferenceRequest {
+  if (!hasDocument(request.content.call)) return request
+  const { work, options } = request
+  if (work?.findPlugin('file-parser') || work?.disabled.has('file-parser')) return request
+  const isUnable = (slug: string) => {
+    const model = findModel(gateway.catalogue, slug)?.model
+    return model?.declares_input === true && !model.input_modalities.includes('file')
+  }
+  if (options.models.length === 0 || !options.models.every(isUnable)) return request
+  const implied = withWork(request)
+  const settings = { pdf: { engine: 'pdf-text' as const } }
+  implied.work.plugins = [
+    ...implied.work.plugins,
+    { id: 'file-parser', settings, isDefault: true, isImplied: true },
+  ]
+  return implied
+}
+
+/** Whether the messages have a PDF or Office document as data. A document in a tool result is left to its client. */
+function hasDocument({ messages }: ModelCall): boolean {
+  for (const { parts } of messages)
+    for (const part of parts) if (part.kind === 'file' && isDocument(kindOf(part))) return true
+  return false
+}
+
+function isDocument(kind: ReturnType<typeof kindOf>): boolean {
+  return kind === 'pdf' || kind === 'office'
+}

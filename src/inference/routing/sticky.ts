@@ -1,0 +1,48 @@
+import type { Endpoint } from '../../catalog/model.ts'
+import type { Message, ModelCall } from '../../formats/call/call.ts'
+
+/** After this time the provider's prompt cache has expired too. */
+const idleMs = 10 * 60_000
+/** Beyond this number, the conversations that were idle longest are evicted. */
+const maxSessions = 100_000
+
+/** The candidate that served the last turn of each conversation, whose provider has the prompt in its cache. */
+export class StickySessions {
+  readonly #sessions = new Map<string, { id: string; until: number }>()
+
+  get isEmpty(): boolean {
+    return this.#sessions.size === 0
+  }
+
+  find(key: string, now: number): string | null {
+    const session = this.#sessions.get(key)
+    if (!session) return null
+    if (now < session.until) return session.id
+    this.#sessions.delete(key)
+    return null
+  }
+
+  remember(key: string, id: string, now: number): void {
+    this.#sessions.delete(key)
+    this.#sessions.set(key, { id, until: now + idleMs })
+    if (this.#sessions.size <= maxSessions) return
+    const [idlest] = this.#sessions.keys()
+    if (idlest !== undefined) this.#sessions.delete(idlest)
+  }
+}
+
+/** Whether staying with an endpoint saves anything. */
+export function hasCacheDiscount({ pricing }: Endpoint): boolean {
+  return pricing?.input_cache_read !== undefined && Number(pricing.input_cache_read) < Number(pricing.prompt)
+}
+
+/** Identifies a conversation by its beginning, which is the same in every turn. */
+export function hashConversationStart({ messages }: ModelCall): string {
+  const instructions = messages.find(({ role }) => role === 'system' || role === 'developer')
+  const first = messages.find(({ role }) => role !== 'system' && role !== 'developer')
+  return Bun.hash(`${textOf(instructions)}\n${textOf(first)}`).toString(36)
+}
+
+function textOf(message: Message | undefined): string {
+  return message ? message.parts.map((part) => ('text' in part ? part.text : part.kind)).join('\n') : ''
+}

@@ -1,0 +1,205 @@
+import { isServerToolType, type ModelCall } from '../../formats/call/call.ts'
+import type { PartDelta, ReplyEvent } from '../../formats/call/event.ts'
+import type { Citation, OutputPart, ToolCallPart, ToolResultPart } from '../../formats/call/part.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { LinkedAbortController } from '../../platform/concurrency/linked-abort-controller.ts'
+import { GatewayError, isBlock } from '../../platform/errors/gateway-error.ts'
+import { tryParseJson } from '../../platform/json/json.ts'
+import { asObject, type JsonObject } from '../../platform/json/json-values.ts'
+import { isLimitError } from '../hold/limit-error.ts'
+import type { InferenceRequest } from '../request/inference-request.ts'
+import type { RequestWork } from '../request/work.ts'
+import type { PreparedFunction, PreparedTools } from '../tools/prepared-tools.ts'
+import type { ToolOutcome, ToolRun } from '../tools/tool.ts'
+import { EventQueue } from './event-queue.ts'
+import { buildToolResult, describeFailure, textOf } from './tool-result.ts'
+
+const maxConcurrentCalls = 8
+const defaultTimeoutMs = 120_000
+
+/** What the calls of a turn may use. */
+export interface CallContext {
+  gateway: Gateway
+  request: InferenceRequest
+  work: RequestWork
+  tools: PreparedTools
+  /** The slug of the model that made the calls. */
+  model: string
+  conversation: ModelCall['messages']
+  signal: AbortSignal
+  reserve: ToolRun['reserve']
+  takePart: () => number
+}
+
+/** A call of a function that the gateway runs. */
+export interface ServerCall {
+  call: ToolCallPart
+  target: PreparedFunction
+}
+
+/** Runs the calls of a turn, several at a time. */
+export class ToolCalls {
+  readonly results: ToolResultPart[] = []
+  readonly citations: Citation[] = []
+  readonly #context: CallContext
+  readonly #queue = new EventQueue()
+  /** Ends the reply. */
+  #error: unknown = null
+
+  constructor(context: CallContext) {
+    this.#context = context
+  }
+
+  /** The events of the calls. Throws what ends the reply: a limit, a block, the end of the request. */
+  async *run(calls: readonly ServerCall[], maxCalls: number): AsyncGenerator<ReplyEvent> {
+    const { toolCalls } = this.#context.work
+    toolCalls.requested += calls.length
+    const waiting = calls.map((call, index) => ({ ...call, index, part: this.#context.takePart() }))
+    const work = async () => {
+      for (let next = waiting.shift(); next && this.#error === null; next = waiting.shift()) {
+        const { index, ...call } = next
+        await this.#runOne(call, index, index < maxCalls)
+      }
+    }
+    const workers = Array.from({ length: Math.min(maxConcurrentCalls, calls.length) }, work)
+    void Promise.all(workers).then(() => this.#queue.end())
+    yield* this.#queue.read()
+    if (this.#error !== null) throw this.#error
+  }
+
+  async #runOne(
+    { call, target, part }: ServerCall & { part: number },
+    index: number,
+    isAllowed: boolean,
+  ): Promise<void> {
+    const { gateway, request, work } = this.#context
+    try {
+      const described = target.instance.describe(call)
+      const item: JsonObject = { status: 'in_progress', ...described.item }
+      const { id, arguments: args } = call
+      this.#push(part, {
+        kind: 'server-tool',
+        id,
+        tool: target.tool.name,
+        arguments: args,
+        ...described,
+        item,
+      })
+      const outcome = await this.#execute({ call, target }, part, isAllowed)
+      const result = await buildToolResult(gateway, request, call, outcome)
+      this.results[index] = result
+      this.citations.push(...(outcome.citations ?? []))
+      work.toolCalls.webSearches += outcome.webSearches ?? 0
+      work.toolCalls.webFetches += outcome.webFetches ?? 0
+      this.#delta(part, { ended: describeEnd(item, outcome, result) })
+      this.#queue.push({ type: 'part-end', choice: 0, part })
+      for (const content of outcome.parts ?? []) this.#pushWhole(content)
+    } catch (error) {
+      this.#error ??= error
+    }
+  }
+
+  async #execute(
+    { call, target: { tool, instance, name } }: ServerCall,
+    part: number,
+    isAllowed: boolean,
+  ): Promise<ToolOutcome> {
+    const { work } = this.#context
+    if (!isAllowed) return { ...describeFailure('Not called: the limit of tool calls is reached.'), item: {} }
+    const input = parseArguments(call.arguments)
+    if (!input) return { ...describeFailure('The arguments are not a valid JSON object.'), item: {} }
+    const startedAt = performance.now()
+    const outcome = await this.#call({ ...call, name }, instance, { ...this.#buildRun(part), input })
+    work.toolCalls.executed++
+    const durationMs = Math.round(performance.now() - startedAt)
+    for (const { name: provider, quantity, nanos } of outcome.fees ?? [])
+      work.bill.addFee({ kind: 'tool', name: tool.name, provider, quantity, cost: nanos, durationMs })
+    return outcome
+  }
+
+  /** A failure is a result for the model, unless it is a refusal of the gateway. */
+  async #call(
+    call: ToolCallPart,
+    { run, timeoutMs = defaultTimeoutMs }: PreparedFunction['instance'],
+    context: ToolRun,
+  ): Promise<ToolOutcome> {
+    const abort = new LinkedAbortController([context.signal], timeoutMs)
+    const { signal } = abort
+    try {
+      const running = run?.(call, { ...context, signal }) ?? Promise.reject(new Error('the client runs it'))
+      return await abortable(running, signal)
+    } catch (error) {
+      if (context.signal.aborted) throw context.signal.reason
+      if (isRefusal(error)) throw error
+      return { ...describeFailure(this.#describeError(error, abort)), item: {} }
+    } finally {
+      abort.close()
+    }
+  }
+
+  #describeError(error: unknown, { isTimedOut }: LinkedAbortController): string {
+    if (isTimedOut) return 'The tool timed out.'
+    if (error instanceof GatewayError) return error.message
+    const { gateway, request } = this.#context
+    gateway.log.warn({ err: error, id: request.id }, 'a server tool failed')
+    return 'The tool failed.'
+  }
+
+  #buildRun(part: number): Omit<ToolRun, 'input'> {
+    const { tools, model, conversation, signal, reserve } = this.#context
+    const { request, nested } = tools
+    const progress = (event: JsonObject) => this.#delta(part, { progress: event })
+    return { ...request, ...nested, model, conversation, signal, reserve, progress }
+  }
+
+  #push(part: number, content: OutputPart): void {
+    this.#queue.push({ type: 'part-start', choice: 0, part, content })
+  }
+
+  #delta(part: number, delta: PartDelta): void {
+    this.#queue.push({ type: 'part-delta', choice: 0, part, delta })
+  }
+
+  #pushWhole(content: OutputPart): void {
+    const part = this.#context.takePart()
+    this.#push(part, content)
+    this.#queue.push({ type: 'part-end', choice: 0, part })
+  }
+}
+
+/** Rejects as soon as the signal aborts: a tool may not listen to it. */
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+/** Limits and guardrails apply to the request as a whole. */
+function isRefusal(error: unknown): boolean {
+  return isBlock(error) || isLimitError(error)
+}
+
+/** Null if it is not an object. Calls without arguments are often empty. */
+function parseArguments(text: string): JsonObject | null {
+  if (text.trim() === '') return {}
+  return asObject(tryParseJson(text)) ?? null
+}
+
+function describeEnd(
+  item: JsonObject,
+  outcome: ToolOutcome,
+  result: ToolResultPart,
+): NonNullable<PartDelta['ended']> {
+  const { isError, block } = outcome
+  // Not all items of vendors can be incomplete.
+  const failed = isServerToolType(String(item.type)) ? 'incomplete' : 'failed'
+  return {
+    item: { ...item, status: isError ? failed : 'completed', ...outcome.item },
+    result: textOf(result),
+    ...(isError && { isError }),
+    ...(block && { block }),
+  }
+}

@@ -1,0 +1,197 @@
+import type { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
+import type { FunctionTool, ModelCall, NativeTool, Tool } from '../../formats/call/call.ts'
+import type { GeneratedImage } from '../../formats/call/images.ts'
+import type {
+  Citation,
+  FilePart,
+  ImagePart,
+  OutputPart,
+  ServerToolPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../formats/call/part.ts'
+import type { Usage } from '../../formats/call/usage.ts'
+import type { DataRegion } from '../../formats/vocabulary.ts'
+import type { KeyContext } from '../../gateway/account-cache.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { JsonObject } from '../../platform/json/json-values.ts'
+
+/** A tool that the gateway runs for the model. */
+export interface ServerTool<Parameters = unknown> {
+  /** Its type in `tools` is `service:` and this name. */
+  name: string
+  /** Requests in other formats that name it are rejected. */
+  formats: readonly ToolFormat[]
+  /** It reaches outside the region of a request: regional hosts reject it. */
+  isGlobal?: true
+  /** Preparing an entry sends requests to an address that the client names. */
+  connectsFirst?: true
+  parameters: z.ZodType<Parameters>
+  /** Prepares an entry of `tools`. Errors are 400 and name the field. */
+  create(parameters: Parameters, setup: ToolSetup): ToolInstance | Promise<ToolInstance>
+}
+
+/** Erases the type of the parameters, which only the tool itself reads. */
+export function defineServerTool<Parameters>(tool: ServerTool<Parameters>): ServerTool {
+  return tool
+}
+
+export type ToolFormat = 'chat' | 'messages' | 'responses'
+
+/** The request that a tool is used in. */
+export interface ToolRequest {
+  gateway: Gateway
+  /** The id of the generation. */
+  id: string
+  caller: Caller
+  region: DataRegion
+  keyContext: KeyContext
+  sessionId: string | null
+  format: ToolFormat
+  /** As the client sent it: its own tools, its messages. */
+  call: ModelCall
+  /** The slug of the model that calls the tool. */
+  model: string
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
+}
+
+export interface ToolSetup extends ToolRequest {
+  /** The entry in `tools`, such as `tools[2]`, for errors. */
+  at: string
+  /** The entry as the client sent it. */
+  entry: JsonObject
+}
+
+/** An entry of `tools`, ready to run. */
+export interface ToolInstance {
+  /** The functions that the model can call. */
+  functions: FunctionTool[]
+  /** Tools of the provider that replace it: nothing is left to run. */
+  natives?: NativeTool[]
+  /** Fields of the entry that have no effect, such as `tools[2].parameters.user_location`. */
+  ignored?: readonly string[]
+  /** The running call, as the client sees it. A status of the item is added where it has none. */
+  describe(call: ToolCallPart): Pick<ServerToolPart, 'item' | 'progress' | 'use'>
+  /** What one call pays for at most, as far as it is known before; held with the request where limits allow. */
+  costs?: ToolCosts
+  /** How long a call may take, in milliseconds; two minutes if absent. */
+  timeoutMs?: number
+  run?(call: ToolCallPart, run: ToolRun): Promise<ToolOutcome>
+  /** Encodes a call for the client to run; used for every call if there is no `run`. */
+  toClientCall?(call: ToolCallPart): OutputPart
+  /** Whether the call is sent to the client, which decides about it, although the gateway could run it. */
+  needsClient?(call: ToolCallPart): boolean
+  /** The first parts of the reply. */
+  opening?: readonly OutputPart[]
+  /** The MCP server that it connects to. */
+  server?: { label: string; functionOf(tool: string): string | undefined }
+  /** Called after the request has ended. */
+  close?(): void
+  /** Selects those of the tools of the client that the next turn includes. */
+  selectTools?(tools: readonly Tool[]): Tool[]
+  /** A call or a result that the client has sent back as an item of its own; null for any other item. */
+  restoreItem?(item: JsonObject, functionName: string): ToolCallPart | ToolResultPart | null
+}
+
+/** What a call pays for. */
+export interface ToolCosts {
+  fee?: bigint
+  /** Requests to models. Without a model, to that of the request. */
+  calls?: readonly { model?: string | undefined; maxTokens?: number | undefined }[]
+  /** The fields of a request for an image. */
+  image?: JsonObject
+}
+
+/** What a running call may use. */
+export interface ToolRun extends ToolRequest, NestedRequests {
+  /** The arguments, parsed; `{}` if they are not an object. */
+  input: JsonObject
+  /** Aborted when the request ends. */
+  signal: AbortSignal
+  /** Messages of the conversation so far, for tools that forward them. */
+  conversation: ModelCall['messages']
+  /** Holds the most that a paid call may cost, before it is made; throws the error of the limit it exceeds. */
+  reserve(nanos: bigint): Promise<void>
+  /** Progress for the client, in the form of the events of the Responses format, without `response.`. */
+  progress(event: JsonObject): void
+}
+
+/** Requests on behalf of another request, with the same key; each has its own record and charge. */
+export interface NestedRequests {
+  callModel: CallModelFn
+  generateImage: GenerateImageFn
+}
+
+export interface ToolOutcome {
+  /** For the model. The guardrails filter it. */
+  content: (TextPart | ImagePart | FilePart)[]
+  isError?: boolean
+  /** For the client: the fields of its item in the Responses format that are known now. */
+  item: JsonObject
+  /** For the client: the result block of the Messages format, without `tool_use_id`, if it has one of its own. */
+  block?: JsonObject
+  /** Sources, which the reply cites. */
+  citations?: Citation[]
+  /** Parts that the client receives as they are, such as a generated image. */
+  parts?: OutputPart[]
+  fees?: ToolFee[]
+  /** Searches it made, for the usage of the reply. */
+  webSearches?: number
+  /** Pages it read, for the usage of the reply. */
+  webFetches?: number
+}
+
+/** A fixed price besides tokens, such as that of a search. */
+export interface ToolFee {
+  /** What the fee is for, such as `exa` or `container`. */
+  name: string
+  /** Results of a search, pages, or seconds of a container. */
+  quantity: number
+  nanos: bigint
+}
+
+export type CallModelFn = (request: NestedModelRequest) => Promise<NestedModelReply>
+
+/** A request to a model on behalf of another request. */
+export interface NestedModelRequest {
+  model: string
+  call: ModelCall
+  /** Entries of `tools` that the gateway runs in it. */
+  tools?: JsonObject[]
+  maxToolCalls?: number
+  /** Its name in the bill of the outer request, such as `advisor`. */
+  purpose: string
+  signal: AbortSignal
+  onText?: (delta: string) => void
+  onReasoning?: (delta: string) => void
+}
+
+export interface NestedModelReply {
+  /** The id of its generation. */
+  id: string
+  model: string
+  provider: string
+  parts: OutputPart[]
+  finishReason: string | null
+  usage: Usage
+  costNanos: bigint
+}
+
+export type GenerateImageFn = (request: NestedImageRequest) => Promise<NestedImageReply>
+
+/** A request for one image on behalf of another request. */
+export interface NestedImageRequest {
+  /** Of a request for images, with model and prompt. */
+  fields: JsonObject
+  signal: AbortSignal
+}
+
+export interface NestedImageReply {
+  /** The id of its generation. */
+  id: string
+  model: string
+  image: GeneratedImage
+}

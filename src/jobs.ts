@@ -1,0 +1,261 @@
+import { deleteExpiredContents } from './api/analytics/generations/store.ts'
+import { sweepFiles } from './api/media/files/sweep.ts'
+import { deleteExpiredContainers } from './containers/containers.ts'
+import { runAuditDeliveries } from './delivery/audit-deliveries.ts'
+import { sweepOutbox, trimQueues } from './delivery/maintenance.ts'
+import { deliverNotifications } from './delivery/notifications/deliveries/deliver.ts'
+import { runNotifications } from './delivery/notifications/evaluate.ts'
+import { runDeliveries } from './delivery/worker.ts'
+import type { Gateway } from './gateway/gateway.ts'
+import { pollOverrides } from './gateway/reload.ts'
+import { flushRequestLog } from './gateway/request-log.ts'
+import { anchorChains } from './governance/audit/anchors.ts'
+import { headsFilePath } from './governance/audit/heads-file.ts'
+import { deleteOldEntries } from './governance/audit/retention.ts'
+import { pruneIdempotencyKeys } from './http/idempotency-keys.ts'
+import { buildDetachedStatements } from './inference/settle/records.ts'
+import { maintainBackgroundResponses } from './inference/text/background-store.ts'
+import { sweepVideos } from './inference/video/sweep.ts'
+import { runVideoJobs } from './inference/video/worker.ts'
+import { addNestedLine } from './ledger/bill-lines.ts'
+import { liveness, type OrphanOutcome } from './ledger/recovery.ts'
+import { RepeatedTask, type RunResult } from './platform/concurrency/repeated-task.ts'
+import { isPostgres, listenToChanges, readDatabaseTime, readVersions } from './platform/db/db.ts'
+import { usdFromNanos } from './platform/money/money.ts'
+import { rootCauseMessage } from './platform/root-cause.ts'
+import { isoNow, RemoteClock } from './platform/time/clock.ts'
+import { deleteExpiredConversations } from './storage/conversations.ts'
+import { deleteExpiredResponses } from './storage/stored-responses.ts'
+
+interface Job {
+  name: string
+  everyMs: number
+  /** It rests after it has returned `idle`. */
+  run: (gateway: Gateway) => Promise<unknown>
+  /** A change of these tables by this process wakes it. */
+  tables?: readonly string[]
+  /** Its interval on SQLite, where there are no other nodes; null if only they need it. */
+  singleNodeMs?: number | null
+}
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const rollUpMs = 5000
+/** A few generations wait this long for more before they are rolled up. */
+const smallRollUpMs = 15 * minuteMs
+/** How long after midnight a day is published, apart from its last roll-up. */
+const publishMs = 10 * minuteMs
+/** Catalogue overrides and imported benchmarks are in effect on every node within two seconds. */
+const versionSyncMs = 1000
+/** Without other nodes, only commands change what the versions are of: they import results of benchmarks. */
+const commandSyncMs = 5000
+/**
+ * How late a job that rests notices what another process has left. Beside a server on SQLite, that is only a command,
+ * which leaves nothing for these jobs but entries of the audit log.
+ */
+const restMs = { cluster: 10_000, single: minuteMs }
+/** A video job is polled within about this time after it is due. */
+const videoSyncMs = 1000
+/** An event of any node is delivered, and a failed delivery is retried, within about this time after it is due. */
+const deliverySyncMs = 1000
+const queueSyncMs = 10_000
+/** A rejection that was only counted is recorded within about this time after its minute. */
+const rejectedSyncMs = 10_000
+/** What the request log could not write is tried again after this time. */
+const requestLogMs = 500
+/** A response is cancelled by any node within about this time. */
+const backgroundSyncMs = 1000
+
+const deliveryJob = 'deliveries'
+const requestLogJob = 'request log'
+
+/** Background jobs, each at its own interval; runs of a job never overlap. */
+export const jobs: readonly Job[] = [
+  { name: 'heartbeat', everyMs: liveness.beatMs, run: sendHeartbeat, singleNodeMs: null },
+  { name: 'orphaned holds', everyMs: liveness.beatMs, run: settleOrphanedHolds },
+  {
+    name: 'background responses',
+    everyMs: backgroundSyncMs,
+    run: maintainBackgroundResponses,
+    tables: ['background_responses'],
+  },
+  { name: 'video jobs', everyMs: videoSyncMs, run: runVideoJobs, tables: ['video_jobs'] },
+  {
+    name: deliveryJob,
+    everyMs: deliverySyncMs,
+    run: runDeliveries,
+    tables: ['destinations', 'destination_states'],
+  },
+  {
+    name: 'audit deliveries',
+    everyMs: deliverySyncMs,
+    run: runAuditDeliveries,
+    tables: ['audit_chains', 'audit_destinations'],
+  },
+  { name: 'delivery queues', everyMs: queueSyncMs, run: trimQueues, tables: ['destination_states'] },
+  { name: 'notifications', everyMs: minuteMs, run: runNotifications },
+  {
+    name: 'notification deliveries',
+    everyMs: queueSyncMs,
+    run: deliverNotifications,
+    tables: ['notification_deliveries'],
+  },
+  { name: 'versions', everyMs: versionSyncMs, run: pollVersions, singleNodeMs: commandSyncMs },
+  { name: 'roll-ups', everyMs: rollUpMs, run: rollUpSegments },
+  { name: 'small roll-ups', everyMs: smallRollUpMs, run: ({ rollUps }) => rollUps.rollUp({ isAll: true }) },
+  { name: 'datasets', everyMs: publishMs, run: publishDatasets },
+  { name: 'response cache', everyMs: minuteMs, run: evictExpiredReplies },
+  { name: 'old records', everyMs: hourMs, run: applyRetention },
+  { name: requestLogJob, everyMs: requestLogMs, run: writeRequestLog },
+  {
+    name: 'rejected calls',
+    everyMs: rejectedSyncMs,
+    run: recordRejectedCalls,
+    tables: ['audit_chains', 'refused_requests'],
+  },
+  { name: 'audit anchors', everyMs: minuteMs, run: anchorAuditLog },
+  { name: 'audit log', everyMs: hourMs, run: applyAuditRetention },
+  { name: 'files', everyMs: hourMs, run: sweepFiles },
+  { name: 'videos', everyMs: hourMs, run: sweepVideos },
+  { name: 'containers', everyMs: hourMs, run: deleteExpiredContainers },
+  { name: 'outbox', everyMs: hourMs, run: sweepOutbox },
+  { name: 'expired responses', everyMs: hourMs, run: deleteExpiredResponses },
+  { name: 'expired conversations', everyMs: hourMs, run: deleteExpiredConversations },
+  { name: 'idempotency keys', everyMs: 5 * minuteMs, run: pruneIdempotencyKeys },
+  { name: 'expired contents', everyMs: hourMs, run: deleteExpiredContents },
+]
+
+/** During an outage each job logs its failure once an hour, not at every run. */
+const failureLogIntervalMs = hourMs
+
+/** Rare jobs are not urgent: a start is faster without them. */
+const rareJobMs = 5 * minuteMs
+
+/** Returns what ends them. */
+export function startJobs(gateway: Gateway): () => void {
+  const tasks = listJobs(gateway).map((job) => {
+    const task = new RepeatedTask({
+      run: async () => ((await job.run(gateway)) === 'idle' ? 'idle' : 'busy'),
+      everyMs: job.everyMs,
+      restMs: restMsOf(gateway, job),
+      onError: createFailureLog(gateway, job.name),
+    })
+    if (job.tables) listenToChanges(gateway.db, job.tables, () => task.wake())
+    // Events are stored by the ledger.
+    if (job.name === deliveryJob) gateway.deliverySignal.listen(() => task.runNow())
+    if (job.name === requestLogJob) gateway.requestLogSignal.listen(() => task.runNow())
+    task.start(job.everyMs > rareJobMs ? minuteMs : 0)
+    return task
+  })
+  return () => {
+    for (const task of tasks) task.stop()
+  }
+}
+
+/** Those that this gateway needs, with their intervals. */
+export function listJobs({ db }: Gateway): readonly Job[] {
+  if (isPostgres(db)) return jobs
+  return jobs.flatMap(({ singleNodeMs, everyMs, ...job }) =>
+    singleNodeMs === null ? [] : [{ ...job, everyMs: singleNodeMs ?? everyMs }],
+  )
+}
+
+/** Between two runs of a job without work. */
+export function restMsOf({ db }: Gateway, { everyMs }: Job): number {
+  return Math.max(isPostgres(db) ? restMs.cluster : restMs.single, everyMs)
+}
+
+function createFailureLog({ log }: Gateway, job: string): (err: unknown) => void {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  return (err) => {
+    if (performance.now() - loggedAt <= failureLogIntervalMs) return
+    log.warn({ err, job }, 'job failed')
+    loggedAt = performance.now()
+  }
+}
+
+/** One read for everything that nodes load when it has changed. */
+async function pollVersions(gateway: Gateway): Promise<void> {
+  const versions = await readVersions(gateway.db)
+  await pollOverrides(gateway, versions.get('catalogue_version'))
+  await gateway.benchmarks.poll(gateway.db, versions.get('benchmarks_version'))
+}
+
+/** Additions wake it. */
+async function writeRequestLog(gateway: Gateway): Promise<RunResult> {
+  await flushRequestLog(gateway)
+  return 'idle'
+}
+
+/** Rests while there are too few generations for a segment, and no more on their way. */
+async function rollUpSegments({ rollUps, ledger }: Gateway): Promise<RunResult> {
+  return (await rollUps.rollUp()) || ledger.unflushedBytes ? 'busy' : 'idle'
+}
+
+async function evictExpiredReplies({ responseCache, clock }: Gateway): Promise<void> {
+  responseCache.evictExpired(clock.now())
+}
+
+function publishDatasets({ rollUps, clock, settings }: Gateway): Promise<void> {
+  return rollUps.publish(clock.now(), settings.records.retention_days)
+}
+
+function applyRetention({ rollUps, clock, settings }: Gateway): Promise<void> {
+  const { retention_days, posting_days } = settings.records
+  const ages = { retentionDays: retention_days, postingDays: posting_days ?? retention_days }
+  return rollUps.runMaintenance(clock.now(), ages)
+}
+
+/** What was rejected and only counted, after its minute. The first of a minute is recorded at once, which wakes this. */
+async function recordRejectedCalls(gateway: Gateway): Promise<RunResult> {
+  const { rejectedCalls, auditQueue, rejectedRequests } = gateway
+  rejectedCalls.sweep()
+  await auditQueue.flush()
+  await flushRequestLog(gateway)
+  return rejectedCalls.isCounting || auditQueue.isWaiting || rejectedRequests.isCounting ? 'busy' : 'idle'
+}
+
+function applyAuditRetention(gateway: Gateway): Promise<void> {
+  return deleteOldEntries(gateway, gateway.settings.audit.retention_days)
+}
+
+/** Manipulations of entries older than this job's interval are noticed. */
+export function anchorAuditLog(gateway: Gateway): Promise<void> {
+  return anchorChains(gateway, headsFilePath(gateway.config.dataDir))
+}
+
+/** Recorded by the clock of the database, which all nodes share. */
+export async function sendHeartbeat({ db, node, clock }: Gateway): Promise<void> {
+  if (clock instanceof RemoteClock) await clock.sync(() => readDatabaseTime(db))
+  await node.sendHeartbeat(db, isoNow(clock))
+}
+
+/** Settles holds of nodes that stopped without settling them. Without other nodes, only this one's expire. */
+export async function settleOrphanedHolds(gateway: Gateway): Promise<RunResult> {
+  const { db, ledger, node, clock } = gateway
+  const outcome = await node.settleOrphans(db, ledger, isoNow(clock), (generation) =>
+    buildDetachedStatements(gateway, generation, {
+      input: null,
+      errorMessage: 'The gateway was stopped before the reply had ended.',
+    }),
+  )
+  for (const nested of outcome.nested) await addNestedLine(db, nested)
+  reportOrphans(gateway, outcome)
+  return isPostgres(db) ? 'busy' : 'idle'
+}
+
+/** The rest is in the list of requests. */
+const maxUnrecoveredLogged = 20
+
+export function reportOrphans({ log, metrics }: Gateway, { settled, unrecovered }: OrphanOutcome): void {
+  metrics.recordInterrupted('settled', settled)
+  metrics.recordInterrupted('unrecovered', unrecovered.length)
+  if (settled > 0) log.warn({ settled }, 'orphaned holds settled')
+  if (unrecovered.length === 0) return
+  for (const { id, failure, held, cause } of unrecovered.slice(0, maxUnrecoveredLogged))
+    log.error(
+      { id, failure, held_usd: usdFromNanos(held), reason: rootCauseMessage(cause) },
+      'an interrupted request could not be charged',
+    )
+  log.error({ unrecovered: unrecovered.length }, 'interrupted requests were recorded without a charge')
+}

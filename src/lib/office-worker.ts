@@ -1,7 +1,0 @@
-import { type OfficeLimits, readOfficeText } from './office-text.ts'
-import { handleRequests } from './worker-thread.ts'
-
-// The first message only starts the thread.
-handleRequests((request, [data = '']) =>
-  request === null ? null : readOfficeText(Buffer.from(data, 'base64'), request as OfficeLimits),
-)

@@ -1,0 +1,205 @@
+import {
+  CompiledQuery,
+  Kysely,
+  type KyselyPlugin,
+  type PluginTransformResultArgs,
+  PostgresAdapter,
+  type QueryResult,
+  sql,
+  type UnknownRow,
+} from 'kysely'
+import { DEFAULT_MIGRATION_TABLE, Migrator } from 'kysely/migration'
+import { withDeadline } from '../time/deadline.ts'
+import { version } from '../version.ts'
+import { ChangeCounter } from './change-counter.ts'
+import { migrations } from './migrations/all.ts'
+import { BunPostgresDialect, type PostgresOptions } from './postgres.ts'
+import { ReadBarrier } from './read-barrier.ts'
+import type { Schema } from './schema.ts'
+import { BunSqliteDialect } from './sqlite.ts'
+
+/** A database or a transaction in it: queries accept either. */
+export type Db = Kysely<Schema>
+
+/** `url` is `postgres://...` or the path of a SQLite file. */
+export function openDb(url: string, options: PostgresOptions = {}): Db {
+  const changes = new ChangeCounter()
+  const barrier = new ReadBarrier()
+  const dialect = isPostgresUrl(url)
+    ? new BunPostgresDialect(url, changes, options)
+    : new BunSqliteDialect(url, changes, barrier)
+  const db = new Kysely<Schema>({ dialect, plugins: [new IntegerPlugin()] })
+  changeCounters.set(db, changes)
+  readBarriers.set(db, barrier)
+  return db
+}
+
+const readBarriers = new WeakMap<Db, ReadBarrier>()
+
+/** On SQLite, reads of ledger tables wait until the journal is flushed; `wait` returns null when it is. */
+export function setReadBarrier(db: Db, wait: () => Promise<void> | null): void {
+  const barrier = readBarriers.get(db)
+  if (barrier) barrier.wait = wait
+}
+
+/** Reads what every request needs and writes a row: fails when requests could not be served. */
+export async function writeProbe(db: Db, now: string): Promise<void> {
+  await sql`select hash from api_keys limit 1`.execute(db)
+  await db.transaction().execute(async (tx) => {
+    // Large enough to need disk space: an update in place succeeds on a full disk.
+    for (const value of [now.padEnd(probeBytes), now]) {
+      await sql`insert into instance (name, value) values ('probed_at', ${value})
+        on conflict (name) do update set value = excluded.value`.execute(tx)
+    }
+  })
+}
+
+const probeBytes = 16_384
+
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(ql)?:/.test(url)
+}
+
+const changeCounters = new WeakMap<Db, ChangeCounter>()
+
+/** The clock of PostgreSQL, in milliseconds. */
+export async function readDatabaseTime(db: Db): Promise<number> {
+  const { rows } = await sql<{
+    ms: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(db)
+  return Number(rows[0]?.ms)
+}
+
+/** Reads from one snapshot, without blocking writers. */
+export function runInSnapshot<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work)
+}
+
+/** Grows with every change this process makes to account data: the revision that was read before may be stale. */
+export function changeCountOf(db: Db): number {
+  return changeCounters.get(db)?.count ?? 0
+}
+
+/** Calls the listener after changes of the tables by this process, except those of the ledger. */
+export function listenToChanges(db: Db, tables: readonly string[], listener: () => void): void {
+  for (const table of tables) changeCounters.get(db)?.listen(table, listener)
+}
+
+/** Versions of what every node loads into memory, by their name in `instance`. */
+export async function readVersions(db: Db): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.executeQuery<{ name: string; value: string }>(versionsQuery)
+  return new Map(rows.map(({ name, value }) => [name, Number(value)]))
+}
+
+/** Read every second, so it is compiled once. */
+const versionsQuery = CompiledQuery.raw(
+  "select name, value from instance where name in ('catalogue_version', 'benchmarks_version')",
+)
+
+/** Grows with every change of account data, by any process. */
+export async function readAccountRevision(db: Db): Promise<number> {
+  return (await db.selectFrom('account_revision').select('revision').executeTakeFirstOrThrow()).revision
+}
+
+export function isPostgres(db: Db): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
+/**
+ * The two databases return integers differently, sums and counts above all. Here they are unified: columns
+ * named `..._nanos` are bigint, because money must be exact; every other integer is a number.
+ */
+class IntegerPlugin implements KyselyPlugin {
+  transformQuery({ node }: Parameters<KyselyPlugin['transformQuery']>[0]) {
+    return node
+  }
+
+  async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    for (const row of result.rows) {
+      for (const [column, value] of Object.entries(row)) {
+        if (column.endsWith('_nanos')) {
+          if (typeof value === 'string' || typeof value === 'number') row[column] = BigInt(value)
+        } else if (typeof value === 'bigint') row[column] = Number(value)
+      }
+    }
+    return result
+  }
+}
+
+function createMigrator(db: Db): Migrator {
+  return new Migrator({ db, provider: { getMigrations: async () => migrations } })
+}
+
+/** The names of those that have not run, and of those that have and that this version does not know, in their order. */
+export async function compareMigrations(
+  db: Db,
+): Promise<{ pending: string[]; unknown: string[]; isNew: boolean }> {
+  const run = new Set(await readRunMigrations(db))
+  return {
+    pending: Object.keys(migrations).filter((name) => !run.has(name)),
+    unknown: [...run].filter((name) => !Object.hasOwn(migrations, name)).sort(),
+    isNew: run.size === 0,
+  }
+}
+
+async function readRunMigrations(db: Db): Promise<string[]> {
+  if (!(await hasTable(db, DEFAULT_MIGRATION_TABLE))) return []
+  const table = sql.table(DEFAULT_MIGRATION_TABLE)
+  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** Without the columns of all tables, as the introspection of Kysely reads them: most of the time of a start. */
+export async function hasTable(db: Db, name: string): Promise<boolean> {
+  const { rows } = isPostgres(db)
+    ? await sql`select 1 where to_regclass(${name}) is not null`.execute(db)
+    : await sql`select 1 from sqlite_master where type = 'table' and name = ${name}`.execute(db)
+  return rows.length > 0
+}
+
+const migratedBy = 'migrated_by'
+
+/** The version that migrated the database last; undefined if that version did not record it. */
+export async function readMigratedBy(db: Db): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('instance')
+    .select('value')
+    .where('name', '=', migratedBy)
+    .executeTakeFirst()
+  return row?.value
+}
+
+export async function recordMigratedBy(db: Db): Promise<void> {
+  await db
+    .insertInto('instance')
+    .values({ name: migratedBy, value: version })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: version }))
+    .execute()
+}
+
+export async function migrate(db: Db): Promise<string[]> {
+  const { error, results } = await createMigrator(db).migrateToLatest()
+  if (error) throw new Error('The database could not be migrated.', { cause: error })
+  return (results ?? []).filter((result) => result.status === 'Success').map((result) => result.migrationName)
+}
+
+/** An unavailable database cannot be closed cleanly. */
+const closeTimeoutMs = 5000
+
+/** Bounded, and never an error: the caller has no further use for it. */
+export async function closeDb(db: Db): Promise<void> {
+  await withDeadline(
+    closeTimeoutMs,
+    db.destroy(),
+    () => new Error('the database did not close in time'),
+  ).catch(() => undefined)
+}
+
+const uniqueViolations = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505'])
+
+/** SQLite's error has a `code`, PostgreSQL's has its state in `errno`. */
+export function isUniqueViolation(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, errno } = error as { code?: unknown; errno?: unknown }
+  return uniqueViolations.has(String(code)) || uniqueViolations.has(String(errno))
+}

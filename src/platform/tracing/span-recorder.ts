@@ -1,0 +1,234 @@
+import type { EventSpan } from '../../delivery/destinations/event.ts'
+import { GatewayError } from '../errors/gateway-error.ts'
+import type { Clock } from '../time/clock.ts'
+import { newSpanId, newTraceId, randomFlag, sampledFlag, type TraceContext } from './trace-parent.ts'
+
+export type SpanAttributes = EventSpan['attributes']
+
+/** In OpenTelemetry's sense: serves a request, sends one, or neither. */
+export type SpanKind = 'server' | 'client' | 'internal'
+
+/** A span that has ended. That of the request itself has no parent unless the client sent one. */
+export interface RecordedSpan extends Omit<EventSpan, 'parentSpanId'> {
+  parentSpanId: string | null
+  kind: SpanKind
+}
+
+/** The trace a request belongs to, and its own span. */
+export interface RequestRoot extends Pick<TraceContext, 'traceId' | 'flags' | 'state'> {
+  spanId: string
+  /** The client's span. */
+  parentSpanId: string | null
+}
+
+/** Continues the client's trace, or begins a new one. */
+export function createRoot(context: TraceContext | null): RequestRoot {
+  const spanId = newSpanId()
+  if (context) return { ...context, spanId, parentSpanId: context.spanId }
+  return { traceId: newTraceId(), spanId, parentSpanId: null, flags: sampledFlag | randomFlag, state: null }
+}
+
+/** Who receives spans besides the event of the request. */
+export interface SpanSink {
+  add(root: RequestRoot, span: RecordedSpan): void
+}
+
+interface RecorderOptions {
+  /** Of the span of the request itself. */
+  name: string
+  attributes: SpanAttributes
+  clock: Clock
+  /** Of the monotonic clock. */
+  startedAt: number
+  /** The client sent the trace, or the gateway exports it: it is sent to upstreams. */
+  isPropagated: boolean
+  sink: SpanSink | null
+}
+
+/** Enough for every stage and the most attempts that a request can have. */
+const maxSpans = 64
+
+/**
+ * The stages and attempts of one request. Names and attributes are the gateway's own: never text of a client or a
+ * provider. The span of the request itself ends with its response; that of a stream with its settlement.
+ */
+export class SpanRecorder {
+  readonly root: RequestRoot
+  readonly isPropagated: boolean
+  /** The stages and attempts that have ended. */
+  readonly spans: EventSpan[] = []
+  readonly #sink: SpanSink | null
+  /** Milliseconds to add to the monotonic clock. */
+  readonly #offset: number
+  readonly #startedAt: number
+  #count = 0
+  #openCount = 0
+  readonly #name: string
+  #attributes: SpanAttributes
+  #error: string | null = null
+  #hasResponded = false
+  #isStreaming = false
+  #hasEnded = false
+
+  constructor(root: RequestRoot, options: RecorderOptions) {
+    const { name, attributes, clock, startedAt, isPropagated, sink } = options
+    this.root = root
+    this.#name = name
+    this.#attributes = attributes
+    this.isPropagated = isPropagated
+    this.#sink = sink
+    this.#offset = clock.now() - performance.now()
+    this.#startedAt = startedAt
+  }
+
+  /** Null once there are too many. `startedAt` is of the monotonic clock. */
+  begin(
+    name: string,
+    { kind = 'internal', attributes = {}, startedAt = performance.now() }: BeginOptions = {},
+  ): OpenSpan | null {
+    if (this.#count >= maxSpans) return null
+    this.#count++
+    this.#openCount++
+    return new OpenSpan({ name, kind, attributes, startedAt }, (span, endedAt, error) => {
+      this.#openCount--
+      this.#record(span, endedAt, error)
+      this.#endRoot()
+    })
+  }
+
+  /** Of the request itself. */
+  describe(attributes: SpanAttributes, error: string | null = null): void {
+    this.#attributes = { ...this.#attributes, ...attributes }
+    this.#error ??= error
+  }
+
+  /** The response may begin long before it ends. Followed by `endStream`, however it ends. */
+  beginStream(): void {
+    this.#isStreaming = true
+  }
+
+  endStream(): void {
+    this.#isStreaming = false
+    this.#endRoot()
+  }
+
+  /** The response, or the beginning of a streamed one. */
+  respond(status: number): void {
+    this.describe({ 'http.response.status_code': status }, status >= 500 ? String(status) : null)
+    this.#hasResponded = true
+    this.#endRoot()
+  }
+
+  #record(
+    { spanId, name, kind, attributes, startedAt }: OpenSpan,
+    endedAt: number,
+    error: string | null,
+  ): void {
+    const span: EventSpan = {
+      spanId,
+      parentSpanId: this.root.spanId,
+      name,
+      ...this.#toWallTimes(startedAt, endedAt),
+      attributes,
+      error,
+    }
+    this.spans.push(span)
+    this.#sink?.add(this.root, { ...span, kind })
+  }
+
+  #endRoot(): void {
+    if (!this.#hasResponded || this.#isStreaming || this.#openCount > 0 || this.#hasEnded) return
+    this.#hasEnded = true
+    const { spanId, parentSpanId } = this.root
+    this.#sink?.add(this.root, {
+      spanId,
+      parentSpanId,
+      name: this.#name,
+      kind: 'server',
+      ...this.#toWallTimes(this.#startedAt, performance.now()),
+      attributes: this.#attributes,
+      error: this.#error,
+    })
+  }
+
+  #toWallTimes(startedAt: number, endedAt: number) {
+    return { startedAt: toExact(startedAt + this.#offset), endedAt: toExact(endedAt + this.#offset) }
+  }
+}
+
+/** In steps of 1/64 ms: times and their differences are then whole nanoseconds, and exact as numbers. */
+function toExact(ms: number): number {
+  return Math.round(ms * 64) / 64
+}
+
+interface BeginOptions {
+  kind?: SpanKind
+  attributes?: SpanAttributes
+  startedAt?: number
+}
+
+type EndFn = (span: OpenSpan, endedAt: number, error: string | null) => void
+
+/** A span in progress. */
+export class OpenSpan {
+  readonly spanId = newSpanId()
+  readonly name: string
+  readonly kind: SpanKind
+  readonly startedAt: number
+  attributes: SpanAttributes
+  #onEnd: EndFn | null
+
+  constructor(
+    { name, kind, attributes, startedAt }: Required<BeginOptions> & { name: string },
+    onEnd: EndFn,
+  ) {
+    this.name = name
+    this.kind = kind
+    this.attributes = attributes
+    this.startedAt = startedAt
+    this.#onEnd = onEnd
+  }
+
+  describe(attributes: SpanAttributes): void {
+    this.attributes = { ...this.attributes, ...attributes }
+  }
+
+  /** The first call counts. */
+  end(error: string | null = null, endedAt = performance.now()): void {
+    const onEnd = this.#onEnd
+    this.#onEnd = null
+    onEnd?.(this, endedAt, error)
+  }
+}
+
+/** Runs a stage of a request; a plain call if its spans are not read. */
+export function withSpan<A extends unknown[], T>(
+  request: { spans: SpanRecorder | null },
+  name: string,
+  stage: (...args: A) => T,
+  ...args: A
+): T {
+  const span = request.spans?.begin(name)
+  if (!span) return stage(...args)
+  try {
+    const result = stage(...args)
+    if (!(result instanceof Promise)) {
+      span.end()
+      return result
+    }
+    // The same promise is returned: its rejection is handled by the caller.
+    void result.then(
+      () => span.end(),
+      (error: unknown) => span.end(nameError(error)),
+    )
+    return result
+  } catch (error) {
+    span.end(nameError(error))
+    throw error
+  }
+}
+
+/** Without the message, which may quote the request. */
+export function nameError(error: unknown): string {
+  return error instanceof GatewayError ? error.code : 'internal'
+}

@@ -1,7 +1,0 @@
-import { tryParseJson } from '../lib/json.ts'
-import { asObject, type JsonObject } from '../lib/json-values.ts'
-
-/** The arguments of a call; `{}` if they are not an object. */
-export function parseArguments(text: string): JsonObject {
-  return asObject(tryParseJson(text)) ?? {}
-}

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { dialects } from '../../../src/formats/all.ts'
+import { collectReply } from '../../../src/formats/call/event.ts'
+import { type GenerateDialect, generateDialects } from '../../../src/formats/vocabulary.ts'
+import { GatewayError } from '../../../src/platform/errors/gateway-error.ts'
+import type { JsonObject } from '../../../src/platform/json/json-values.ts'
+import { vendorReply } from '../../support/replies.ts'
+import { clientBodies } from './client-bodies.ts'
+import { cost, createContext, decodeFrames, encodeStream, encodeWhole, parseFrames } from './round-trip.ts'
+import { createTarget } from './targets.ts'
+
+const pairs = generateDialects.flatMap((one) => generateDialects.map((other) => [one, other] as const))
+
+/** Values that throw when converted to a string or a number, and other unexpected values. */
+const traps: readonly unknown[] = [
+  { toString: 1 },
+  { valueOf: 1, toString: null },
+  [{ toString: 1 }],
+  null,
+  -1,
+  '',
+]
+
+/** The same JSON with one of its values replaced by a trap. */
+function* createVariants(body: JsonObject): Generator<JsonObject> {
+  let count = 0
+  JSON.stringify(body, (_, inner) => {
+    count++
+    return inner
+  })
+  for (let target = 1; target < count; target++) {
+    for (const trap of traps) {
+      let visited = 0
+      yield JSON.parse(JSON.stringify(body, (_, inner) => (visited++ === target ? trap : inner)))
+    }
+  }
+}
+
+function expectNoCrash(run: () => unknown, input: unknown): void {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof GatewayError && error.row.status === 400) return
+    throw new Error(JSON.stringify(input), { cause: error })
+  }
+}
+
+describe.each(pairs)('values of the wrong type anywhere: from %s to %s', (from, to) => {
+  test('in a request', () => {
+    for (const body of Object.values(clientBodies[from])) {
+      for (const variant of createVariants(body)) expectNoCrash(() => translate(variant, from, to), variant)
+    }
+  })
+
+  test('in a whole reply', () => {
+    for (const variant of createVariants(vendorReply(from, 'reasoningToolCall').body)) {
+      expectNoCrash(() => {
+        const events = dialects[from].upstream.decodeReply(variant)
+        encodeWhole(to, events)
+        encodeStream(to, events)
+      }, variant)
+    }
+  })
+
+  test('in an event of a stream', () => {
+    const frames = parseFrames(vendorReply(from, 'reasoningToolCall').frames.join(''))
+    frames.forEach((frame, index) => {
+      if (frame.data === '[DONE]') return
+      for (const value of createVariants(JSON.parse(frame.data))) {
+        const variantFrames = frames.with(index, { ...frame, data: JSON.stringify(value) })
+        expectNoCrash(() => encodeStream(to, decodeFrames(from, variantFrames)), value)
+      }
+    })
+  })
+})
+
+function translate(body: JsonObject, from: GenerateDialect, to: GenerateDialect): void {
+  const target = createTarget(to)
+  if (from === to) dialects[from].passthrough.passRequest(body, target)
+  dialects[to].upstream.encodeRequest(dialects[from].client.decodeRequest(body), target)
+}
+
+describe.each(generateDialects.map((name) => [name] as const))('values of the wrong type in %s', (name) => {
+  test('are passed to a client of the same format', () => {
+    const { body, frames } = vendorReply(name, 'reasoningToolCall')
+    for (const variant of createVariants(body)) {
+      const usage = collectReply(dialects[name].upstream.decodeReply(variant)).usage
+      if (usage)
+        expectNoCrash(
+          () => dialects[name].passthrough.passReply(variant, createContext(), cost, usage),
+          variant,
+        )
+      expectNoCrash(() => dialects[name].passthrough.summarizeReply?.(variant), variant)
+    }
+    const parsed = parseFrames(frames.join(''))
+    parsed.forEach((frame, index) => {
+      if (frame.data === '[DONE]') return
+      for (const value of createVariants(JSON.parse(frame.data))) {
+        const relay = dialects[name].passthrough.createRelay(createContext())
+        const variantFrames = parsed.with(index, { ...frame, data: JSON.stringify(value) })
+        expectNoCrash(() => variantFrames.map((variantFrame) => relay.pass(variantFrame)), value)
+      }
+    })
+  })
+
+  test('in an error are accepted', () => {
+    const errorBody = {
+      error: { message: 'No.', code: 'bad', loc: ['a', 1], details: [{ msg: 'x', loc: ['b'] }] },
+    }
+    for (const variant of createVariants({ ...errorBody, detail: [{ loc: ['body', 0], msg: 'wrong' }] })) {
+      expect(typeof dialects[name].upstream.decodeError(400, variant).message).toBe('string')
+    }
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (body) => {
+        dialects[name].upstream.decodeError(500, body)
+      }),
+    )
+  })
+})
+
+test('reasoning of an unknown type from a chat client does not fail a request', () => {
+  const message = { role: 'assistant', content: 'x', reasoning_details: [{ type: { toString: 1 } }] }
+  const call = dialects.chat.client.decodeRequest({ messages: [message] })
+  for (const name of generateDialects) dialects[name].upstream.encodeRequest(call, createTarget(name))
+})
