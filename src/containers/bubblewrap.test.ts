@@ -63,6 +63,25 @@ test.skipIf(bwrapPath === null)('a command ends with the gateway, even if that i
   rmSync(folder, { recursive: true })
 })
 
+test.skipIf(bwrapPath === null)(
+  'a command that is killed while its sandbox is set up leaves nothing',
+  async () => {
+    const engine = new Bubblewrap(settings)
+    const home = mkdtempSync(join(tmpdir(), 'headgate-home-'))
+    if (engine.owner !== null) chownSync(home, engine.owner, engine.owner)
+    for (let turns = 0; turns < 60; turns++) {
+      const started = await engine.start({ home, command: 'sleep 60', limits, proxySocket: null })
+      // A little later each time, so that every step of the setup is hit.
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+      started.kill()
+      await Promise.all([new Response(started.stdout).text(), started.exited])
+    }
+    await waitUntil(() => findProcesses(home).length === 0)
+    await engine.close()
+    rmSync(home, { recursive: true })
+  },
+)
+
 test('the system call filter is a whole number of instructions, for known architectures', () => {
   for (const architecture of ['x64', 'arm64']) {
     const filter = buildSeccompFilter(architecture)

@@ -131,7 +131,7 @@ export class Bubblewrap implements SandboxEngine {
       return Bun.spawn(
         [...prefix, bwrap, '--args', String(argumentsFd), '--', ...buildShellArguments(command, shell)],
         // Nothing of the gateway's environment: the first process of a sandbox shows its own to the others.
-        { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'pipe', files[0].fd, files[1].fd] },
+        { env: {}, cwd: '/', detached: true, stdio: ['ignore', 'pipe', 'pipe', files[0].fd, files[1].fd] },
       )
     } finally {
       for (const file of files) await file.close()
@@ -182,7 +182,20 @@ function toSandboxProcess(
     stderr: child.stderr,
     pid: child.pid,
     exited: child.exited.finally(release),
-    kill: () => child.kill('SIGKILL'),
+    kill: () => killGroup(child),
+  }
+}
+
+/**
+ * The group, because a sandbox ends with its parent only once it is set up: killed earlier, bubblewrap would leave a
+ * child that waits for it, with the output open.
+ */
+function killGroup(child: Subprocess): void {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
   }
 }
 
